@@ -1,0 +1,49 @@
+"""What can go wrong, as one small tree.
+
+    DiscreetError
+    ├── UsageError         the call cannot mean anything: bad epsilon, missing bounds, unknown prior    exit 2
+    │   └── EngineError    the engine asked for does not apply to this release                         exit 2
+    ├── DataError          a file could not be read or written                                          exit 1
+    └── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4
+
+Every message is one line that says what was wrong and, where a value was given *by the caller*, that
+value. No message ever contains a value of the data. ``hint`` says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """Base of every error this package raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nHint: {self.hint}"
+
+
+class UsageError(DiscreetError, ValueError):
+    """The arguments do not make a meaningful request."""
+
+    exit_code = 2
+
+
+class EngineError(UsageError):
+    """The inference engine does not apply to this release."""
+
+
+class DataError(DiscreetError, OSError):
+    """Input could not be read or output could not be written."""
+
+    exit_code = 1
+
+
+class ReleaseFileError(DiscreetError, ValueError):
+    """A release file is damaged, altered, or of a kind this version does not know."""
+
+    exit_code = 4

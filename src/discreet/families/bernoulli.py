@@ -1,0 +1,101 @@
+"""Yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from discreet.families.base import Family, Support, Theta
+from discreet.families.layout import Domain
+from discreet.families.shapes import UNIT, Interval
+from discreet.priors.base import Prior
+from discreet.priors.beta import Beta
+
+_NO = ("0", "false", "no", "f", "n")
+_YES = ("1", "true", "yes", "t", "y")
+
+
+def _spellings(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(form for w in words for form in (w, w.capitalize(), w.upper())))
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family):
+    """Yes with probability p.
+
+    ===========  =========================================================
+    statistic    x in {0, 1}; mapped z = 2x - 1
+    prior        ``Beta(a, b)``, default ``Beta(1, 1)``
+    draws        ``p``
+    sensitivity  replace: 2 in z, so noise of scale 1/epsilon on the count
+                 of yes; add_remove: 1 on the cells (no, yes)
+    ===========  =========================================================
+
+    Numbers 0 and 1, booleans, and the words 0/1, no/yes, n/y, false/true, f/t (lower case, capitalised or upper case)
+    are read; anything else is missing.
+    """
+
+    name: ClassVar[str] = "bernoulli"
+    prior_type: ClassVar[type[Prior]] = Beta
+    draw_names: ClassVar[tuple[str, ...]] = ("p",)
+
+    @property
+    def shape(self) -> Interval:
+        return Interval(grid=UNIT, cells=("no", "yes"))
+
+    @property
+    def vocabulary(self) -> tuple[tuple[str, ...], ...]:
+        return _spellings(_NO), _spellings(_YES)
+
+    def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+        return (Fraction(1, 2),), (Fraction(1, 2),)
+
+    @property
+    def support(self) -> Support:
+        return Support(0, 1, discrete=True)
+
+    def sufficient(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x, dtype=float)[..., None]
+
+    def log_base_measure(self, x: np.ndarray) -> np.ndarray:
+        return np.where((x == 0) | (x == 1), 0.0, -np.inf)
+
+    def natural(self, theta: Theta) -> np.ndarray:
+        return logit(theta["p"])[..., None]
+
+    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
+        return {"p": expit(eta[..., 0])}
+
+    def log_partition(self, eta: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0.0, eta[..., 0])
+
+    def statistic_mean(self, theta: Theta) -> np.ndarray:
+        return np.asarray(theta["p"])[..., None]
+
+    def statistic_covariance(self, theta: Theta) -> np.ndarray:
+        p = np.asarray(theta["p"])
+        return (p * (1 - p))[..., None, None]
+
+    def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.binomial(1, theta["p"], size)
+
+    @property
+    def default_prior(self) -> Beta:
+        return Beta(1, 1)
+
+    def suggested_prior(self, domain: Domain) -> Beta:
+        return Beta(1, 1)
+
+    def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
+        yes = float(np.asarray(s)[..., 0])
+        return Beta(prior.a + yes, prior.b + float(n) - yes)
+
+    def draw(self, prior: Beta, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"p": prior.sample(size, rng)}
+
+    def project(self, s: np.ndarray, n: float) -> np.ndarray:
+        return np.clip(s, 0.0, n)

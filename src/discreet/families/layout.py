@@ -1,0 +1,82 @@
+"""The released vector of one release: coordinates, grid, widths, map and joint sensitivity.
+
+Everything here follows from declarations (family, bounds, policies, neighbor relation), never from rows, so the
+curator's side and the analyst's side build the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.families.shapes import UNIT, Missing, Neighbors, Row
+from discreet.rational import sqrt_up
+
+if TYPE_CHECKING:
+    from discreet.families.base import Family
+
+Outside = Literal["redact", "clip"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the curator declared about the column: bounds or labels, and the two policies."""
+
+    bounds: tuple[tuple[Fraction, Fraction], ...] | None
+    labels: tuple[str, ...] | None
+    outside: Outside
+    missing: Missing
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How rows become one integer vector.
+
+    ``l1_sensitivity`` and ``l2_sensitivity`` are joint, in units of the widths, and include one grid step for each
+    rounded coordinate. ``rows`` gives each coordinate as a linear form in (usable, features).
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    grid: tuple[Fraction, ...]
+    width: tuple[Fraction, ...]
+    shift: tuple[Fraction, ...] | None
+    half: tuple[Fraction, ...] | None
+    l1_sensitivity: Fraction
+    l2_sensitivity: Fraction
+
+    def coordinates(self, usable: Any, features: Sequence[Any]) -> list[Any]:
+        """Evaluate the coordinates of each record in float64, in one fixed order of operations.
+
+        Works on arrays and on narwhals expressions. The coefficients are dyadic, so products are exact and every
+        engine that follows IEEE 754 gives the same bits.
+        """
+        inputs = [usable, *features]
+        out = []
+        for row in self.rows:
+            terms = [
+                value if coefficient == 1 else value * float(coefficient)
+                for coefficient, value in zip(row, inputs, strict=True)
+                if coefficient != 0
+            ]
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            out.append(total)
+        return out
+
+
+def layout_for(family: Family, domain: Domain, neighbors: Neighbors) -> Layout:
+    """Build the layout that ``family`` uses under these declarations."""
+    basis = family.shape.basis(neighbors, domain.missing)
+    rounded = [
+        g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT
+    ]
+    l1 = family.shape.l1_sensitivity(neighbors, domain.missing) + sum(rounded)
+    l2 = sqrt_up(family.shape.l2_sensitivity_squared(neighbors, domain.missing)) + sqrt_up(
+        sum((step * step for step in rounded), Fraction(0))
+    )
+    shift, half = family.affine_map(domain)
+    return Layout(basis.names, basis.rows, basis.grid, basis.width, shift, half, l1, l2)

@@ -1,0 +1,50 @@
+"""Beta prior on a probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
+
+from discreet.priors.base import Prior, positive
+
+
+@dataclass(frozen=True)
+class Beta(Prior):
+    """Beta(a, b) on p in (0, 1).
+
+    ==========  ==========================
+    density     p^(a-1) (1-p)^(b-1) / B(a, b)
+    eta         (a, b), with T = (log p, log(1-p))
+    C(eta)      log B(a, b)
+    ==========  ==========================
+    """
+
+    name: ClassVar[str] = "beta"
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        positive(a=self.a, b=self.b)
+
+    def natural(self) -> np.ndarray:
+        return np.array([self.a, self.b], dtype=float)
+
+    @classmethod
+    def from_natural(cls, eta: np.ndarray) -> Beta:
+        return cls(float(eta[0]), float(eta[1]))
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        eta = np.asarray(eta, dtype=float)
+        inside = (eta > 0).all(axis=-1)
+        safe = np.where(inside[..., None], eta, 1.0)
+        return np.where(inside, betaln(safe[..., 0], safe[..., 1]), np.inf)
+
+    def log_density(self, value: np.ndarray) -> np.ndarray:
+        return xlogy(self.a - 1, value) + xlog1py(self.b - 1, -value) - betaln(self.a, self.b)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.beta(self.a, self.b, size)
