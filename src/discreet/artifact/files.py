@@ -1,0 +1,47 @@
+"""Writing files so that a reader sees the old content or the new, never half."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from discreet.errors import DataError
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; move it over ``path`` if the block succeeds, else remove it.
+
+    The temporary file is created at once, so an unwritable place is found before the work inside the block.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise DataError(f"cannot write {target}: it is a folder.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        os.close(handle)
+    except OSError as problem:
+        raise DataError(f"cannot write {target}: {problem.strerror or 'the folder is not writable'}.") from None
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        os.replace(temporary, target)
+    except OSError as problem:
+        raise DataError(f"cannot write {target}: {problem.strerror or 'the write failed'}.") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def write_text(path: str | Path, content: str) -> None:
+    """Write ``content`` to ``path`` atomically and durably."""
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())

@@ -1,0 +1,126 @@
+"""The release: everything inference needs, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from discreet.errors import DataError, ReleaseFileError
+from discreet.families.base import Family
+from discreet.families.layout import Domain, Layout, layout_for
+from discreet.families.shapes import Neighbors
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise
+
+#: Noise laws a file may name. A closed list: nothing is ever imported by a name found in a file.
+LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
+    "discrete_laplace": DiscreteLaplace,
+    "discrete_gaussian": DiscreteGaussian,
+}
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The noisy integer vector and how to read it.
+
+    ``values`` are integers in steps of ``grid``; ``width`` are the public widths behind the joint sensitivity;
+    ``shift`` and ``half``, one per column, give the map z = (measure(x) - shift) / half, or are None for labels.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[int, ...]
+    grid: tuple[Fraction, ...]
+    width: tuple[Fraction, ...]
+    shift: tuple[Fraction, ...] | None
+    half: tuple[Fraction, ...] | None
+
+
+@dataclass(frozen=True)
+class NoiseRecord:
+    """Which noise was added: its law, the scale of each coordinate in mapped units, the joint sensitivity."""
+
+    name: str
+    scale: tuple[Fraction, ...]
+    sensitivity: Fraction
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private release: noisy statistics, what they mean, and what was promised for them."""
+
+    id: str
+    dataset: str | None
+    family: Family
+    columns: tuple[str, ...]
+    domain: Domain
+    neighbors: Neighbors
+    unit: str | None
+    max_rows: int
+    records: int | None
+    statistics: Statistics
+    mechanism: NoiseRecord
+    guarantees: Mapping[str, Guarantee]
+    software: Mapping[str, str]
+    samples: None = None
+    ledger: None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What was promised."""
+        (promised,) = self.guarantees.values()
+        return promised
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout behind the statistics, rebuilt from the declarations."""
+        return layout_for(self.family, self.domain, self.neighbors)
+
+    @cached_property
+    def noise(self) -> tuple[Noise, ...]:
+        """The exact law of the noise on each integer value."""
+        law = LAWS[self.mechanism.name]
+        return tuple(
+            law(float(scale / grid))
+            for scale, grid in zip(self.mechanism.scale, self.statistics.grid, strict=True)
+        )
+
+    def statement(self) -> str:
+        """Return the privacy statement: one plain paragraph about who is protected, and how far."""
+        from discreet.artifact.statement import statement
+
+        return statement(self)
+
+    def to_json(self) -> str:
+        """Return the release as the text of a release file."""
+        from discreet.artifact.codec import encode
+
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, content: str) -> Release:
+        """Read the text of a release file; raise :class:`ReleaseFileError` if it is damaged or altered."""
+        from discreet.artifact.codec import decode
+
+        return decode(content)
+
+    def save(self, path: str | Path) -> None:
+        """Write the release file, atomically."""
+        from discreet.artifact.files import write_text
+
+        write_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """Read a release file."""
+        try:
+            content = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ReleaseFileError(f"{path} is not a release file: it is not UTF-8 text.") from None
+        except OSError as problem:
+            raise DataError(f"cannot read {path}: {problem.strerror}.") from None
+        try:
+            return cls.from_json(content)
+        except ReleaseFileError as problem:
+            raise ReleaseFileError(f"{path}: {problem.message}", hint=problem.hint) from None

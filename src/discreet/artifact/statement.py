@@ -1,0 +1,83 @@
+"""The privacy statement: one paragraph a lawyer can read."""
+
+from __future__ import annotations
+
+from discreet.artifact.release import Release
+from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
+
+
+def statement(release: Release) -> str:
+    """Say who is protected, against what, how much, and what was assumed."""
+    columns = _listing([f"“{column}”" for column in release.columns])
+    source = "" if release.dataset is None else f" of the data set “{release.dataset}”"
+    return " ".join(
+        [
+            f"This file describes {columns}{source} by {_count(release)} noisy totals for a {release.family.name} model.",
+            _who(release),
+            f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
+            "It holds against anyone, whatever else they know and whatever they later compute from this file.",
+            _assumed(release),
+            "The promise covers this file alone: other releases about the same people add to it.",
+        ]
+    )
+
+
+def _count(release: Release) -> str:
+    n = len(release.statistics.names)
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return words[n] if n < len(words) else str(n)
+
+
+def _who(release: Release) -> str:
+    if release.neighbors == "replace":
+        return (
+            "It protects every single record of the table: whatever that record holds, and even if it were replaced by "
+            f"any other record. The number of records, {release.records}, is public and not protected."
+        )
+    return (
+        "It protects every single record of the table: whatever that record holds, and whether it is in the table at "
+        "all. The number of records is protected too."
+    )
+
+
+def _how_much(release: Release) -> str:
+    promised = release.guarantee
+    if isinstance(promised, PureDP):
+        factor = _factor(float(promised.epsilon))
+        return f"no conclusion from this file becomes more than {factor} times likelier or less likely because of one record."
+    if isinstance(promised, ApproxDP):
+        factor = _factor(float(promised.epsilon))
+        return (
+            f"no conclusion from this file becomes more than {factor} times likelier because of one record, up to an extra "
+            f"probability of {float(promised.delta):g}."
+        )
+    assert isinstance(promised, ZeroConcentratedDP)
+    return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."
+
+
+def _factor(epsilon: float) -> str:
+    from math import exp
+
+    return f"{exp(epsilon):.3g}" if epsilon < 50 else f"e^{epsilon:g}"
+
+
+def _assumed(release: Release) -> str:
+    d = release.domain
+    parts = ["each person has at most one record", "the declarations were made without looking at the data"]
+    if d.bounds is not None:
+        bounds = _listing([f"[{float(low):g}, {float(high):g}]" for low, high in d.bounds])
+        policy = "replaced by the middle of the range" if d.outside == "redact" else "moved to the nearest bound"
+        parts.append(f"the declared bounds are {bounds}, and values outside them were {policy}")
+    if d.labels is not None:
+        parts.append(f"the declared labels are {_listing(list(d.labels))}")
+    if d.missing == "none":
+        parts.append("the curator declared that no value is missing")
+    elif release.neighbors == "replace":
+        parts.append("missing values were left out, and how many there were is itself protected")
+    else:
+        parts.append("missing values were left out")
+    return f"What was assumed: {'; '.join(parts)}."
+
+
+def _listing(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

@@ -1,0 +1,276 @@
+r"""Exact posterior of the cell counts behind a release of counts, each with its own noise.
+
+Given the data the parameter is Dirichlet(alpha + c). The posterior of the counts factors up to their total,
+
+    P(c | y)  ~  q(u) * prod_k g_k(c_k) noise_k(y_k - c_k),        u = sum_k c_k,
+    q(u)      =  p(u) noise_u(y_u - u) / g_A(u),                   A = sum_k alpha_k,
+
+with p(u) the prior on the number of usable records (a point when it is public and nothing is missing). So the law of
+the total is a convolution, and counts are drawn backwards: the total first, then one cell after the other, each from
+its weight times the convolution of the cells before it.
+
+A convolution is accurate near its peak only. Every cell is therefore tilted by exp(lambda c), which changes nothing (the
+total takes it back) but moves the peak to where the posterior of the total is. One such *panel* is enough unless the prior
+is far stronger than the data; then neighboring panels share the range of totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import fftconvolve
+
+from discreet.errors import EngineError
+from discreet.inference.records import RecordPrior
+from discreet.inference.tilt import Cell, tilt_for
+from discreet.inference.weights import log_rising, sample_index
+from discreet.privacy import Noise
+
+# Rounding in a convolution, relative to its peak.
+_FLOOR = 1e-16
+# How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
+_ASTRAY = 1e-11
+_TRUSTED = _FLOOR / _ASTRAY
+# Totals this far below the most likely one carry less than 1e-12 of the mass.
+_DEPTH = 34.0
+# Below this length direct convolution is as fast as Fourier's, and has no floor.
+_DIRECT = 128
+_ROUNDS = 12
+_MOST_PANELS = 400
+
+
+@dataclass(frozen=True)
+class Table:
+    """Weights of consecutive counts from ``low`` on."""
+
+    low: int
+    weights: np.ndarray
+
+    @property
+    def high(self) -> int:
+        """The last count."""
+        return self.low + self.weights.size - 1
+
+    def at(self, counts: np.ndarray) -> np.ndarray:
+        """Return the weights of these counts, 0 outside the table."""
+        index = counts - self.low
+        inside = (index >= 0) & (index < self.weights.size)
+        return np.where(inside, self.weights[np.where(inside, index, 0)], 0.0)
+
+    def convolve(self, other: Table) -> Table:
+        """Return the table of the sum of two counts, trimmed where it is rounding noise."""
+        if min(self.weights.size, other.weights.size) <= _DIRECT:
+            weights = np.convolve(self.weights, other.weights)
+        else:
+            weights = fftconvolve(self.weights, other.weights)
+        heavy = np.flatnonzero(weights > _FLOOR * weights.max())
+        first, last = heavy[0], heavy[-1]
+        return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A range of totals, their log weights, and the tilted tables that split a total into cells."""
+
+    low: int
+    log_weights: np.ndarray
+    cells: tuple[Table, ...]
+    partial: tuple[Table, ...]
+
+    @property
+    def high(self) -> int:
+        """The last total."""
+        return self.low + self.log_weights.size - 1
+
+    def cut(self, low: int, high: int) -> Panel:
+        """Return the part of this panel inside [low, high]."""
+        low, high = max(low, self.low), min(high, self.high)
+        return Panel(low, self.log_weights[low - self.low : high - self.low + 1], self.cells, self.partial)
+
+    def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw cell counts given their totals, cells on the last axis."""
+        counts = np.empty((totals.size, len(self.cells)), dtype=np.int64)
+        for k in range(len(self.cells) - 1, 0, -1):
+            counts[:, k] = _draw_split(self.cells[k], self.partial[k - 1], totals, rng)
+            totals = totals - counts[:, k]
+        counts[:, 0] = totals
+        return counts
+
+    def share(self, counts: np.ndarray) -> np.ndarray:
+        """Return P(c | its total) of count vectors."""
+        cells = np.prod([table.at(counts[..., k]) for k, table in enumerate(self.cells)], axis=0)
+        return cells / self.partial[-1].at(counts.sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """The posterior over cell counts, panel by panel of the total."""
+
+    panels: tuple[Panel, ...]
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the possible totals and their posterior probabilities."""
+        log_weights = np.concatenate([panel.log_weights for panel in self.panels])
+        weights = np.exp(log_weights - log_weights.max())
+        return np.arange(self.panels[0].low, self.panels[-1].high + 1), weights / weights.sum()
+
+    def probability(self, counts: np.ndarray) -> np.ndarray:
+        """Return P(c | y) of count vectors, cells on the last axis."""
+        counts = np.asarray(counts)
+        totals, probabilities = self.totals()
+        total_table = Table(int(totals[0]), probabilities)
+        u = counts.sum(axis=-1)
+        out = total_table.at(u)
+        for panel in self.panels:
+            mine = (u >= panel.low) & (u <= panel.high) & (out > 0)
+            out[mine] *= panel.share(counts[mine])
+        return out
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw count vectors from the posterior, independently, cells on the last axis."""
+        totals, probabilities = self.totals()
+        u = totals[sample_index(probabilities, size, rng)]
+        if len(self.panels) == 1:
+            return self.panels[0].split(u, rng)
+        counts = np.empty((size, len(self.panels[0].cells)), dtype=np.int64)
+        for panel in self.panels:
+            mine = np.flatnonzero((u >= panel.low) & (u <= panel.high))
+            if mine.size:
+                counts[mine] = panel.split(u[mine], rng)
+        return counts
+
+
+def _draw_split(cell: Table, rest: Table, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw c with weight cell(c) rest(total - c) for each total, exactly.
+
+    Rejection from the cell's own weights needs no table per draw; the stubborn few get one.
+    """
+    out = np.empty(total.size, dtype=np.int64)
+    ceiling = rest.weights.max()
+    cumulative = np.cumsum(cell.weights)
+    todo = np.arange(total.size)
+    for _ in range(_ROUNDS):
+        c = cell.low + np.searchsorted(cumulative, rng.random(todo.size) * cumulative[-1], side="right")
+        accepted = rng.random(todo.size) * ceiling < rest.at(total[todo] - c)
+        out[todo[accepted]] = c[accepted]
+        todo = todo[~accepted]
+        if todo.size == 0:
+            return out
+    support = cell.low + np.arange(cell.weights.size)
+    block = max(1, 4_000_000 // support.size)
+    for start in range(0, todo.size, block):
+        some = todo[start : start + block]
+        weights = np.cumsum(cell.weights * rest.at(total[some, None] - support), axis=1)
+        targets = rng.random(some.size) * weights[:, -1]
+        out[some] = cell.low + (weights <= targets[:, None]).sum(axis=1)
+    return out
+
+
+def cell_counts(
+    alpha: np.ndarray,
+    y: np.ndarray,
+    noise: tuple[Noise, ...],
+    records: RecordPrior,
+    usable: tuple[int, Noise] | None,
+) -> CellCounts:
+    """Enumerate the cells of noisy counts ``y``; ``usable`` is a noisy count of the total, if one was released."""
+    cells = [Cell(float(a), int(v), law) for a, v, law in zip(alpha, y, noise, strict=True)]
+    target = _first_guess(cells, records, usable)
+    reference = round(target)
+
+    def log_q(u_low: int, u_high: int) -> np.ndarray:
+        """Log of q without the prior on records."""
+        out = -log_rising(float(np.sum(alpha)), u_low, u_high, reference)
+        return out if usable is None else out + usable[1].log_mass(np.arange(u_low, u_high + 1) - usable[0])
+
+    first, alone = _panel(cells, target, records, log_q)
+    if alone:
+        return CellCounts((first,))
+    return CellCounts(tuple(_extend([first], cells, records, log_q)))
+
+
+def _first_guess(cells: list[Cell], records: RecordPrior, usable: tuple[int, Noise] | None) -> float:
+    """Return a plausible total: what the cells say, averaged with what the usable count says."""
+    guess = float(sum(max(cell.y, 0) for cell in cells))
+    if usable is not None:
+        from_cells, from_usable = sum(cell.noise.sd**2 for cell in cells), usable[1].sd ** 2
+        guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
+    return float(np.clip(guess, records.low, np.inf if records.high is None else records.high))
+
+
+def _panel(
+    cells: list[Cell], target: float, records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
+) -> tuple[Panel, bool]:
+    """Return the panel around ``target``, and whether it carries the whole posterior of the total by itself.
+
+    If it does not, only the range of totals where it is accurate is kept.
+    """
+    tilt = tilt_for(cells, target, records.high)
+    made = [cell.weights(tilt, target, records.high) for cell in cells]
+    tables = tuple(Table(low, weights) for low, weights, _ in made)
+    partial = [tables[0]]
+    for table in tables[1:]:
+        partial.append(partial[-1].convolve(table))
+    sums = partial[-1]
+    low, high = max(sums.low, records.low), sums.high if records.high is None else min(sums.high, records.high)
+    if high < low:
+        raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+    convolved = sums.weights[low - sums.low : high - sums.low + 1]
+    u = np.arange(low, high + 1)
+    # cells are tilted around their own y, so the total is tilted around the sum of those
+    log_mean = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in cells))
+    with np.errstate(divide="ignore"):
+        log_rest = log_mean + log_q(low, high) + records.log_mass(u)
+        log_weights = np.log(convolved) + log_rest
+    panel = Panel(low, log_weights, tables, tuple(partial))
+    peak = log_weights.max()
+    if np.isfinite(peak):
+        astray = _FLOOR * sums.weights.max() * np.exp(log_rest - peak).sum() / np.exp(log_weights - peak).sum()
+        cut_low = log_weights[0] > peak - _DEPTH and low > records.low
+        cut_high = log_weights[-1] > peak - _DEPTH and (records.high is None or high < records.high)
+        if astray < _ASTRAY and not (cut_low or cut_high):
+            return panel, True
+    trusted = np.flatnonzero(convolved >= _TRUSTED * convolved.max())
+    return panel.cut(low + int(trusted[0]), low + int(trusted[-1])), False
+
+
+def _extend(
+    panels: list[Panel], cells: list[Cell], records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
+) -> list[Panel]:
+    """Add panels on both sides until the totals left out carry no mass."""
+    most = np.inf if records.high is None else records.high
+
+    def matters(edge: int, panel: Panel) -> bool:
+        # without the prior on records, which may have holes; its logarithm is at most top_prior
+        bare = panel.log_weights[edge - panel.low] - float(records.log_mass(np.array([edge]))[0])
+        return bare + top_prior > max(p.log_weights.max() for p in panels) - _DEPTH
+
+    top_prior = 0.0 if records.weights is None else float(np.log(records.weights.max()))
+    while len(panels) < _MOST_PANELS:
+        left, right = panels[0], panels[-1]
+        if left.low > records.low and matters(left.low, left):
+            target = max(records.low, left.low - 1 - (left.high - left.low) // 2)
+            new = _reaching(left.low - 1, target, cells, records, log_q)
+            panels.insert(0, new.cut(0, left.low - 1))
+        elif right.high < most and matters(right.high, right):
+            target = min(most, right.high + 1 + (right.high - right.low) // 2)
+            new = _reaching(right.high + 1, target, cells, records, log_q)
+            panels.append(new.cut(right.high + 1, new.high))
+        else:
+            return panels
+    raise EngineError("the prior is too strong for this noise to enumerate the counts exactly.")
+
+
+def _reaching(
+    total: int, target: float, cells: list[Cell], records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
+) -> Panel:
+    """Return a panel around ``target``, or nearer, that is accurate at ``total``."""
+    while True:
+        panel, _ = _panel(cells, target, records, log_q)
+        if panel.low <= total <= panel.high:
+            return panel
+        if abs(target - total) < 1:
+            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+        target = total if abs(target - total) < 2 else 0.5 * (target + total)

@@ -1,0 +1,43 @@
+"""The naive engine: pretend the noisy statistics are the data.
+
+Noisy sums are projected onto the sums some data set could have (Foulds et al. 2016, eq. 16) and the prior is updated
+as usual. Noise, redaction and clipping are all ignored, so the posterior is too narrow and can sit in the wrong place.
+It exists to be compared against.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+
+
+def draw(release: Release, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw from the conjugate posterior given the projected statistics."""
+    s, n = noisy_sums(release)
+    return release.family.draw(release.family.update(prior, release.family.project(s, n), n), size, rng)
+
+
+def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
+    """Return the released statistics in the family's own units, and how many records they stand for."""
+    y = np.array(
+        [float(v * g) for v, g in zip(release.statistics.values, release.statistics.grid, strict=True)]
+    )
+    rows = np.array([[float(v) for v in row] for row in release.layout.rows])
+    n_features = rows.shape[1] - 1
+    if rows.shape[0] == rows.shape[1]:
+        usable, *features = np.linalg.solve(rows, y)
+    else:
+        # without a coordinate for it, the usable count is the public one, or the sum of the cells
+        features = np.linalg.solve(rows[:, 1:], y)
+        usable = float(np.sum(features)) if release.records is None else release.records
+    most = np.inf if release.records is None else release.records
+    n = float(np.clip(usable, 0, most))
+    shift = release.statistics.shift or (0,) * n_features
+    half = release.statistics.half or (1,) * n_features
+    s = release.family.shape.unmap(
+        np.array(n), np.array(features), np.array([float(v) for v in shift]), np.array([float(v) for v in half])
+    )
+    return s, n

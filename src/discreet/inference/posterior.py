@@ -1,0 +1,209 @@
+"""What is known after reading a release: draws, their summaries, and how they were got."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.summary import Summary, SummaryRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import DataTree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """Draws from a posterior.
+
+    Parameters
+    ----------
+    draws
+        Arrays by parameter name, draws first. All have the same number of draws, chain after chain.
+    diagnostics
+        How the draws were made.
+    n_chains
+        How many chains of equal length the draws are.
+    labels
+        Names of the components of a vector (or of the rows and columns of a matrix), by parameter name.
+
+    Examples
+    --------
+    >>> posterior = Posterior({"p": np.linspace(0.2, 0.4, 101)}, Diagnostics("exact", independent=True))
+    >>> low, high = posterior.interval(0.9)["p"]
+    >>> round(low, 3), round(high, 3)
+    (0.21, 0.39)
+    """
+
+    draws: dict[str, np.ndarray]
+    diagnostics: Diagnostics
+    n_chains: int = field(default=1, kw_only=True)
+    labels: Mapping[str, Sequence[str]] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        draws = {name: _read_only(values) for name, values in self.draws.items()}
+        lengths = {len(values) for values in draws.values()}
+        if len(lengths) != 1 or 0 in lengths:
+            raise UsageError("a posterior needs at least one draw, and equally many of every parameter.")
+        (n_draws,) = lengths
+        if self.n_chains < 1 or n_draws % self.n_chains:
+            raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
+        labels = {name: tuple(map(str, words)) for name, words in (self.labels or {}).items()}
+        for name, words in labels.items():
+            if name not in draws or any(size != len(words) for size in draws[name].shape[1:]):
+                raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
+        chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
+        object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "diagnostics", replace(self.diagnostics, chains=chains))
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws over all chains."""
+        return len(next(iter(self.draws.values())))
+
+    # -- numbers --------------------------------------------------------------------------------------
+
+    def mean(self) -> dict[str, Any]:
+        """Return the posterior mean of each parameter: a float, or an array for a vector."""
+        return {name: _plain(x.mean(axis=0)) for name, x in self.draws.items()}
+
+    def sd(self) -> dict[str, Any]:
+        """Return the posterior standard deviation of each parameter; ``nan`` from a single draw."""
+        if self.n_draws == 1:
+            return {name: _plain(np.full(x.shape[1:], np.nan)) for name, x in self.draws.items()}
+        return {name: _plain(x.std(axis=0, ddof=1)) for name, x in self.draws.items()}
+
+    def quantile(self, q: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
+        """Return the quantile of each parameter at ``q`` in [0, 1]; for several ``q``, they come first."""
+        try:
+            levels = np.asarray(q, dtype=float)
+        except (TypeError, ValueError):
+            raise UsageError(f"q must be a number in [0, 1], got q={q!r}.") from None
+        if not ((levels >= 0) & (levels <= 1)).all():
+            raise UsageError(f"q must lie in [0, 1], got q={q!r}.", hint="the median is quantile(0.5)")
+        return {name: _plain(np.quantile(x, levels, axis=0)) for name, x in self.draws.items()}
+
+    def interval(self, prob: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Return the central interval of each parameter: (low, high), with equal tails outside.
+
+        ``interval(0.95)["p"]`` holds the parameter with posterior probability 0.95.
+        """
+        ends = self.quantile(_tails(prob))
+        return {name: (_plain(low), _plain(high)) for name, (low, high) in ends.items()}
+
+    def scalars(self) -> dict[str, np.ndarray]:
+        """Return the draws of every scalar by its full name, such as ``p[b]`` or ``covariance[x, y]``.
+
+        A symmetric matrix gives each of its entries once.
+        """
+        return {full: self.draws[name][(..., *index)] for full, name, index in self._components()}
+
+    def summary(self, prob: float = 0.95) -> Summary:
+        """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat."""
+        low_high = self.quantile(_tails(prob))
+        mean, sd = self.mean(), self.sd()
+        ess, r_hat = self.diagnostics.ess, self.diagnostics.r_hat
+        rows = []
+        for full, name, index in self._components():
+            low, high = (float(np.asarray(bound)[index]) for bound in low_high[name])
+            at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
+            rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=at[3]))
+        return Summary(tuple(rows), prob, self.diagnostics)
+
+    def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
+        """List (full name, parameter name, index) of every scalar."""
+        out = []
+        for name, x in self.draws.items():
+            words = (self.labels or {}).get(name)
+            symmetric = x.ndim == 3 and np.array_equal(x, x.swapaxes(1, 2))
+            for index in product(*map(range, x.shape[1:])):
+                if symmetric and index[0] > index[1]:
+                    continue
+                parts = ", ".join(words[i] if words else str(i) for i in index)
+                out.append((f"{name}[{parts}]" if index else name, name, index))
+        return out
+
+    # -- elsewhere ------------------------------------------------------------------------------------
+
+    def to_arviz(self) -> DataTree:
+        """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        from arviz_base import from_dict
+
+        how = self.diagnostics
+        attributes: dict[str, Any] = {
+            "engine": how.engine,
+            "approximation": how.approximation,
+            "reason": how.reason,
+            "warnings": "\n".join(how.warnings),
+            # netCDF knows no booleans
+            "independent": int(how.independent),
+            "inference_library": "discreet",
+        }
+        with suppress(PackageNotFoundError):
+            attributes["inference_library_version"] = version("discreet")
+        dims = {name: [f"{name}_dim_{i}" for i in range(x.ndim - 1)] for name, x in self.draws.items()}
+        coords = {dim: list(words) for name, words in (self.labels or {}).items() for dim in dims[name]}
+        return from_dict(
+            {"posterior": dict(how.chains)}, coords=coords, dims=dims, attrs={"posterior": attributes}
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the draws to a netCDF file that ArviZ and xarray read; whole or not at all."""
+        from discreet.artifact.files import replacing
+
+        tree = self.to_arviz()
+        with replacing(os.fspath(path)) as draft:
+            tree.to_netcdf(draft, engine="h5netcdf")
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+        """Draw every parameter's posterior; also write it to ``path`` if one is given.
+
+        ``options`` go to :func:`discreet.reporting.plot_posterior`.
+        """
+        from discreet.reporting import plot_posterior
+
+        return plot_posterior(self, path=path, **options)
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, x in self.draws.items():
+            if x.ndim > 1:
+                parts.append(f"{name}[{', '.join(map(str, x.shape[1:]))}]")
+                continue
+            low, middle, high = np.quantile(x, [0.025, 0.5, 0.975])
+            parts.append(f"{name} {middle:.4g} ({low:.4g} to {high:.4g})")
+        return (
+            f"<Posterior of {', '.join(parts)}; {self.diagnostics.engine}, {self.diagnostics.draws_in_words}>"
+        )
+
+
+def _tails(prob: float) -> list[float]:
+    """Return the two quantile levels of a central interval."""
+    # written so that nan fails too
+    if not (isinstance(prob, int | float | np.number) and 0 < prob < 1):
+        raise UsageError(
+            f"prob must lie strictly between 0 and 1, got prob={prob!r}.", hint="0.95 is a 95% interval"
+        )
+    return [(1 - prob) / 2, (1 + prob) / 2]
+
+
+def _read_only(values: np.ndarray) -> np.ndarray:
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def _plain(values: Any) -> Any:
+    """Give scalars back as floats."""
+    return float(values) if np.ndim(values) == 0 else values

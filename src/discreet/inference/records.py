@@ -1,0 +1,52 @@
+"""The analyst's prior on how many records a private count stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+
+
+@dataclass(frozen=True)
+class RecordPrior:
+    """A prior on a number of usable records: flat on [low, high], or given by weights from ``low`` on.
+
+    ``high`` is None for the flat prior on all of 0, 1, 2, ..., which is improper but harmless: noise with light
+    tails makes the posterior proper.
+    """
+
+    low: int = 0
+    high: int | None = None
+    weights: np.ndarray | None = None
+
+    def log_mass(self, n: np.ndarray) -> np.ndarray:
+        """Return the log prior of counts inside [low, high], up to a constant."""
+        if self.weights is None:
+            return np.zeros(np.shape(n))
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights[np.asarray(n, dtype=int) - self.low])
+
+
+def record_prior(records: Any) -> RecordPrior:
+    """Read ``infer(records=...)``: None, a tuple (low, high), or an array of weights on 0, 1, 2, ..."""
+    if records is None:
+        return RecordPrior()
+    if isinstance(records, tuple):
+        if len(records) != 2 or not all(isinstance(v, int | np.integer) for v in records):
+            raise UsageError("records must be a tuple (low, high) of whole numbers, or an array of weights.")
+        low, high = (int(v) for v in records)
+        if not 0 <= low <= high:
+            raise UsageError(f"records must satisfy 0 <= low <= high, got records=({low}, {high}).")
+        return RecordPrior(low, high)
+    if not isinstance(records, np.ndarray | Sequence) or isinstance(records, str):
+        raise UsageError("records must be a tuple (low, high) of whole numbers, or an array of weights.")
+    weights = np.asarray(records, dtype=float)
+    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        raise UsageError("records weights must be a list of non-negative numbers, not all zero.")
+    heavy = np.flatnonzero(weights)
+    low, high = int(heavy[0]), int(heavy[-1])
+    return RecordPrior(low, high, weights[low : high + 1])

@@ -1,0 +1,110 @@
+"""A posterior as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.inference.diagnostics import Diagnostics
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One scalar parameter: posterior mean, standard deviation, central interval, and how well it is sampled."""
+
+    name: str
+    mean: float
+    sd: float
+    low: float
+    high: float
+    ess: float
+    r_hat: float
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """The rows of a posterior's table; printing it aligns them.
+
+    ``summary["p"]`` is one row, ``summary.rows`` all of them, ``summary.to_dict()`` what a JSON file can hold.
+    """
+
+    rows: tuple[SummaryRow, ...]
+    prob: float
+    diagnostics: Diagnostics
+
+    def __getitem__(self, name: str) -> SummaryRow:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise UsageError(
+            f"no parameter is named {name!r}.", hint=f"choose from {', '.join(row.name for row in self.rows)}"
+        )
+
+    def __iter__(self) -> Iterator[SummaryRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings; what is not a number becomes ``None``, as JSON has no nan."""
+        how = self.diagnostics
+        return {
+            "prob": self.prob,
+            "parameters": [{k: _json_safe(v) for k, v in asdict(row).items()} for row in self.rows],
+            "engine": how.engine,
+            "approximation": how.approximation,
+            "reason": how.reason,
+            "warnings": [*how.warnings, *how.doubts],
+        }
+
+    def __str__(self) -> str:
+        tail = 100 * (1 - self.prob) / 2
+        header = ["", "mean", "sd", f"{tail:.4g}%", f"{100 - tail:.4g}%", "ess", "r_hat"]
+        # the components of one parameter share their decimals, so that a column reads straight down
+        decimals: dict[str, int] = {}
+        for row in self.rows:
+            group = _parameter(row)
+            decimals[group] = max(decimals.get(group, 0), _decimals(row))
+        table = [header, *(_cells(row, decimals[_parameter(row)]) for row in self.rows)]
+        widths = [max(len(line[column]) for line in table) for column in range(len(header))]
+        lines = [
+            "  ".join(
+                [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+            )
+            for line in table
+        ]
+        how = self.diagnostics
+        approximation = "no approximation" if how.approximation == "none" else how.approximation
+        lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        lines += [f"warning: {text}" for text in (*how.warnings, *how.doubts)]
+        return "\n".join(lines)
+
+    # the table is what anybody at a prompt wants to see
+    __repr__ = __str__
+
+
+def _parameter(row: SummaryRow) -> str:
+    return row.name.partition("[")[0]
+
+
+def _decimals(row: SummaryRow) -> int:
+    """Return how many decimals make the standard deviation show three digits."""
+    spread = row.sd if row.sd > 0 else abs(row.mean)
+    return max(2 - math.floor(math.log10(spread)), 0) if 0 < spread < math.inf else 2
+
+
+def _cells(row: SummaryRow, decimals: int) -> list[str]:
+    numbers = (row.mean, row.sd, row.low, row.high)
+    plain = decimals <= 8 and all(not abs(value) >= 1e9 for value in numbers)
+    cells = [("-" if math.isnan(v) else f"{v:.{decimals}f}" if plain else f"{v:.6g}") for v in numbers]
+    ess = f"{row.ess:.0f}" if math.isfinite(row.ess) else "-"
+    r_hat = f"{row.r_hat:.3f}" if math.isfinite(row.r_hat) else "-"
+    return [row.name, *cells, ess, r_hat]
+
+
+def _json_safe(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,201 @@
+"""The curator's verb: rows in, release out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from discreet.artifact import NoiseRecord, Release, Statistics
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.layout import Domain, Outside, layout_for
+from discreet.families.shapes import Cells, Missing, Neighbors
+from discreet.mechanisms.base import Draw, NoiseMechanism
+from discreet.mechanisms.gaussian import GaussianMechanism
+from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.sampler import secure_draw
+from discreet.mechanisms.sampler import version as sampler_version
+from discreet.privacy.guarantees import check_neighbors
+from discreet.rational import Number
+
+
+def release(
+    data: Any,
+    model: Family,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | NoiseMechanism = "laplace",
+    column: str | None = None,
+    columns: Sequence[str] | None = None,
+    bounds: Any = None,
+    outside: Outside = "redact",
+    missing: Missing = "count",
+    neighbors: Neighbors = "replace",
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> Release:
+    """Release private statistics of one column (or several) for a model.
+
+    Parameters
+    ----------
+    data
+        A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list.
+    model
+        The family the analyst will fit, such as ``dc.Bernoulli()``.
+    epsilon, delta, rho
+        The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
+    mechanism
+        ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget.
+    column, columns
+        Which column or columns make a record. Not needed for a bare array or list.
+    bounds
+        ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
+        knowledge, never from the data.
+    outside
+        ``"redact"``: a value outside the bounds counts as the middle of the range. ``"clip"``: as the nearest bound.
+    missing
+        ``"count"``: how many values are usable is released as well. ``"none"``: the curator declares that none is missing.
+    neighbors
+        ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
+    dataset
+        A name for the statement.
+
+    Returns
+    -------
+    Release
+
+    Privacy
+    -------
+    Rows are summed exactly, on integers, and noise calibrated to the joint sensitivity is drawn from the operating
+    system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems. Whatever the rows
+    hold, nothing is raised, printed or logged about them.
+    """
+    if ledger is not None or analyst is not None:
+        raise UsageError("ledgers are not available yet: ledger and analyst must be None.")
+    if unit is not None or max_rows != 1:
+        raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
+    return release_with(
+        secure_draw,
+        data,
+        model,
+        _mechanism(mechanism, epsilon, delta, rho),
+        columns=_columns(column, columns),
+        bounds=bounds,
+        outside=outside,
+        missing=missing,
+        neighbors=neighbors,
+        dataset=dataset,
+    )
+
+
+def release_with(
+    draw: Draw,
+    data: Any,
+    model: Family,
+    mechanism: NoiseMechanism,
+    *,
+    columns: tuple[str, ...] | None = None,
+    bounds: Any = None,
+    outside: Outside = "redact",
+    missing: Missing = "count",
+    neighbors: Neighbors = "replace",
+    dataset: str | None = None,
+) -> Release:
+    """Release with noise from ``draw``.
+
+    Simulations pass a seeded sampler of the same law; :func:`release` passes the secure one and offers no other.
+    Everything that can be refused is refused before the first row is read.
+    """
+    from discreet.data import summarize
+
+    domain = declare(model, bounds=bounds, outside=outside, missing=missing)
+    check_neighbors(neighbors)
+    layout = layout_for(model, domain, neighbors)
+    scales = mechanism.scales(layout)
+    summary = summarize(data, model, domain, layout, columns)
+    if neighbors == "replace" and summary.n_records == 0:
+        raise UsageError(
+            "the table is empty, and under neighbors='replace' its size is public.",
+            hint="use neighbors='add_remove' if the number of records must stay private",
+        )
+    return Release(
+        id=str(uuid.uuid4()),
+        dataset=dataset,
+        family=model,
+        columns=summary.columns,
+        domain=domain,
+        neighbors=neighbors,
+        unit=None,
+        max_rows=1,
+        records=summary.n_records if neighbors == "replace" else None,
+        statistics=Statistics(
+            names=layout.names,
+            values=tuple(
+                value + draw(mechanism.law(float(scale / grid)))
+                for value, scale, grid in zip(summary.values, scales, layout.grid, strict=True)
+            ),
+            grid=layout.grid,
+            width=layout.width,
+            shift=layout.shift,
+            half=layout.half,
+        ),
+        mechanism=NoiseRecord(
+            name=mechanism.name,
+            scale=scales,
+            sensitivity=mechanism.sensitivity(layout),
+        ),
+        guarantees={"statistics": mechanism.guarantee(neighbors)},
+        software=_software(),
+    )
+
+
+def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -> Domain:
+    """Check the curator's declarations and return them as a domain."""
+    if not isinstance(model, Family):
+        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+    if outside not in get_args(Outside):
+        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
+    if missing not in get_args(Missing):
+        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
+    if model.vocabulary is not None and outside == "clip":
+        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
+    labels = model.shape.labels if isinstance(model.shape, Cells) else None
+    return Domain(model.parse_bounds(bounds), labels, outside, missing)
+
+
+def _columns(column: str | None, columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    if column is not None and columns is not None:
+        raise UsageError("give either column or columns, not both.")
+    if isinstance(columns, str):
+        raise UsageError("columns must be a list of names; use column for a single one.")
+    if column is not None:
+        return (column,)
+    return None if columns is None else tuple(columns)
+
+
+def _mechanism(
+    mechanism: str | NoiseMechanism, epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> NoiseMechanism:
+    if isinstance(mechanism, NoiseMechanism):
+        if (epsilon, delta, rho) != (None, None, None):
+            raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
+        return mechanism
+    if mechanism == "laplace":
+        if epsilon is None or delta is not None or rho is not None:
+            raise UsageError("laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho")
+        return LaplaceMechanism(epsilon)
+    if mechanism == "gaussian":
+        return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
+    raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+
+
+def _software() -> dict[str, str]:
+    from discreet import __version__
+
+    return {"discreet": __version__, "opendp": sampler_version()}
