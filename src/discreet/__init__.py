@@ -1,0 +1,113 @@
+"""Differentially private Bayesian inference.
+
+    import discreet as dc
+
+    # curator: rows in, a small release file out
+    release = dc.release("patients.csv", dc.Bernoulli(), column="smoker", epsilon=0.5)
+    release.save("smoking.json")
+
+    # analyst: the release file in, an honest posterior out
+    posterior = dc.infer("smoking.json", prior=dc.priors.Beta(1, 1))
+    posterior.interval(0.95)
+
+Public names are loaded when first used, so ``import discreet`` is instant and the analyst's half never loads the
+curator's.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet import datasets, errors, families, priors
+    from discreet.artifact.release import Release
+    from discreet.errors import DataError, DiscreetError, EngineError, ReleaseFileError, UsageError
+    from discreet.families import (
+        Bernoulli,
+        Categorical,
+        Exponential,
+        Gamma,
+        Geometric,
+        Laplace,
+        MultivariateNormal,
+        Normal,
+        Poisson,
+    )
+    from discreet.inference.analyst import infer
+    from discreet.inference.posterior import Posterior
+    from discreet.mechanisms.curator import release
+    from discreet.mechanisms.gaussian import GaussianMechanism
+    from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ApproxDP",
+    "Bernoulli",
+    "Categorical",
+    "DataError",
+    "DiscreetError",
+    "EngineError",
+    "Exponential",
+    "Gamma",
+    "GaussianMechanism",
+    "Geometric",
+    "Laplace",
+    "LaplaceMechanism",
+    "MultivariateNormal",
+    "Normal",
+    "Poisson",
+    "Posterior",
+    "PureDP",
+    "Release",
+    "ReleaseFileError",
+    "UsageError",
+    "ZeroConcentratedDP",
+    "datasets",
+    "errors",
+    "families",
+    "infer",
+    "priors",
+    "release",
+]
+
+_MODULES = ("datasets", "errors", "families", "priors")
+
+_HOMES = {
+    "discreet.artifact.release": ("Release",),
+    "discreet.errors": ("DataError", "DiscreetError", "EngineError", "ReleaseFileError", "UsageError"),
+    "discreet.families": (
+        "Bernoulli",
+        "Categorical",
+        "Exponential",
+        "Gamma",
+        "Geometric",
+        "Laplace",
+        "MultivariateNormal",
+        "Normal",
+        "Poisson",
+    ),
+    "discreet.inference.analyst": ("infer",),
+    "discreet.inference.posterior": ("Posterior",),
+    "discreet.mechanisms.curator": ("release",),
+    "discreet.mechanisms.gaussian": ("GaussianMechanism",),
+    "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"discreet.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

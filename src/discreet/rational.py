@@ -36,7 +36,7 @@ def text(value: Fraction) -> str:
     return str(value)
 
 
-def sqrt_up(value: Fraction, bits: int = 80) -> Fraction:
+def sqrt_up(value: Fraction, bits: int = 40) -> Fraction:
     """Return a rational that is at least the square root of ``value``, exact if the root is rational."""
     scaled = value * (1 << (2 * bits))
     root = math.isqrt(math.ceil(scaled))

@@ -1,0 +1,47 @@
+"""Likelihoods, one file each; ``base.py`` holds the protocol."""
+
+from __future__ import annotations
+
+from discreet.families.base import Family, Support, absolute
+from discreet.families.bernoulli import Bernoulli
+from discreet.families.categorical import Categorical
+from discreet.families.exponential import Exponential
+from discreet.families.gamma import Gamma
+from discreet.families.geometric import Geometric
+from discreet.families.laplace import Laplace
+from discreet.families.multivariate_normal import MultivariateNormal
+from discreet.families.normal import Normal
+from discreet.families.poisson import Poisson
+from discreet.families.registry import build, names, parse, register
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Exponential",
+    "Family",
+    "Gamma",
+    "Geometric",
+    "Laplace",
+    "MultivariateNormal",
+    "Normal",
+    "Poisson",
+    "Support",
+    "absolute",
+    "build",
+    "names",
+    "parse",
+    "register",
+]
+
+for _kind in (
+    Bernoulli,
+    Categorical,
+    Poisson,
+    Geometric,
+    Exponential,
+    Gamma,
+    Laplace,
+    Normal,
+    MultivariateNormal,
+):
+    register(_kind)

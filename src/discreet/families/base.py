@@ -1,8 +1,8 @@
 """The protocol of a family: a likelihood in exponential form, seen from both sides of the wall.
 
-The private side needs only :meth:`Family.measure`, :meth:`Family.measure_range` and :attr:`Family.shape`: what one record
-adds to the sums. The public side needs the rest: density, moments, conjugacy. Parameters travel as a mapping from
-draw name to array, so that a thousand draws are as easy as one; statistics and natural parameters have their
+The private side needs only :meth:`Family.measure`, :meth:`Family.measure_range` and :attr:`Family.shape`: what one
+record adds to the sums. The public side needs the rest: density, moments, conjugacy. Parameters travel as a mapping
+from draw name to array, so that a thousand draws are as easy as one; statistics and natural parameters have their
 components on the last axis.
 """
 
@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.families.bounds import Bounds, check_pair, read_pairs
+from discreet.families.derivatives import gradient, hessian
 from discreet.families.layout import Domain
 from discreet.families.shapes import Interval, RecordShape
 from discreet.priors.base import Prior
+from discreet.rational import exact
 
 Theta = Mapping[str, np.ndarray]
 
@@ -32,12 +35,19 @@ class Support:
     high: float
     discrete: bool = False
 
+    def contains(self, x: np.ndarray) -> np.ndarray:
+        """Tell for each value whether it is a point of the support."""
+        x = np.asarray(x, dtype=float)
+        inside = np.isfinite(x) & (x >= self.low) & (x <= self.high)
+        return inside & (x == np.floor(x)) if self.discrete else inside
+
 
 class Family(ABC):
     r"""A likelihood p(x | theta) = h(x) exp(eta . t(x) - A(eta)) with its conjugate prior.
 
     Subclasses are frozen dataclasses whose fields are the family's known constants; those fields, and
-    :attr:`name`, are what a release file records.
+    :attr:`name`, are what a release file records. Abstract are only the parts that nobody can guess; what has a
+    default here is overridden for speed or accuracy.
     """
 
     #: Name in release files and on the command line.
@@ -48,6 +58,10 @@ class Family(ABC):
     draw_names: ClassVar[tuple[str, ...]]
     #: True if :meth:`measure` only understands NumPy arrays; the private side then feeds it Arrow batches.
     measure_needs_arrays: ClassVar[bool] = False
+    #: Where each component of the statistic can lie; :meth:`project` clips to it.
+    statistic_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    #: The labels a curator declared, for families that have them.
+    labels: tuple[str, ...] | None = None
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 
@@ -69,7 +83,7 @@ class Family(ABC):
     def measure(self, x: Any) -> Any:
         """Return the scalar whose sum is the statistic, from a column clipped to its bounds.
 
-        Written with arithmetic that arrays and narwhals expressions share.
+        Written with arithmetic that arrays and narwhals expressions share, and :func:`absolute`.
         """
         return x
 
@@ -81,9 +95,7 @@ class Family(ABC):
         """
         return low, high
 
-    def affine_map(
-        self, domain: Domain
-    ) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
+    def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
         """Return (shift, half) per column: the map z = (measure(x) - shift) / half onto [-1, 1]."""
         if domain.bounds is None:
             return None, None
@@ -92,6 +104,37 @@ class Family(ABC):
         half = tuple((high - low) / 2 for low, high in ranges)
         return shift, half
 
+    def parse_bounds(self, bounds: Any) -> Bounds | None:
+        """Read the curator's bounds as exact numbers and check them.
+
+        One column takes ``(low, high)``; several take one pair each, ``[(low, high), ...]``.
+        """
+        pairs = None if bounds is None else read_pairs(bounds)
+        self.check_bounds(pairs)
+        return pairs
+
+    def check_bounds(self, bounds: Bounds | None) -> None:
+        """Raise unless these bounds fit the family: one pair per column, inside the support, none for labels."""
+        example = "bounds=(0, 100)" if self.n_columns == 1 else f"bounds={[(0, 100)] * self.n_columns}"
+        if self.vocabulary is not None:
+            if bounds is not None:
+                raise UsageError(f"{self.name} counts labels and takes no bounds.")
+        elif bounds is None:
+            raise UsageError(
+                f"{self.name} needs bounds, chosen without looking at the data.",
+                hint=f"for example {example}",
+            )
+        elif len(bounds) != self.n_columns:
+            raise UsageError(
+                f"{self.name} takes {self.n_columns} pair(s) of bounds, got {len(bounds)}.",
+                hint=f"for example {example}",
+            )
+        else:
+            for pair in bounds:
+                check_pair(
+                    pair, self.name, self.support.low, self.support.high, discrete=self.support.discrete
+                )
+
     # -- the likelihood -------------------------------------------------------------------------------
 
     @property
@@ -99,9 +142,11 @@ class Family(ABC):
     def support(self) -> Support:
         """Where a column of a record can lie."""
 
-    @abstractmethod
     def sufficient(self, x: np.ndarray) -> np.ndarray:
         """Return t(x) of each record, components last."""
+        x = np.asarray(x, dtype=float)
+        columns = [x] if self.n_columns == 1 else [x[..., i] for i in range(self.n_columns)]
+        return np.stack(self.shape.features([self.measure(column) for column in columns]), axis=-1)
 
     @abstractmethod
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
@@ -119,22 +164,24 @@ class Family(ABC):
     def log_partition(self, eta: np.ndarray) -> np.ndarray:
         """Return A(eta)."""
 
-    @abstractmethod
     def statistic_mean(self, theta: Theta) -> np.ndarray:
-        """Return E[t(x) | theta], the gradient of A."""
+        """Return E[t(x) | theta], the gradient of A; by finite differences unless a family knows better."""
+        return gradient(self.log_partition, self.natural(theta))[0]
 
-    @abstractmethod
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
-        """Return Cov[t(x) | theta], the Hessian of A; components on the last two axes."""
+        """Return Cov[t(x) | theta], the Hessian of A, with components on the last two axes; likewise."""
+        return hessian(self.log_partition, self.natural(theta))[0]
 
-    @abstractmethod
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw ``size`` records given one parameter value; columns last if there are several."""
+        raise UsageError(f"{self.name} does not say how to draw records.", hint="define its method sample")
 
     def log_density(self, x: np.ndarray, theta: Theta) -> np.ndarray:
         """Return log p(x | theta) of each record, for one parameter value."""
-        eta = np.asarray(self.natural(theta))
-        return self.log_base_measure(x) + self.sufficient(x) @ eta - self.log_partition(eta)
+        eta, t = np.asarray(self.natural(theta)), self.sufficient(x)
+        # an impossible label has eta = -inf; records without it (t = 0) are not affected
+        terms = np.multiply(t, eta, out=np.zeros_like(t), where=t != 0)
+        return self.log_base_measure(x) + terms.sum(axis=-1) - self.log_partition(eta)
 
     # -- conjugacy ------------------------------------------------------------------------------------
 
@@ -143,21 +190,29 @@ class Family(ABC):
         """The neutral prior, where there is one."""
         return None
 
-    @abstractmethod
-    def suggested_prior(self, domain: Domain) -> Prior:
+    def suggested_prior(self, domain: Domain) -> Prior | None:
         """Return a weak prior scaled to the declared bounds, to show in an error message."""
+        return self.default_prior
 
     @abstractmethod
     def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> Prior:
         """Return the conjugate posterior after sums ``s`` of the statistic over ``n`` records."""
 
-    @abstractmethod
     def draw(self, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw parameters from a prior (or conjugate posterior), by draw name."""
+        values = prior.sample(size, rng)
+        return dict(zip(self.draw_names, values if isinstance(values, tuple) else (values,), strict=True))
 
-    @abstractmethod
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16)."""
+        """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16).
+
+        Without records (``n`` not positive) the sums are zero.
+        """
+        s = np.asarray(s, dtype=float)
+        if not n > 0:
+            return np.zeros_like(s)
+        low, high = self.statistic_range
+        return np.clip(s, n * low, n * high)
 
     def check_prior(self, prior: Prior) -> None:
         """Raise unless ``prior`` is this family's conjugate prior, of the right dimension."""
@@ -171,8 +226,36 @@ class Family(ABC):
 
     def constants(self) -> dict[str, Any]:
         """Return the known constants that rebuild this family: ``type(self)(**self.constants())``."""
+        if not is_dataclass(self):
+            return {}
         return {
             field.name: getattr(self, field.name)
-            for field in fields(self)  # pyright: ignore[reportArgumentType]
+            for field in fields(self)
             if getattr(self, field.name) is not None
         }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Self:
+        """Build the family from constants written as text, as in ``normal:variance=4``."""
+        return cls(**{name: known(value, name) for name, value in options.items()})
+
+
+def absolute(x: Any) -> Any:
+    """Return ``|x|`` of an array or of a narwhals expression, which has the method but not the protocol."""
+    return x.abs() if hasattr(x, "abs") else np.abs(x)
+
+
+def known(value: Any, name: str, *, positive: bool = False) -> float:
+    """Return a family's known constant as a float, or say what is wrong with it."""
+    try:
+        number = float(exact(value, name))
+    except OverflowError:
+        raise UsageError(f"{name} is too large for a floating-point number, got {name}={value}.") from None
+    if positive and not number > 0:
+        raise UsageError(f"{name} must be positive, got {name}={value}.")
+    return number
+
+
+def three_digits(value: Fraction | float) -> float:
+    """Round to three significant digits: a suggestion should be easy to read."""
+    return float(f"{float(value):.3g}")

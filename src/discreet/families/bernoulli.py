@@ -42,6 +42,7 @@ class Bernoulli(Family):
     name: ClassVar[str] = "bernoulli"
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
+    statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def shape(self) -> Interval:
@@ -96,6 +97,3 @@ class Bernoulli(Family):
 
     def draw(self, prior: Beta, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         return {"p": prior.sample(size, rng)}
-
-    def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        return np.clip(s, 0.0, n)

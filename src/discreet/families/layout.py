@@ -71,9 +71,7 @@ class Layout:
 def layout_for(family: Family, domain: Domain, neighbors: Neighbors) -> Layout:
     """Build the layout that ``family`` uses under these declarations."""
     basis = family.shape.basis(neighbors, domain.missing)
-    rounded = [
-        g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT
-    ]
+    rounded = [g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT]
     l1 = family.shape.l1_sensitivity(neighbors, domain.missing) + sum(rounded)
     l2 = sqrt_up(family.shape.l2_sensitivity_squared(neighbors, domain.missing)) + sqrt_up(
         sum((step * step for step in rounded), Fraction(0))

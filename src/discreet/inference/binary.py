@@ -11,9 +11,12 @@ fixed u is a product of slices of three one-dimensional tables, so it costs two 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from discreet.errors import EngineError
 from discreet.inference.weights import DEPTH, locate, log_rising, rough_log_rising, sample_index, spread
@@ -21,65 +24,92 @@ from discreet.privacy import Noise
 
 # Some twenty seconds of work; with missing values counted epsilon would have to be below 0.001 to need more.
 _MOST_CELLS = 1e10
-# Up to this prior strength g stays within e^500 over any window, so tables can be multiplied instead of added as logs.
-_MILD = 20.0
+# Tables whose entries span less than e^600 together can be multiplied; others are added as logs.
+_DEEPEST = 600.0
+_BLOCK = 100_000
+_LOWEST = -1e300
 
 
 @dataclass(frozen=True)
 class BinaryCounts:
     """The posterior over (usable, yes): the log weight of each row, and the tables rows are made of.
 
-    The tables hold g_a(yes), g_b(no) and the noise at z, or their logs when the prior is too strong to multiply.
+    In the row of u, the j-th entry has z = z_low + 2j (one more if u and z_low differ in parity), yes = (u + z) / 2 and
+    no = (u - z) / 2. Tables start at ``yes_low`` and, read backwards, at ``no_high``; counts below 0 weigh nothing. They hold
+    weights, or logs of weights when the prior is too strong to multiply.
     """
 
     usable: np.ndarray
-    log_rows: np.ndarray
+    log_usable: np.ndarray
     yes: np.ndarray
-    no: np.ndarray
+    no_backwards: np.ndarray
     noise: np.ndarray
     yes_low: int
-    no_low: int
+    no_high: int
     z_low: int
     as_logs: bool
 
-    def row(self, u: int) -> tuple[int, np.ndarray, float]:
-        """Return the first count of yes, weights from it on, and the log of what was divided out of them."""
-        z_high = self.z_low + self.noise.size - 1
-        first = max(self.yes_low, (u + self.z_low + 1) // 2, u - (self.no_low + self.no.size - 1))
-        last = min(self.yes_low + self.yes.size - 1, (u + z_high) // 2, u - self.no_low)
-        if last < first:
-            return first, np.zeros(1), 0.0
-        yes = self.yes[first - self.yes_low : last - self.yes_low + 1]
-        no = self.no[u - last - self.no_low : u - first - self.no_low + 1][::-1]
-        z = 2 * first - u - self.z_low
-        noise = self.noise[z : z + 2 * (last - first) + 1 : 2]
-        if not self.as_logs:
-            return first, yes * no * noise, 0.0
-        log_weights = yes + no + noise
-        peak = float(log_weights.max())
-        return first, np.exp(log_weights - peak), peak
+    def _rows(self, usable: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield blocks of rows: positions in ``usable``, first counts of yes, weights, logs of what was divided out."""
+        for parity in (0, 1):
+            mine = np.flatnonzero((usable - self.z_low) % 2 == parity)
+            noise = self.noise[parity::2]
+            if mine.size == 0 or noise.size == 0:
+                continue
+            z = self.z_low + parity
+            yes = sliding_window_view(self.yes, noise.size)
+            no = sliding_window_view(self.no_backwards, noise.size)
+            step = max(1, _BLOCK // noise.size)
+            for block in (mine[k : k + step] for k in range(0, mine.size, step)):
+                first = (usable[block] + z) // 2
+                start_no = self.no_high - (usable[block] - z) // 2
+                if self.as_logs:
+                    weights = yes[first - self.yes_low] + no[start_no] + noise
+                    peak = np.maximum(weights.max(axis=1), _LOWEST)
+                    weights = np.exp(weights - peak[:, None])
+                else:
+                    weights = yes[first - self.yes_low] * no[start_no]
+                    weights *= noise
+                    peak = np.zeros(block.size)
+                yield block, first, weights, peak
+
+    @cached_property
+    def log_rows(self) -> np.ndarray:
+        """Log weight of each usable count, up to one constant."""
+        out = np.full(self.usable.size, -np.inf)
+        with np.errstate(divide="ignore"):
+            for block, _, weights, peak in self._rows(self.usable):
+                out[block] = np.log(weights.sum(axis=1)) + peak
+        return out + self.log_usable
 
     def probabilities(self) -> dict[tuple[int, int], float]:
         """Return P(usable, yes | y) of every pair in the window; for small windows."""
-        total = np.logaddexp.reduce(self.log_rows)
+        row_mass = np.exp(self.log_rows - np.logaddexp.reduce(self.log_rows))
         out: dict[tuple[int, int], float] = {}
-        for u, log_row in zip(self.usable.tolist(), self.log_rows, strict=True):
-            first, weights, _ = self.row(u)
-            if weights.any():
-                shares = np.exp(log_row - total) * weights / weights.sum()
-                out.update({(u, first + i): float(p) for i, p in enumerate(shares)})
+        for block, first, weights, _ in self._rows(self.usable):
+            for i, c, w in zip(block, first, weights, strict=True):
+                if row_mass[i] > 0:
+                    share = row_mass[i] * w / w.sum()
+                    out.update({(int(self.usable[i]), int(c) + j): float(p) for j, p in enumerate(share) if p > 0})
         return out
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw (no, yes) counts from the posterior, independently."""
         rows = sample_index(np.exp(self.log_rows - self.log_rows.max()), size, rng)
+        drawn, which = np.unique(rows, return_inverse=True)
+        level = rng.random(size)
         yes = np.empty(size, dtype=np.int64)
-        order = np.argsort(rows, kind="stable")
-        starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
-        for start, stop in zip(starts, [*starts[1:], size], strict=True):
-            drawn = order[start:stop]
-            first, weights, _ = self.row(int(self.usable[rows[drawn[0]]]))
-            yes[drawn] = first + sample_index(weights, stop - start, rng)
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(drawn.size + 1))
+        for block, first, weights, _ in self._rows(self.usable[drawn]):
+            cumulative = np.cumsum(weights, axis=1)
+            cumulative /= cumulative[:, -1:]
+            # row i of the block takes up [i, i + 1) of one increasing sequence, searched once for all draws
+            cumulative += np.arange(block.size)[:, None]
+            mine = np.concatenate([order[bounds[k] : bounds[k + 1]] for k in block])
+            row = np.repeat(np.arange(block.size), np.diff(bounds)[block])
+            place = np.searchsorted(cumulative.ravel(), row + level[mine], side="right")
+            yes[mine] = first[row] + np.minimum(place - row * weights.shape[1], weights.shape[1] - 1)
         return self.usable[rows] - yes, yes
 
 
@@ -93,34 +123,32 @@ def binary_counts(
         z_low, z_high = _z_window(a, b, n, y_z, noise_z)
     else:
         (u_low, u_high), (z_low, z_high) = _windows(a, b, n, y_z, noise_z, y_usable, noise_usable)
-        usable_range = np.arange(u_low, u_high + 1)
-        log_usable = noise_usable.log_mass(usable_range - y_usable) - log_rising(a + b, u_low, u_high)
+        log_usable = noise_usable.log_mass(np.arange(u_low, u_high + 1) - y_usable)
+        log_usable -= log_rising(a + b, u_low, u_high)
     if (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
         raise EngineError(
             "the noise is too wide to enumerate the counts exactly.",
             hint="release with a larger epsilon, or with missing='none' if no value is missing",
         )
+    z_low, z_high = max(z_low, -u_high), min(z_high, u_high)
     # yes = (u + z) / 2 and no = (u - z) / 2 over the two windows
-    yes_low, yes_high = max(0, (u_low + z_low) // 2), (u_high + z_high + 1) // 2
-    no_low, no_high = max(0, (u_low - z_high) // 2), (u_high - z_low + 1) // 2
+    yes_low, yes_high = (u_low + z_low) // 2, (u_high + z_high + 1) // 2
+    no_low, no_high = (u_low - z_high) // 2, (u_high - z_low + 1) // 2
     tables = [
-        log_rising(a, yes_low, yes_high),
-        log_rising(b, no_low, no_high),
+        _log_table(a, yes_low, yes_high),
+        _log_table(b, no_low, no_high)[::-1],
         noise_z.log_mass(np.arange(z_low, z_high + 1) - y_z),
     ]
     tables = [table - table.max() for table in tables]
-    as_logs = a + b > _MILD
-    yes, no, noise = tables if as_logs else [np.exp(table) for table in tables]
+    as_logs = sum(-table[np.isfinite(table)].min() for table in tables) > _DEEPEST
+    yes, no_backwards, noise = tables if as_logs else [np.exp(table) for table in tables]
     usable = np.arange(u_low, u_high + 1)
-    counts = BinaryCounts(
-        usable, np.empty(usable.size), yes, no, noise, yes_low, no_low, z_low, as_logs
-    )
-    with np.errstate(divide="ignore"):
-        for i, u in enumerate(usable.tolist()):
-            _, weights, peak = counts.row(u)
-            counts.log_rows[i] = np.log(weights.sum()) + peak
-    counts.log_rows[:] += log_usable
-    return counts
+    return BinaryCounts(usable, log_usable, yes, no_backwards, noise, yes_low, no_high, z_low, as_logs)
+
+
+def _log_table(alpha: float, low: int, high: int) -> np.ndarray:
+    """Return log g over [low, high], minus infinity below 0."""
+    return np.concatenate([np.full(max(0, -low), -np.inf), log_rising(alpha, max(low, 0), high)])
 
 
 def _z_window(a: float, b: float, n: int, y_z: int, noise: Noise) -> tuple[int, int]:
@@ -139,21 +167,18 @@ def _windows(
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the ranges of u and of z that matter when u is uncertain, from nodes of (u, z)."""
     share = a / (a + b)
-    u = spread(0, n, [y_usable, abs(y_z)], finest=max(1.0, noise_usable.sd / 2))
-    z = spread(-n, n, [y_z, (2 * share - 1) * y_usable, (2 * share - 1) * n], finest=max(1.0, noise_z.sd / 2))
+    u = spread(0, n, [y_usable, abs(y_z)], finest=max(1.0, noise_usable.sd / 2), per_fold=2)
+    likely = (2 * share - 1) * min(max(y_usable, 0), n)
+    z = spread(-n, n, [y_z, likely], finest=max(1.0, noise_z.sd / 2), per_fold=2)
     size = np.inf
     while True:
-        yes, no = (u[:, None] + z) / 2, (u[:, None] - z) / 2
-        possible = (yes >= 0) & (no >= 0)
-        yes, no = np.where(possible, yes, 0.0), np.where(possible, no, 0.0)
-        height = np.where(
-            possible,
-            rough_log_rising(a, yes)
-            + rough_log_rising(b, no)
-            - rough_log_rising(a + b, u)[:, None]
-            + noise_z.log_mass(z - y_z)
-            + noise_usable.log_mass(u - y_usable)[:, None],
-            -np.inf,
+        # a node with |z| > u stands for the nearest possible z, so that no row of u is without one
+        near = np.clip(z, -u[:, None], u[:, None])
+        height = (
+            rough_log_rising(a, (u[:, None] + near) / 2)
+            + rough_log_rising(b, (u[:, None] - near) / 2)
+            + noise_z.log_mass(near - y_z)
+            + (noise_usable.log_mass(u - y_usable) - rough_log_rising(a + b, u))[:, None]
         )
         heavy = height >= height.max() - DEPTH
         spans = [_hull(u, heavy.any(axis=1)), _hull(z, heavy.any(axis=0))]

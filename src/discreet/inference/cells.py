@@ -37,7 +37,7 @@ _TRUSTED = _FLOOR / _ASTRAY
 _DEPTH = 34.0
 # Below this length direct convolution is as fast as Fourier's, and has no floor.
 _DIRECT = 128
-_ROUNDS = 12
+_ROUNDS = 64
 _MOST_PANELS = 400
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln
 
 #: Log of the smallest relative weight kept. Windows lose less than 1e-12 of the mass with room to spare.
-DEPTH = 45.0
+DEPTH = 36.0
 
 
 def log_rising(alpha: float, low: int, high: int, reference: int | None = None) -> np.ndarray:
@@ -35,10 +35,15 @@ def rough_log_rising(alpha: float | np.ndarray, c: np.ndarray) -> np.ndarray:
     return gammaln(alpha + c) - gammaln(c + 1.0)
 
 
-def spread(low: float, high: float, anchors: Sequence[float], finest: float = 1.0) -> np.ndarray:
-    """Return increasing integer-valued nodes in [low, high], geometrically dense around the anchors."""
+def spread(
+    low: float, high: float, anchors: Sequence[float], finest: float = 1.0, per_fold: int = 6
+) -> np.ndarray:
+    """Return increasing integer-valued nodes in [low, high], geometrically dense around the anchors.
+
+    The distance from an anchor grows e-fold in ``per_fold`` nodes.
+    """
     reach = max(high - low, finest)
-    steps = np.concatenate([[0.0], np.geomspace(finest, reach, 8 + int(6 * np.log(reach / finest + 1)))])
+    steps = np.concatenate([[0.0], np.geomspace(finest, reach, 8 + int(per_fold * np.log(reach / finest + 1)))])
     centers = np.clip(np.array([low, high, *anchors]), low, high)
     nodes = np.round(np.concatenate([centers[:, None] + steps, centers[:, None] - steps], axis=None))
     return np.unique(nodes[(nodes >= low) & (nodes <= high)])

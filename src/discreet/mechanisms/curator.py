@@ -117,41 +117,61 @@ def release_with(
     domain = declare(model, bounds=bounds, outside=outside, missing=missing)
     check_neighbors(neighbors)
     layout = layout_for(model, domain, neighbors)
-    scales = mechanism.scales(layout)
+    mechanism.scales(layout)
     summary = summarize(data, model, domain, layout, columns)
-    if neighbors == "replace" and summary.n_records == 0:
+    return privatize(
+        draw,
+        summary.values,
+        summary.n_records,
+        model,
+        domain,
+        mechanism,
+        columns=summary.columns,
+        neighbors=neighbors,
+        dataset=dataset,
+    )
+
+
+def privatize(
+    draw: Draw,
+    values: Sequence[int],
+    n_records: int,
+    model: Family,
+    domain: Domain,
+    mechanism: NoiseMechanism,
+    *,
+    columns: tuple[str, ...],
+    neighbors: Neighbors,
+    dataset: str | None = None,
+) -> Release:
+    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release."""
+    if neighbors == "replace" and n_records == 0:
         raise UsageError(
             "the table is empty, and under neighbors='replace' its size is public.",
             hint="use neighbors='add_remove' if the number of records must stay private",
         )
+    layout = layout_for(model, domain, neighbors)
+    scales = mechanism.scales(layout)
+    noisy = [
+        value + draw(mechanism.law(float(scale / grid)))
+        for value, scale, grid in zip(values, scales, layout.grid, strict=True)
+    ]
     return Release(
         id=str(uuid.uuid4()),
         dataset=dataset,
         family=model,
-        columns=summary.columns,
+        columns=columns,
         domain=domain,
         neighbors=neighbors,
         unit=None,
         max_rows=1,
-        records=summary.n_records if neighbors == "replace" else None,
+        records=n_records if neighbors == "replace" else None,
         statistics=Statistics(
-            names=layout.names,
-            values=tuple(
-                value + draw(mechanism.law(float(scale / grid)))
-                for value, scale, grid in zip(summary.values, scales, layout.grid, strict=True)
-            ),
-            grid=layout.grid,
-            width=layout.width,
-            shift=layout.shift,
-            half=layout.half,
+            layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half
         ),
-        mechanism=NoiseRecord(
-            name=mechanism.name,
-            scale=scales,
-            sensitivity=mechanism.sensitivity(layout),
-        ),
+        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": mechanism.guarantee(neighbors)},
-        software=_software(),
+        software={"discreet": _version(), "opendp": sampler_version()},
     )
 
 
@@ -195,7 +215,7 @@ def _mechanism(
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
 
 
-def _software() -> dict[str, str]:
+def _version() -> str:
     from discreet import __version__
 
-    return {"discreet": __version__, "opendp": sampler_version()}
+    return __version__

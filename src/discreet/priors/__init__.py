@@ -1,0 +1,42 @@
+"""Conjugate priors, one file each."""
+
+from __future__ import annotations
+
+from discreet.errors import UsageError
+from discreet.priors.base import Prior
+from discreet.priors.beta import Beta
+from discreet.priors.dirichlet import Dirichlet
+from discreet.priors.gamma import Gamma
+from discreet.priors.normal import Normal
+from discreet.priors.normal_inverse_gamma import NormalInverseGamma
+from discreet.priors.normal_inverse_wishart import NormalInverseWishart
+
+__all__ = [
+    "Beta",
+    "Dirichlet",
+    "Gamma",
+    "Normal",
+    "NormalInverseGamma",
+    "NormalInverseWishart",
+    "Prior",
+    "parse",
+]
+
+_KNOWN: dict[str, type[Prior]] = {
+    kind.name: kind for kind in (Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart)
+}
+
+
+def parse(text: str) -> Prior:
+    """Read a prior as the command line writes it, such as ``"beta:1,1"``; ``str(prior)`` writes it back."""
+    name, _, rest = text.partition(":")
+    kind = _KNOWN.get(name.strip().lower().replace("-", "_"))
+    if kind is None:
+        raise UsageError(f"unknown prior {name.strip()!r}.", hint=f"known priors: {', '.join(_KNOWN)}")
+    try:
+        numbers = [float(part) for part in rest.split(",")] if rest.strip() else []
+    except ValueError:
+        raise UsageError(
+            f"cannot read the numbers of prior {text!r}.", hint="write them as in beta:1,1"
+        ) from None
+    return kind.from_numbers(numbers)

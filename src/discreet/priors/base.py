@@ -7,6 +7,8 @@ A prior's density is exp(eta . T(theta) - C(eta)) up to a base measure that does
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -40,7 +42,29 @@ class Prior(ABC):
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> Any:
-        """Draw parameter values, draws first."""
+        """Draw parameter values, draws first; a tuple of arrays if the prior is on several parameters."""
+
+    def numbers(self) -> list[float]:
+        """Return the hyperparameters as one list, in the order of the text form."""
+        return [float(getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
+
+    @classmethod
+    def from_numbers(cls, numbers: Sequence[float]) -> Self:
+        """Return the prior with these hyperparameters, as :meth:`numbers` lists them."""
+        names = [field.name for field in fields(cls)] if is_dataclass(cls) else []
+        if len(numbers) != len(names):
+            raise UsageError(
+                f"{cls.name} takes {len(names)} numbers, got {len(numbers)}.",
+                hint=f"write {cls.name}:{','.join(names)}",
+            )
+        return cls(*numbers)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{','.join(_shortest(number) for number in self.numbers())}"
+
+
+def _shortest(number: float) -> str:
+    return repr(number).removesuffix(".0")
 
 
 def positive(**values: float) -> None:

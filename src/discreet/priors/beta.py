@@ -39,7 +39,7 @@ class Beta(Prior):
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
         eta = np.asarray(eta, dtype=float)
-        inside = (eta > 0).all(axis=-1)
+        inside = np.asarray((eta > 0).all(axis=-1))
         safe = np.where(inside[..., None], eta, 1.0)
         return np.where(inside, betaln(safe[..., 0], safe[..., 1]), np.inf)
 

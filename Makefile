@@ -1,0 +1,66 @@
+# Needs only Python 3.11 or newer and make. Everything is installed into .venv, with the versions in constraints.txt.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test lint types wall unit slow docs bench clean
+
+help:
+	@echo "make demo    install and run the demo"
+	@echo "make test    install and run lint, types, the wall contract and the tests"
+	@echo "make slow    the long statistical sweeps"
+	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make lint    lint, formatting, types and the wall contract only"
+	@echo "make bench   side-by-side benchmarks against peers"
+	@echo "make clean   remove everything the other targets made"
+
+demo: $(VENV)/.installed
+	$(BIN)/discreet demo
+
+test: lint unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2
+
+slow: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 -m slow
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/startup.py --check
+	$(BIN)/python benchmarks/release.py --check
+	$(BIN)/python benchmarks/inference.py --check
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: Python 3.11 or newer is needed; name one with make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(PIP) -e '.[dev,bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
+		.pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

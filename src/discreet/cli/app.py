@@ -1,0 +1,56 @@
+"""The program: its verbs and global options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import discreet
+from discreet.cli.check import check
+from discreet.cli.demo import demo
+from discreet.cli.infer import infer
+from discreet.cli.release import release
+from discreet.cli.show import show
+
+app = typer.Typer(
+    name="discreet",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {discreet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def discreet_(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Learn from sensitive data, publish what you learned, and still know how sure you are.
+
+    The curator turns rows into a small private release file (check, release); the analyst reads it (show, infer).
+    """
+
+
+def _add(verb: Callable[..., None], panel: str, example: str) -> None:
+    """Add a command whose help is its docstring, each paragraph on one line for the terminal to wrap."""
+    paragraphs = inspect.cleandoc(verb.__doc__ or "").split("\n\n")
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    app.command(help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
+
+
+_START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
+_add(demo, _START, "discreet demo --epsilon 0.1 -o try")
+_add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
+_add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
+_add(show, _ANALYST, "discreet show smoking.json")
+_add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")

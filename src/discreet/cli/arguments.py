@@ -1,0 +1,85 @@
+"""Options that several commands share, and how their text is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from discreet.errors import UsageError
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="CSV or Parquet file.", show_default=False)]
+ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.", show_default=False)]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="Family, with its known constants: bernoulli, normal:variance=4, categorical:labels=a|b|c …",
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    list[str],
+    typer.Option(
+        "--column",
+        "-c",
+        metavar="NAME",
+        help="Column; repeat it for a multivariate family.",
+        show_default=False,
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        help="Public bounds of a numeric column, decided without looking; repeat once per column.",
+        show_default=False,
+    ),
+]
+Outside = Annotated[
+    Literal["redact", "clip"],
+    typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),
+]
+Missing = Annotated[
+    Literal["count", "none"],
+    typer.Option(
+        "--missing", help="Missing values: leave out and count privately, or declare that there are none."
+    ),
+]
+Neighbors = Annotated[
+    Literal["replace", "add_remove"],
+    typer.Option(
+        "--neighbors", help="What is protected: a record's content, or also that it is there at all."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def read_bounds(texts: list[str] | None) -> list[tuple[str, str]] | None:
+    """Split each ``--bounds`` into two exact decimals, still as text."""
+    if not texts:
+        return None
+    return [_read_pair(text, "--bounds", "write --bounds=LOW,HIGH, as in --bounds=-3,100.") for text in texts]
+
+
+def read_records(text: str | None) -> tuple[int, int] | None:
+    """Read ``--records LOW,HIGH``, the analyst's range for a private record count."""
+    if text is None:
+        return None
+    hint = "write --records=LOW,HIGH with two whole numbers, as in --records=0,5000."
+    low, high = _read_pair(text, "--records", hint)
+    try:
+        return int(low), int(high)
+    except ValueError:
+        raise UsageError(f"cannot read --records {text!r}.", hint=hint) from None
+
+
+def _read_pair(text: str, option: str, hint: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise UsageError(f"cannot read {option} {text!r}.", hint=hint)
+    return parts[0], parts[1]

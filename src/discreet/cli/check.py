@@ -1,0 +1,70 @@
+"""``discreet check``: the curator's private look at a column before anything is released."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from discreet.cli.arguments import AsJson, Bounds, Columns, Data, Model, Outside, read_bounds
+from discreet.cli.console import busy, console, plain, print_json, table
+
+if TYPE_CHECKING:
+    from discreet.data import Inspection
+
+NOTICE = "private, not for publication"
+
+
+def check(
+    data: Data,
+    model: Model,
+    column: Columns,
+    bounds: Bounds = None,
+    outside: Outside = "redact",
+    json: AsJson = False,
+) -> None:
+    """Count, on your own screen, the records that each policy would touch.
+
+    The numbers are exact, not protected. They are for the curator alone: do not publish them, and do not choose bounds
+    or labels by them.
+    """
+    from discreet import families
+    from discreet.mechanisms.curator import declare
+
+    family = families.parse(model)
+    domain = declare(family, bounds=read_bounds(bounds), outside=outside, missing="count")
+    with busy(f"Counting {data.name} …"):
+        from discreet.data import inspect
+
+        seen = inspect(data, family, domain, column)
+    if json:
+        print_json("check", {"private": True, "notice": NOTICE, "model": family.name, **asdict(seen)})
+        return
+    out = console()
+    out.print(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
+    counts = table(", ".join(map(plain, seen.columns)), "records", "share")
+    for name, count in _lines(seen, labels=family.vocabulary is not None, outside=outside):
+        share = f"{100 * count / seen.records:.1f}%" if seen.records else ""
+        counts.add_row(name, f"{count:,}", share)
+    out.print(counts)
+
+
+def _lines(seen: Inspection, *, labels: bool, outside: str) -> list[tuple[str, int]]:
+    """List the counts that apply, in words; details are indented under the count they are part of."""
+    treatment = "redacted" if outside == "redact" else "clipped"
+    missing_detail = [
+        (f"  holding something that is no {'declared label' if labels else 'number'}", seen.unknown),
+        ("  lines that do not fit the header", seen.malformed),
+    ]
+    usable_detail = [
+        ("  within the bounds", seen.inside),
+        (f"  below the bounds, {treatment}", seen.below),
+        (f"  above the bounds, {treatment}", seen.above),
+    ]
+    lines = [
+        ("all", seen.records),
+        ("usable", seen.usable),
+        *usable_detail,
+        ("missing", seen.missing),
+        *missing_detail,
+    ]
+    return [(name, count) for name, count in lines if count is not None]

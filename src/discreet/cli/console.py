@@ -1,0 +1,100 @@
+"""What the commands print: results on stdout, errors and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+#: A command that is done sooner shows no progress.
+PATIENCE_SECONDS = 1.0
+
+
+def report_error(message: str, hint: str | None, code: int, *, as_json: bool) -> int:
+    """Print an error as one line and a hint on stderr, or as JSON on stdout; return ``code``."""
+    message, hint = _one_line(message), None if hint is None else _one_line(hint)
+    if as_json:
+        print(json.dumps({"error": message, "hint": hint, "code": code}))
+    else:
+        print(f"error: {message}", file=sys.stderr)
+        if hint:
+            print(f"hint: {hint}", file=sys.stderr)
+    return code
+
+
+def print_json(verb: str, content: Mapping[str, Any]) -> None:
+    """Print a result as JSON that names its schema."""
+    print(
+        json.dumps({"schema": f"discreet/{verb}/1", **content}, indent=2, allow_nan=False, ensure_ascii=False)
+    )
+
+
+def console() -> Console:
+    """Return the console for results."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """Return an empty table: the first column to the left, the others to the right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for position, column in enumerate(columns):
+        made.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
+    return made
+
+
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Show a spinner on stderr while the block runs, if that takes over a second and stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Timer
+
+    from rich.console import Console
+
+    status = Console(stderr=True).status(plain(message))
+    timer = Timer(PATIENCE_SECONDS, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def plain(text: str) -> str:
+    """Replace characters that a terminal would act on; names and labels in a release file are somebody else's."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def number(value: float, spread: float | None = None) -> str:
+    """Print a number to two significant digits of its spread, or to four of its own."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0 and not spread:
+        return "0"
+    if spread and math.isfinite(spread) and spread > 0:
+        decimals = 1 - math.floor(math.log10(spread))
+    else:
+        decimals = 3 - math.floor(math.log10(abs(value)))
+    if decimals > 9 or abs(value) >= 1e12:
+        return f"{value:.4g}"
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+
+
+def _one_line(text: str) -> str:
+    return plain(" ".join(text.split()))

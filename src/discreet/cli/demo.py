@@ -1,0 +1,159 @@
+"""``discreet demo``: the whole path on bundled, invented patients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from discreet.cli.arguments import AsJson
+from discreet.cli.console import busy, console, plain, print_json, table
+from discreet.cli.files import ensure_writable
+from discreet.errors import DataError
+
+if TYPE_CHECKING:
+    from discreet.families.base import Family
+    from discreet.inference.posterior import Posterior
+
+#: The three readings, in the order of the table and of the pictures.
+NON_PRIVATE, NAIVE, NOISE_AWARE = "non-private", "naive", "noise-aware"
+#: What the family calls each answer that counts; the others are missing.
+_ANSWERS = {
+    "smoker": {"no": 0, "yes": 1},
+    "health": {word: word for word in ("excellent", "good", "fair", "poor")},
+}
+_AXES = {"smoker": "share of smokers", "health": "share of patients, by self-rated health"}
+
+
+def demo(
+    epsilon: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Privacy loss of each of the two releases.")
+    ] = "0.05",
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."
+        ),
+    ] = Path("discreet-demo"),
+    json: AsJson = False,
+) -> None:
+    """Release, infer and plot: two columns of a bundled survey of invented patients.
+
+    Three posteriors stand side by side: from the rows themselves (nobody outside the clinic could compute it), from the
+    release as if it held no noise, and from the release with the noise taken into account.
+    """
+    from discreet import Bernoulli, Categorical
+    from discreet.datasets import clinic_survey
+
+    questions: dict[str, Family] = {
+        "smoker": Bernoulli(),
+        "health": Categorical(list(_ANSWERS["health"])),
+    }
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DataError(f"cannot create {output}: {problem.strerror}.") from None
+    files = [output / f"{column}.{kind}" for column in questions for kind in ("json", "png")]
+    for path in files:
+        ensure_writable(path, replace=True)
+
+    readings: dict[str, dict[str, Posterior]] = {}
+    with busy("Releasing, inferring and plotting …"):
+        from discreet.inference.analyst import infer
+        from discreet.mechanisms.curator import release
+        from discreet.reporting import plot_comparison
+
+        for column, family in questions.items():
+            made = release(clinic_survey(), family, column=column, epsilon=epsilon, dataset="clinic survey")
+            made.save(output / f"{column}.json")
+            readings[column] = {
+                NON_PRIVATE: _from_rows(clinic_survey(), column, family),
+                NAIVE: infer(made, engine="naive", rng=1),
+                NOISE_AWARE: infer(made, rng=2),
+            }
+            plot_comparison(
+                readings[column],
+                path=output / f"{column}.png",
+                title=f"Three readings of one survey, epsilon = {epsilon}",
+                axis_label=_AXES[column],
+            )
+    rows = _rows(readings)
+    if json:
+        content = {
+            "epsilon": epsilon,
+            "posteriors": [row._asdict() for row in rows],
+            "files": list(map(str, files)),
+        }
+        print_json("demo", content)
+    else:
+        _print(rows, epsilon, files)
+
+
+class _Row(NamedTuple):
+    """One reading of one share."""
+
+    share: str
+    reading: str
+    mean: float
+    low: float
+    high: float
+
+
+def _from_rows(path: Path, column: str, family: Family) -> Posterior:
+    """Return the posterior that the rows themselves give. Only invented patients are ever read like this."""
+    import csv
+
+    import numpy as np
+
+    from discreet.inference.diagnostics import Diagnostics
+    from discreet.inference.posterior import Posterior
+
+    codes = _ANSWERS[column]
+    with open(path, newline="", encoding="utf-8") as lines:
+        answers = np.array([codes[line[column]] for line in csv.DictReader(lines) if line[column] in codes])
+    updated = family.update(family.default_prior, family.sufficient(answers).sum(axis=0), len(answers))
+    draws = family.draw(updated, 4000, np.random.default_rng(0))
+    labels = {"p": list(codes)} if draws["p"].ndim > 1 else None
+    return Posterior(draws, Diagnostics(NON_PRIVATE, independent=True), labels=labels)
+
+
+def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
+    """List every reading of every share, the readings of one share together."""
+    rows = []
+    for column, posteriors in readings.items():
+        summaries = {reading: list(posterior.summary()) for reading, posterior in posteriors.items()}
+        for place, first in enumerate(summaries[NON_PRIVATE]):
+            share = "smoker" if column == "smoker" else f"{column}: {first.name[2:-1]}"
+            for reading, summary in summaries.items():
+                rows.append(
+                    _Row(share, reading, summary[place].mean, summary[place].low, summary[place].high)
+                )
+    return rows
+
+
+def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
+    out = console()
+    out.print(
+        f"2,500 invented patients of a clinic; two columns released, each with epsilon = {plain(epsilon)}.\n"
+        "Non-private needs the rows; naive takes the noisy totals at their word; noise-aware does not.\n"
+    )
+    shown = table("share of patients", "reading", "mean", "95% interval", "width")
+    shown.columns[1].justify = "left"
+    for position, row in enumerate(rows):
+        cells = (f"{100 * row.mean:.1f}%", f"{100 * row.low:.1f}% to {100 * row.high:.1f}%")
+        name = row.share if row.reading == NON_PRIVATE else ""
+        last = position + 1 == len(rows) or rows[position + 1].reading == NON_PRIVATE
+        shown.add_row(name, row.reading, *cells, f"{100 * (row.high - row.low):.1f}", end_section=last)
+    out.print(shown)
+    widths = {
+        reading: sum(row.high - row.low for row in rows if row.reading == reading)
+        for reading in (NAIVE, NOISE_AWARE)
+    }
+    out.print(
+        f"What to see: the noise-aware intervals are {widths[NOISE_AWARE] / widths[NAIVE]:.1f} times as wide as the "
+        "naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
+        "claims too much.\n"
+    )
+    out.print(f"Wrote {', '.join(plain(str(path)) for path in files)}.")
+    out.print(f"Next: discreet show {files[0]}, discreet infer {files[0]}")

@@ -1,0 +1,63 @@
+"""``discreet show``: what a release file promises and holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.cli.arguments import AsJson, ReleaseFile
+from discreet.cli.console import console, number, plain, print_json, table
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+
+def show(file: ReleaseFile, json: AsJson = False) -> None:
+    """Print a release's privacy statement and what it holds."""
+    from json import loads
+
+    from discreet.artifact.release import Release
+
+    release = Release.load(file)
+    if json:
+        print_json("show", {"statement": release.statement(), "release": loads(release.to_json())})
+        return
+    out = console()
+    out.print(plain(release.statement()))
+    facts = table("", "")
+    facts.show_header = False
+    facts.columns[1].justify = "left"
+    for name, value in _facts(release):
+        facts.add_row(name, plain(value))
+    out.print(facts)
+    totals = table("released total", "value", "noise scale")
+    grid = release.statistics.grid
+    rows = zip(
+        release.statistics.names, release.statistics.values, grid, release.mechanism.scale, strict=True
+    )
+    for name, value, step, scale in rows:
+        total = float(value * step)
+        totals.add_row(
+            plain(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
+        )
+    out.print(totals)
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
+    constants = ", ".join(f"{k} = {v}" for k, v in release.family.constants().items() if k != "labels")
+    facts = [
+        ("model", release.family.name + (f" ({constants})" if constants else "")),
+        ("columns", ", ".join(release.columns)),
+        ("records", "private" if release.records is None else f"{release.records:,}"),
+        ("neighbors", release.neighbors),
+        ("guarantee", release.guarantee.describe()),
+        ("mechanism", release.mechanism.name.replace("_", " ")),
+    ]
+    if release.domain.bounds is not None:
+        bounds = ", ".join(f"[{float(low):g}, {float(high):g}]" for low, high in release.domain.bounds)
+        facts.append(("bounds", f"{bounds}; outside: {release.domain.outside}"))
+    facts.append(("missing", release.domain.missing))
+    if release.dataset is not None:
+        facts.append(("data set", release.dataset))
+    facts.append(("software", ", ".join(f"{k} {v}" for k, v in release.software.items())))
+    facts.append(("id", release.id))
+    return facts

@@ -1,0 +1,58 @@
+"""What every source of rows offers: its column names, and chosen columns as frames."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from discreet.data.fixed import Frame
+from discreet.data.kinds import Kind
+from discreet.data.values import Vocabulary
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a family wants of its columns: numbers, or the labels of a vocabulary."""
+
+    family: str
+    vocabulary: Vocabulary | None
+
+    @property
+    def labels(self) -> bool:
+        """Whether labels are wanted."""
+        return self.vocabulary is not None
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Chosen columns, named c0, c1, ..., each in the form of its kind.
+
+    ``frames`` can be walked once; together the frames hold every record once. If ``has_unread``, a column ``unread``
+    flags records that held something which is neither number nor label; if ``has_malformed``, a column ``malformed``
+    flags lines that could not be split into fields. ``latin1`` says that text is UTF-8 decoded as Latin-1.
+    """
+
+    kinds: tuple[Kind, ...]
+    frames: Iterator[Frame]
+    has_unread: bool = False
+    has_malformed: bool = False
+    latin1: bool = False
+
+
+class Source(ABC):
+    """Rows, wherever they live."""
+
+    #: Column names in order; ``None`` for arrays and lists, which have none.
+    names: list[str] | None
+
+    @abstractmethod
+    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+        """Return the columns at these positions; raise only for their declared types."""
+
+    @abstractmethod
+    def width(self, wanted: int) -> int:
+        """Return the number of columns; a source of Python rows has as many as are ``wanted``."""
+
+    def close(self) -> None:  # noqa: B027 -- most sources hold nothing
+        """Let go of files and connections."""

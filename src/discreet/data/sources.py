@@ -1,0 +1,111 @@
+"""Find out what the curator handed over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from discreet.data.engines import DuckSource, PolarsSource, parquet_source, unsupported
+from discreet.data.memory import (
+    BatchSource,
+    ColumnSource,
+    RowSource,
+    array_columns,
+    mapping_columns,
+    one_column,
+    pandas_columns,
+    table_columns,
+)
+from discreet.data.source import Source
+from discreet.errors import DataError, UsageError
+
+
+def open_source(data: Any) -> Source:
+    """Return the source of rows behind ``data``; raise for a type or file that cannot be read."""
+    if isinstance(data, str | os.PathLike):
+        return _open_path(Path(data))
+    data = nw.to_native(data, pass_through=True)
+    known = nw.dependencies
+    if isinstance(data, np.ndarray):
+        return array_columns(data)
+    if isinstance(data, list | tuple | range):
+        return RowSource(data)
+    if isinstance(data, Mapping):
+        return mapping_columns(data)
+    if known.is_pandas_dataframe(data):
+        return pandas_columns(data)
+    if known.is_polars_dataframe(data) or known.is_polars_lazyframe(data):
+        return PolarsSource(data)
+    if known.is_duckdb_relation(data):
+        return DuckSource(data)
+    if isinstance(data, pa.Table):
+        return table_columns(data)
+    if isinstance(data, pa.RecordBatch):
+        return table_columns(pa.Table.from_batches([data]))
+    if isinstance(data, pa.RecordBatchReader):
+        return BatchSource(data)
+    if known.is_into_series(data) or isinstance(data, pa.Array):
+        return ColumnSource([lambda: one_column(data)], None)
+    raise unsupported(data)
+
+
+def _open_path(path: Path) -> Source:
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings[-1:] == [".gz"]:
+        endings.pop()
+        zipped = True
+    else:
+        zipped = False
+    ending = endings[-1] if endings else ""
+    if ending not in (".csv", ".tsv", ".parquet") or (zipped and ending == ".parquet"):
+        raise UsageError(
+            f"cannot tell what kind of file {path} is.",
+            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet",
+        )
+    if not path.is_file():
+        raise DataError(f"{path} does not exist or is not a file.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path} may not be read.")
+    if ending == ".parquet":
+        return parquet_source(path)
+    from discreet.data.lines import LineSource
+
+    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
+
+
+def resolve(
+    source: Source, columns: Sequence[str] | None, family: str, wanted: int
+) -> tuple[list[int], list[str]]:
+    """Return positions and names of the columns a record is made of, or say what is there."""
+    if columns is not None and len(columns) != wanted:
+        raise UsageError(f"{family} takes {wanted} column(s), got {len(columns)}.")
+    if columns is None or source.names is None:
+        if source.width(wanted) != wanted:
+            raise UsageError(
+                f"{family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
+                hint=None if source.names is None else f"name the column(s): {_listed(source.names)}",
+            )
+        default = ["x"] if wanted == 1 else [f"x{i + 1}" for i in range(wanted)]
+        return list(range(wanted)), list(columns or source.names or default)
+    positions = []
+    for name in columns:
+        found = [at for at, candidate in enumerate(source.names) if candidate == name]
+        if not found:
+            raise UsageError(f"there is no column {name!r}.", hint=f"the columns are {_listed(source.names)}")
+        if len(found) > 1:
+            raise UsageError(f"column {name!r} appears {len(found)} times.")
+        positions.append(found[0])
+    if len(set(positions)) < len(positions):
+        raise UsageError("each column may be given once.")
+    return positions, list(columns)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,60 @@
+"""Bounds as a curator writes them: read as exact numbers, and checked against where a column can lie."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.rational import exact
+
+Bounds = tuple[tuple[Fraction, Fraction], ...]
+
+# far inside the range of a float, so that squares of bounded values are floats too
+_LARGEST = Fraction(10) ** 100
+
+
+def read_pairs(bounds: Any) -> Bounds:
+    """Read ``(low, high)`` or ``[(low, high), ...]`` as exact pairs."""
+    try:
+        items = list(bounds)
+        # one flat pair of numbers (or of their text) is the bounds of a single column
+        rows = (
+            [items] if items and all(np.ndim(item) == 0 for item in items) else [list(item) for item in items]
+        )
+    except TypeError:
+        rows = []
+    if isinstance(bounds, str) or not rows or any(len(row) != 2 for row in rows):
+        raise UsageError(
+            "bounds must be a pair (low, high), or one such pair per column.",
+            hint="for example bounds=(0, 100)",
+        )
+    return tuple((exact(low, "bounds"), exact(high, "bounds")) for low, high in rows)
+
+
+def check_pair(
+    pair: tuple[Fraction, Fraction], family: str, lowest: float, highest: float, *, discrete: bool
+) -> None:
+    """Raise unless low < high, both are points of [lowest, highest], and both are integers if ``discrete``."""
+    low, high = pair
+    shown = f"bounds=({_plain(low)}, {_plain(high)})"
+    if not low < high:
+        raise UsageError(f"the lower bound must be less than the upper bound, got {shown}.")
+    if max(abs(low), abs(high)) > _LARGEST or not float(low) < float(high):
+        raise UsageError(f"bounds must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
+    if low < lowest or high > highest:
+        raise UsageError(f"{family} lies in [{lowest:g}, {highest:g}], got {shown}.")
+    if discrete and not (low.denominator == high.denominator == 1):
+        raise UsageError(f"{family} counts, so its bounds must be integers, got {shown}.")
+
+
+def distance_range(center: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the exact range of |x - center| over [low, high], wherever the center lies."""
+    ends = abs(low - center), abs(high - center)
+    return (Fraction(0) if low <= center <= high else min(ends)), max(ends)
+
+
+def _plain(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else repr(float(value))

@@ -1,0 +1,141 @@
+"""One of several labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from discreet.errors import UsageError
+from discreet.families.base import Family, Support, Theta, known
+from discreet.families.shapes import Cells
+from discreet.priors.base import Prior
+from discreet.priors.dirichlet import Dirichlet
+
+# more labels than a table of counts can use; a file cannot ask for a billion
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Categorical(Family):
+    """Label k with probability p_k.
+
+    ===========  =====================================================================
+    statistic    one indicator per label; counts need no map
+    prior        ``Dirichlet(alpha)``, default all ones
+    draws        ``p``, labels on the last axis
+    sensitivity  replace: 2, counting missing or not; add_remove: 1
+    ===========  =====================================================================
+
+    ``Categorical(["a", "b"])`` names the labels; ``Categorical(4)`` means "0", "1", "2", "3". A record is a label;
+    anything else is missing. Labels are a declaration: they must not be collected from the data.
+    """
+
+    name: ClassVar[str] = "categorical"
+    prior_type: ClassVar[type[Prior]] = Dirichlet
+    draw_names: ClassVar[tuple[str, ...]] = ("p",)
+    labels: tuple[str, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
+        if (labels is None) == (k is None):
+            raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
+        object.__setattr__(self, "labels", _labels(labels if k is None else k))
+
+    @property
+    def shape(self) -> Cells:
+        return Cells(self.labels)
+
+    @property
+    def vocabulary(self) -> tuple[tuple[str, ...], ...]:
+        return tuple((label,) for label in self.labels)
+
+    @property
+    def support(self) -> Support:
+        """Positions of the labels: 0, ..., K - 1."""
+        return Support(0, len(self.labels) - 1, discrete=True)
+
+    def sufficient(self, x: np.ndarray) -> np.ndarray:
+        return (np.asarray(x).astype(str)[..., None] == np.array(self.labels)).astype(float)
+
+    def log_base_measure(self, x: np.ndarray) -> np.ndarray:
+        return np.where(self.sufficient(x).any(axis=-1), 0.0, -np.inf)
+
+    def natural(self, theta: Theta) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(theta["p"])
+
+    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
+        return {"p": softmax(eta, axis=-1)}
+
+    def log_partition(self, eta: np.ndarray) -> np.ndarray:
+        return np.logaddexp.reduce(eta, axis=-1)
+
+    def statistic_mean(self, theta: Theta) -> np.ndarray:
+        return np.asarray(theta["p"], dtype=float)
+
+    def statistic_covariance(self, theta: Theta) -> np.ndarray:
+        p = np.asarray(theta["p"], dtype=float)
+        return p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
+
+    def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.choice(np.array(self.labels), size, p=theta["p"])
+
+    @property
+    def default_prior(self) -> Dirichlet:
+        return Dirichlet(np.ones(len(self.labels)))
+
+    def update(self, prior: Dirichlet, s: np.ndarray, n: np.ndarray | float) -> Dirichlet:
+        return Dirichlet(prior.natural() + s)
+
+    def project(self, s: np.ndarray, n: float) -> np.ndarray:
+        """Return the nearest counts that are not negative and sum to ``n`` (Duchi et al. 2008, figure 1)."""
+        s = np.asarray(s, dtype=float)
+        if not n > 0:
+            return np.zeros_like(s)
+        ordered = np.sort(s)[::-1]
+        excess = (np.cumsum(ordered) - n) / np.arange(1, s.size + 1)
+        return np.maximum(s - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+
+    def check_prior(self, prior: Prior) -> None:
+        super().check_prior(prior)
+        if isinstance(prior, Dirichlet) and len(prior.alpha) != len(self.labels):
+            raise UsageError(
+                f"the prior has {len(prior.alpha)} entries for {len(self.labels)} labels.",
+                hint=f"use dc.priors.Dirichlet([1] * {len(self.labels)})",
+            )
+
+    def constants(self) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Categorical:
+        read = {"labels": lambda text: text.split("|"), "k": lambda text: known(text, "k")}
+        return cls(**{name: read[name](value) for name, value in options.items()})
+
+
+def _labels(labels: Any) -> tuple[str, ...]:
+    if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
+        k = known(labels, "k")
+        if k != int(k) or not 2 <= k <= _MOST:
+            raise UsageError(f"k must be an integer from 2 to {_MOST}, got k={labels}.")
+        return tuple(str(i) for i in range(int(k)))
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise UsageError(
+            "labels must be a list of texts, or their number.", hint='dc.Categorical(["a", "b"])'
+        )
+    given = list(labels)
+    if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
+        raise UsageError("labels must be texts or whole numbers.")
+    names = tuple(str(label) for label in given)
+    if len(names) < 2:
+        raise UsageError(f"categorical needs at least two labels, got {len(names)}.")
+    if "" in names:
+        raise UsageError("an empty text cannot be a label: it means missing.")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise UsageError(f"labels must be distinct, but {repeated[0]!r} is repeated.")
+    return names

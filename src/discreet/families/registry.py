@@ -1,0 +1,81 @@
+"""Families by name: the closed list that release files and the command line choose from."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from discreet.errors import UsageError
+from discreet.families.base import Family
+
+_FAMILIES: dict[str, type[Family]] = {}
+_Kind = TypeVar("_Kind", bound=type[Family])
+
+
+def register(kind: _Kind) -> _Kind:
+    """Let release files and the command line name this family; usable as a decorator.
+
+    Nothing is ever imported by a name found in a file: a file that names a family which is not registered is refused.
+    """
+    name = getattr(kind, "name", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UsageError("a family's name must be lower case letters, digits and underscores.")
+    if _FAMILIES.get(name, kind) is not kind:
+        raise UsageError(f"the name {name!r} is taken by another family.")
+    _FAMILIES[name] = kind
+    return kind
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the known families."""
+    return tuple(_FAMILIES)
+
+
+def build(name: str, constants: Mapping[str, Any]) -> Family:
+    """Return the family of this name with these known constants."""
+    return _checked(name, constants)(**constants)
+
+
+def parse(text: str) -> Family:
+    """Read a family as the command line writes it.
+
+    ``"normal"``, ``"normal:variance=4"``, ``"categorical:labels=a|b|c"``, ``"categorical:k=4"``. Several constants are
+    separated by commas.
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    # a comma starts a new constant only if a key follows, so labels may hold commas
+    for part in re.split(r",(?=\s*[a-z_]+\s*=)", rest) if rest.strip() else []:
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not equals or not key or not value.strip():
+            raise UsageError(
+                f"cannot read model {text!r}.", hint="write name:constant=value, as in normal:variance=4"
+            )
+        if key in options:
+            raise UsageError(f"model {text!r} gives {key} twice.")
+        options[key] = value.strip()
+    name = name.strip().lower().replace("-", "_")
+    return _checked(name, options).from_options(options)
+
+
+def _checked(name: str, constants: Mapping[str, Any]) -> type[Family]:
+    """Return the family of this name, if its constructor takes these constants."""
+    kind = _FAMILIES.get(name)
+    if kind is None:
+        raise UsageError(f"unknown family {name!r}.", hint=f"known families: {', '.join(names())}")
+    taken = inspect.signature(kind).parameters
+    unknown = [key for key in constants if key not in taken]
+    if unknown:
+        known = f"it knows {', '.join(taken)}" if taken else "it has no constants"
+        raise UsageError(f"{name} does not take {unknown[0]!r}: {known}.")
+    needed = [
+        key
+        for key, value in taken.items()
+        if value.default is inspect.Parameter.empty and key not in constants
+    ]
+    if needed:
+        raise UsageError(f"{name} needs {needed[0]}.", hint=f"on the command line write {name}:{needed[0]}=…")
+    return kind

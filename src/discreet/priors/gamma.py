@@ -1,0 +1,53 @@
+"""Gamma prior on a rate or a precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from discreet.priors.base import Prior, positive
+
+
+@dataclass(frozen=True)
+class Gamma(Prior):
+    """Gamma(shape, rate) on a positive number x, with mean shape / rate.
+
+    ==========  ==================================================
+    density     rate^shape x^(shape-1) exp(-rate x) / Gamma(shape)
+    eta         (shape, rate), with T = (log x, -x)
+    C(eta)      log Gamma(shape) - shape log rate
+    ==========  ==================================================
+    """
+
+    name: ClassVar[str] = "gamma"
+    shape: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        positive(shape=self.shape, rate=self.rate)
+
+    def natural(self) -> np.ndarray:
+        return np.array([self.shape, self.rate], dtype=float)
+
+    @classmethod
+    def from_natural(cls, eta: np.ndarray) -> Gamma:
+        return cls(float(eta[0]), float(eta[1]))
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        eta = np.asarray(eta, dtype=float)
+        inside = np.asarray((eta > 0).all(axis=-1))
+        safe = np.where(inside[..., None], eta, 1.0)
+        shape, rate = safe[..., 0], safe[..., 1]
+        return np.where(inside, gammaln(shape) - shape * np.log(rate), np.inf)
+
+    def log_density(self, value: np.ndarray) -> np.ndarray:
+        return (
+            xlogy(self.shape - 1, value) - self.rate * np.asarray(value) - self.log_partition(self.natural())
+        )
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.gamma(self.shape, 1 / self.rate, size)

@@ -1,0 +1,142 @@
+"""How figures look: inks, type, margins and the way numbers are printed.
+
+Figures are made without pyplot: no display, no global state, nothing to close. Colors are those of Okabe and Ito
+(2008), which color-blind readers can tell apart, and every series is named where it is drawn. Names come from the
+user, so none is read as mathematics: a label may be ``$20-$30``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK, QUIET, HAIRLINE = "#1f2933", "#66737f", "#d5dae0"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+#: Readings that always keep their color, so that a reader learns it once.
+KNOWN = {"noise-aware": "#0072B2", "naive": "#D55E00", "non-private": "#525d68"}
+# Inches: the band of the heading, and the margin.
+_BAND, _MARGIN = 0.72, 0.14
+
+
+def stems(axes: Axes, draws: np.ndarray, hue: str, height: float) -> None:
+    """Draw each value as a stem, for draws too few or too alike for a density."""
+    values = draws[np.isfinite(draws)]
+    axes.vlines(values, 0, height, color=hue, linewidth=1.6)
+    axes.plot(values, np.full(len(values), height), "o", color=hue, markersize=5)
+    axes.margins(x=0.12)
+
+
+def name_series(axes: Axes, names: Sequence[str], hues: Sequence[str]) -> None:
+    """Write the names of the series above the panel, each in its color."""
+    from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea
+
+    words = [
+        TextArea(n, textprops={"color": h, "fontsize": 10, "fontweight": "bold", "parse_math": False})
+        for n, h in zip(names, hues, strict=True)
+    ]
+    packed = HPacker(children=list(words), pad=0, sep=14)
+    axes.add_artist(
+        AnchoredOffsetbox(
+            "lower left",
+            child=packed,
+            frameon=False,
+            pad=0,
+            borderpad=0.25,
+            bbox_to_anchor=(0, 1),
+            bbox_transform=axes.transAxes,
+        )
+    )
+
+
+def strip(axes: Axes) -> None:
+    """Leave a baseline and its ticks; the height of a density is nobody's question."""
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(HAIRLINE)
+    axes.tick_params(axis="x", colors=QUIET, labelsize=9, length=3, color=HAIRLINE)
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks([])
+
+
+def rule(axes: Axes) -> None:
+    """Draw thin vertical lines behind, for reading values off."""
+    axes.grid(axis="x", color=HAIRLINE, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def title_panel(axes: Axes, name: str, words: str) -> None:
+    """Write the parameter's name above a panel and, quietly, what it shows."""
+    axes.set_title(f"{name}\n", loc="left", color=INK, fontsize=11.5, fontweight="bold", parse_math=False)
+    axes.annotate(
+        words, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=QUIET, fontsize=9
+    )
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make a figure with a margin all round and a band on top for the heading."""
+    figure = Figure(figsize=(width, height + _BAND), layout="constrained", facecolor="white")
+    side, foot = _MARGIN / width, _MARGIN / (height + _BAND)
+    inner = (side, foot, 1 - 2 * side, 1 - _BAND / (height + _BAND) - foot)
+    figure.get_layout_engine().set(rect=inner, w_pad=0.04, h_pad=0.04, wspace=0.04, hspace=0.03)  # pyright: ignore
+    return figure
+
+
+def write_heading(figure: Figure, title: str, note: str) -> None:
+    """Write the title and, below it, the quiet line."""
+    width, height = figure.get_size_inches()
+    left = (_MARGIN + 0.04) / width
+    figure.text(left, 1 - 0.36 / height, title, color=INK, fontsize=14, fontweight="bold", parse_math=False)
+    figure.text(left, 1 - 0.60 / height, note, color=QUIET, fontsize=9.5, parse_math=False)
+
+
+def common_decimals(widths: Sequence[float]) -> int | None:
+    """Return the decimals that show two digits of the narrowest width and three of the widest, if they are few."""
+    known = [width for width in widths if 0 < width < np.inf]
+    if not known:
+        return None
+    decimals = max(1 - int(np.floor(np.log10(min(known)))), 2 - int(np.floor(np.log10(max(known)))), 0)
+    return decimals if decimals <= 8 else None
+
+
+def number(value: float, decimals: int | None) -> str:
+    """Print one value."""
+    return f"{value:.4g}" if decimals is None else f"{value:.{decimals}f}"
+
+
+def span(low: float, high: float, decimals: int | None) -> str:
+    """Print an interval, or its one value."""
+    ends = number(low, decimals), number(high, decimals)
+    return ends[0] if low == high else " to ".join(ends)
+
+
+def choose_hues(names: Sequence[str], colors: Mapping[str, str] | None) -> list[str]:
+    """Return a color for each name: the caller's, the one readers know, or the next unused."""
+    chosen = {**KNOWN, **(colors or {})}
+    spare = [hue for hue in PALETTE if hue not in {chosen.get(name) for name in names}] or list(PALETTE)
+    unknown = [name for name in names if name not in chosen]
+    return [chosen[name] if name in chosen else spare[unknown.index(name) % len(spare)] for name in names]
+
+
+def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """Write the figure if asked, whole or not at all."""
+    if path is None:
+        return figure
+    from discreet.artifact.files import replacing
+
+    suffix = Path(path).suffix.lower().lstrip(".")
+    formats = figure.canvas.get_supported_filetypes()
+    if suffix not in formats:
+        raise UsageError(f"cannot draw to {Path(path).name}.", hint="end the name in .png, .svg or .pdf")
+    with replacing(os.fspath(path)) as draft:
+        figure.savefig(draft, format=suffix, dpi=160)
+    return figure

@@ -1,0 +1,185 @@
+"""Bad input: one clear line, the right exit code, nothing written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.cli import run
+
+ROWS = "smoker,age,answer\nyes,41,a\nno,55,b\n,38,a\nyes,61,c\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with input files of every kind, good and bad."""
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(ROWS)
+    Path("empty.csv").write_text("smoker,age,answer\n")
+    pq.write_table(pa.table({"age": ["forty", "fifty"], "day": pa.array([1, 2], pa.date32())}), "text.parquet")
+    assert run("release data.csv -m bernoulli -c smoker --epsilon 1 -o good.json".split()) == 0
+    good = Path("good.json").read_text()
+    Path("truncated.json").write_text(good[: len(good) // 2])
+    Path("edited.json").write_text(good.replace('"records": 4', '"records": 5'))
+    Path("other.json").write_text('{"format": "something else"}')
+    Path("binary.json").write_bytes(b"\xff\xfe\x00\x01")
+    Path("newer.json").write_text(good.replace('"version": 1', '"version": 99'))
+    assert Path("edited.json").read_text() != good != Path("newer.json").read_text()
+    Path("file").write_text("a file, not a folder")
+    return tmp_path
+
+
+RELEASE = "release data.csv -m bernoulli -c smoker --epsilon 1 -o out.json"
+NUMERIC = "release data.csv -m poisson -c age --epsilon 1 -o out.json"
+GAUSSIAN = "release data.csv -m bernoulli -c smoker --mechanism gaussian -o out.json"
+
+CASES = [
+    # input and output
+    ("release absent.csv -m bernoulli -c smoker --epsilon 1 -o out.json", 1, "absent.csv"),
+    ("check absent.csv -m bernoulli -c smoker", 1, "absent.csv"),
+    ("show absent.json", 1, "absent.json"),
+    ("infer absent.json", 1, "absent.json"),
+    (RELEASE.replace("out.json", "nowhere/out.json"), 1, "nowhere"),
+    (RELEASE.replace("out.json", "file/out.json"), 1, "file"),
+    (RELEASE.replace("out.json", "."), 1, "folder"),
+    ("infer good.json -o nowhere/out.nc", 1, "nowhere"),
+    ("infer good.json --plot nowhere/out.png", 1, "nowhere"),
+    ("demo -o file", 1, "file"),
+    # declarations about the data
+    (RELEASE.replace("smoker", "Smoker"), 2, "Smoker"),
+    ("check data.csv -m bernoulli -c Smoker", 2, "Smoker"),
+    ("release text.parquet -m poisson -c age --bounds=0,99 --epsilon 1 -o out.json", 2, "text"),
+    ("release text.parquet -m normal -c day --bounds=0,99 --epsilon 1 -o out.json", 2, "dates"),
+    ("release empty.csv -m bernoulli -c smoker --epsilon 1 -o out.json", 2, "empty"),
+    (NUMERIC, 2, "bounds"),
+    (f"{NUMERIC} --bounds=99,0", 2, "lower bound"),
+    (f"{NUMERIC} --bounds=5,5", 2, "lower bound"),
+    (f"{NUMERIC} --bounds=nan,5", 2, "bounds"),
+    (f"{NUMERIC} --bounds=0,inf", 2, "bounds"),
+    (f"{NUMERIC} --bounds=0", 2, "--bounds"),
+    (f"{NUMERIC} --bounds=0,9 --bounds=0,9", 2, "bounds"),
+    (f"{RELEASE} --outside clip", 2, "clip"),
+    (f"{RELEASE} --outside drop", 2, "--outside"),
+    ("release data.csv -m categorical:labels=a|b|a -c answer --epsilon 1 -o out.json", 2, "repeated"),
+    ("release data.csv -m categorical:labels=a -c answer --epsilon 1 -o out.json", 2, "two labels"),
+    ("release data.csv -m categorical -c answer --epsilon 1 -o out.json", 2, "labels"),
+    ("release data.csv -m zipf -c age --epsilon 1 -o out.json", 2, "zipf"),
+    ("release data.csv -m normal:spread=2 -c age --epsilon 1 -o out.json", 2, "spread"),
+    ("release data.csv -m normal:variance=-2 -c age --bounds=0,9 --epsilon 1 -o out.json", 2, "variance"),
+    ("release data.csv -m bernoulli -c smoker -c age --epsilon 1 -o out.json", 2, "column"),
+    # budgets
+    (RELEASE.replace("--epsilon 1", ""), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon 0"), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon=-1"), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon nan"), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon inf"), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon lots"), 2, "epsilon"),
+    (RELEASE.replace("--epsilon 1", "--epsilon 1/0"), 2, "epsilon"),
+    (f"{RELEASE} --delta 0.1", 2, "epsilon alone"),
+    (GAUSSIAN, 2, "rho"),
+    (f"{GAUSSIAN} --epsilon 1", 2, "delta"),
+    (f"{GAUSSIAN} --epsilon 1 --delta 0", 2, "delta"),
+    (f"{GAUSSIAN} --epsilon 1 --delta 1", 2, "delta"),
+    (f"{GAUSSIAN} --epsilon 1 --delta 2", 2, "delta"),
+    (f"{GAUSSIAN} --epsilon 1 --delta=-0.1", 2, "delta"),
+    (f"{GAUSSIAN} --epsilon 1 --delta nan", 2, "delta"),
+    (f"{GAUSSIAN} --rho 0", 2, "rho"),
+    (f"{GAUSSIAN} --rho 1 --epsilon 1", 2, "rho"),
+    (f"{RELEASE} --mechanism cauchy", 2, "--mechanism"),
+    ("demo --epsilon 0 -o out", 2, "epsilon"),
+    # a release that is there already was paid for
+    (RELEASE.replace("out.json", "good.json"), 2, "exists already"),
+    # release files
+    ("show truncated.json", 4, "truncated.json"),
+    ("infer truncated.json", 4, "truncated.json"),
+    ("show edited.json", 4, "altered"),
+    ("infer edited.json", 4, "altered"),
+    ("infer other.json", 4, "not a discreet release"),
+    ("infer binary.json", 4, "binary.json"),
+    ("infer newer.json", 4, "version"),
+    ("infer data.csv", 4, "data.csv"),
+    # the analyst's options
+    ("infer good.json --prior beta:1", 2, "beta"),
+    ("infer good.json --prior beta:0,1", 2, "positive"),
+    ("infer good.json --prior cauchy:1", 2, "cauchy"),
+    ("infer good.json --prior gamma:1,1", 2, "Beta"),
+    ("infer good.json --draws 0", 2, "draws"),
+    ("infer good.json --draws many", 2, "--draws"),
+    ("infer good.json --chains 3", 2, "chains"),
+    ("infer good.json --prob 1.5", 2, "prob"),
+    ("infer good.json --records=0,9", 2, "records"),
+    ("infer good.json --records=low,high", 2, "--records"),
+    ("infer good.json --engine magic", 2, "--engine"),
+    # the program itself
+    ("frobnicate", 2, "frobnicate"),
+    ("infer", 2, "FILE"),
+    ("infer good.json --wrong", 2, "--wrong"),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "clue"), CASES)
+def test_one_line_the_right_code_and_nothing_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, clue: str
+) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert run(command.split()) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = printed.err.splitlines()
+    assert lines[0].startswith("error: ")
+    assert clue.lower() in lines[0].lower()
+    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("hint: "))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("command", "code", "clue"), CASES)
+def test_the_same_as_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, clue: str
+) -> None:
+    capsys.readouterr()
+    assert run([*command.split(), "--json"]) == code
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    answer = json.loads(printed.out)
+    assert set(answer) == {"error", "hint", "code"}
+    assert answer["code"] == code
+    assert clue.lower() in answer["error"].lower()
+
+
+def test_an_unexpected_error_is_one_line_without_its_text(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.mechanisms import curator
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("could not read 'secret value'")
+
+    monkeypatch.setattr(curator, "release", broken)
+    monkeypatch.delenv("DISCREET_DEBUG", raising=False)
+    capsys.readouterr()
+    assert run(RELEASE.split()) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: unexpected RuntimeError")
+    assert "secret" not in printed
+    monkeypatch.setenv("DISCREET_DEBUG", "1")
+    with pytest.raises(RuntimeError, match="secret"):
+        run(RELEASE.split())
+
+
+def test_an_interrupted_release_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.mechanisms import curator
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    before = sorted(path.name for path in folder.iterdir())
+    old = Path("good.json").read_text()
+    monkeypatch.setattr(curator, "release", interrupted)
+    assert run([*RELEASE.replace("out.json", "good.json").split(), "--force"]) == 130
+    assert Path("good.json").read_text() == old
+    assert sorted(path.name for path in folder.iterdir()) == before

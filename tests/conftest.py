@@ -1,0 +1,25 @@
+"""One seed for the whole suite; ``--seed`` tries another."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, default=0, help="seed behind every test's `rng` (default 0)")
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest) -> int:
+    """The session's seed."""
+    return request.config.getoption("--seed")
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest, seed: int) -> np.random.Generator:
+    """A generator of the test's own: it depends on the seed and the test's name, not on which tests ran before."""
+    name = hashlib.sha256(request.node.nodeid.encode()).digest()[:8]
+    return np.random.default_rng([seed, int.from_bytes(name, "little")])

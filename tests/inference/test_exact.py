@@ -1,0 +1,226 @@
+"""The exact engine against full enumeration, high precision, and itself at a billion records."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import discreet as dc
+from discreet.artifact import Release
+from discreet.families.base import Family
+from discreet.inference.cells import CellCounts
+from discreet.inference.exact import bernoulli_counts, categorical_counts
+from discreet.inference.records import record_prior
+from discreet.inference.weights import log_rising
+from discreet.mechanisms.base import Draw, NoiseMechanism
+from discreet.mechanisms.curator import declare, privatize
+from discreet.privacy import Noise
+
+MECHANISMS = {
+    "laplace": dc.LaplaceMechanism(0.3),
+    "wide laplace": dc.LaplaceMechanism(0.02),
+    "gaussian": dc.GaussianMechanism(rho=0.05),
+    "approx": dc.GaussianMechanism(epsilon=1, delta=1e-6),
+}
+
+
+def seeded(rng: np.random.Generator) -> Draw:
+    return lambda law: int(law.sample(1, rng)[0])
+
+
+def release_of(
+    counts: list[int], missing_records: int, family: Family, mechanism: NoiseMechanism, rng: np.random.Generator, **how: str
+) -> Release:
+    """Release a table with these label counts, plus missing records."""
+    domain = declare(family, bounds=None, outside="redact", missing=how["missing"])  # pyright: ignore[reportArgumentType]
+    from discreet.families.layout import layout_for
+
+    layout = layout_for(family, domain, how["neighbors"])  # pyright: ignore[reportArgumentType]
+    usable = float(sum(counts))
+    values = [round(v) for v in layout.coordinates(usable, family.shape.features_of_labels([float(c) for c in counts]))]
+    return privatize(
+        seeded(rng), values, sum(counts) + missing_records, family, domain, mechanism, columns=("x",),
+        neighbors=how["neighbors"],  # pyright: ignore[reportArgumentType]
+    )  # fmt: skip
+
+
+def log_rises(alpha: float, c: np.ndarray) -> np.ndarray:
+    return gammaln(alpha + c) - gammaln(c + 1) - gammaln(alpha)
+
+
+def enumerate_posterior(
+    release: Release, alpha: np.ndarray, records: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every count vector and its posterior probability, by brute force from the definition."""
+    k = alpha.size
+    low, high = (release.records, release.records) if release.records is not None else records
+    if release.records is not None and "usable" in release.statistics.names:
+        low = 0
+    points = np.array([c for c in product(range(high + 1), repeat=k) if low <= sum(c) <= high])
+    u = points.sum(axis=1)
+    log_p = sum(log_rises(alpha[i], points[:, i]) for i in range(k)) - log_rises(alpha.sum(), u)
+    indicators = [points[:, i].astype(float) for i in range(k)]
+    sums = release.layout.coordinates(u.astype(float), release.family.shape.features_of_labels(indicators))
+    for value, total, law in zip(release.statistics.values, sums, release.noise, strict=True):
+        log_p = log_p + law.log_mass(value - total)
+    return points, np.exp(log_p - np.logaddexp.reduce(log_p))
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("alpha", [(1.0, 1.0), (0.4, 3.0), (700.0, 20.0)], ids=str)
+def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:  # noqa: ANN001
+    n = 50
+    lost = 6 if missing == "count" else 0
+    release = release_of(
+        [31 - lost, 19], lost, dc.Bernoulli(), MECHANISMS[mechanism], rng, missing=missing, neighbors=neighbors
+    )
+    points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
+    counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), record_prior((0, n)) )
+    if isinstance(counts, CellCounts):
+        got = counts.probability(points)
+    else:
+        table = counts.probabilities()
+        got = np.array([table.get((no + yes, yes), 0.0) for no, yes in points.tolist()])
+    assert np.abs(got - expected).max() < 1e-10
+    assert got.sum() == pytest.approx(1, abs=1e-10)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("alpha", [(1.0, 1.0, 1.0), (0.3, 2.0, 50.0), (900.0, 1.0, 30.0)], ids=str)
+def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:  # noqa: ANN001
+    n = 12
+    lost = 2 if missing == "count" else 0
+    release = release_of(
+        [5, 4 - lost, 3], lost, dc.Categorical(3), MECHANISMS[mechanism], rng, missing=missing, neighbors=neighbors
+    )
+    points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
+    got = categorical_counts(release, dc.priors.Dirichlet(alpha), record_prior((0, n))).probability(points)
+    assert np.abs(got - expected).max() < 1e-10
+    assert got.sum() == pytest.approx(1, abs=1e-10)
+
+
+def test_a_posterior_that_forgets_the_noise_is_far_from_it(rng: np.random.Generator) -> None:
+    """Negative control: enumeration with half the noise scale differs by far more than the tolerance."""
+    release = release_of([5, 4, 3], 0, dc.Categorical(3), MECHANISMS["laplace"], rng, missing="none", neighbors="replace")
+    points, expected = enumerate_posterior(release, np.ones(3), (0, 12))
+    thin = release_of([5, 4, 3], 0, dc.Categorical(3), dc.LaplaceMechanism(0.6), rng, missing="none", neighbors="replace")
+    object.__setattr__(thin, "statistics", release.statistics)
+    got = categorical_counts(thin, dc.priors.Dirichlet([1, 1, 1]), record_prior(None)).probability(points)
+    assert np.abs(got - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 7.3, 4000.0])
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
+def test_weights_agree_with_high_precision_at_a_billion(alpha: float, n: int) -> None:
+    """Ratio recurrences keep 1e-9; the difference of log-gammas does not, which is why they are there."""
+    c = np.arange(n, n + 20_001)
+    ours = log_rising(alpha, n, n + 20_000)
+    with mpmath.workdps(40):
+        at = [0, 1, 77, 20_000]
+
+        def log_g(c: int) -> mpmath.mpf:
+            return mpmath.loggamma(mpmath.mpf(alpha) + c) - mpmath.loggamma(c + 1)
+
+        exact = np.array([float(log_g(n + i) - log_g(n)) for i in at])
+    assert np.abs(ours[at] - exact).max() < 1e-9
+    if n == 10**9 and alpha != 1.0:
+        by_log_gamma = gammaln(alpha + c) - gammaln(c + 1)
+        assert np.abs((by_log_gamma - by_log_gamma[0])[at] - exact).max() > 1e-9
+
+
+def mp_posterior_mean_yes(n: int, y: int, law: Noise, window: int) -> float:
+    """Posterior mean of the count of yes minus n/2, Beta(2, 3) prior, in 50 digits over a window of counts."""
+    with mpmath.workdps(50):
+        total = moment = mpmath.mpf(0)
+        ratio = mpmath.mpf(1)
+        start = (y + n) // 2 - window
+        scale = mpmath.mpf(law.scale)  # pyright: ignore[reportAttributeAccessIssue]
+        for c in range(start, start + 2 * window):
+            weight = ratio * mpmath.exp(-abs(mpmath.mpf(2 * c - n - y)) / scale)
+            total += weight
+            moment += weight * (c - n // 2)
+            ratio *= mpmath.mpf((2 + c) * (n - c)) / ((c + 1) * (3 + n - c - 1))
+        return float(moment / total)
+
+
+def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> None:
+    n, yes = 10**9, 3 * 10**8
+    release = release_of([n - yes, yes], 0, dc.Bernoulli(), dc.LaplaceMechanism(0.1), rng, missing="none", neighbors="replace")
+    counts = bernoulli_counts(release, dc.priors.Beta(2, 3), record_prior(None))
+    table = counts.probabilities()  # pyright: ignore[reportAttributeAccessIssue]
+    ours = sum(p * (c - n // 2) for (_, c), p in table.items())
+    exact = mp_posterior_mean_yes(n, release.statistics.values[0], release.noise[0], 500)
+    assert ours == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(5)], ids=["bernoulli", "categorical"])
+@pytest.mark.parametrize("n", [40, 10**9])
+def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:  # noqa: ANN001
+    k = len(family.vocabulary)
+    counts = rng.multinomial(n, np.full(k, 1 / k)).tolist()
+    release = release_of(counts, 0, family, dc.LaplaceMechanism(0.5), rng, missing="count", neighbors=neighbors)
+    if k == 2:
+        posterior = bernoulli_counts(release, dc.priors.Beta(1, 1), record_prior(None))
+    else:
+        posterior = categorical_counts(release, dc.priors.Dirichlet(np.ones(k)), record_prior(None))
+    draws = posterior.sample(20_000, rng)
+    draws = np.stack(draws, axis=1) if isinstance(draws, tuple) else draws
+    # compare with a second, independent way to sum: moments over the enumerated totals
+    total = draws.sum(axis=1)
+    if isinstance(posterior, CellCounts):
+        u, p = posterior.totals()
+    else:
+        u, p = posterior.usable, np.exp(posterior.log_rows - np.logaddexp.reduce(posterior.log_rows))
+    mean, sd = (u * p).sum(), np.sqrt(((u - (u * p).sum()) ** 2 * p).sum())
+    # two-sided at 1e-4 over 8 cases
+    assert abs(total.mean() - mean) <= 4.4 * sd / np.sqrt(20_000) + 1e-9
+    assert (draws >= 0).all()
+
+
+def test_rejection_and_tables_draw_the_same_law(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of([20, 3, 7], 0, dc.Categorical(3), dc.LaplaceMechanism(0.5), rng, missing="none", neighbors="replace")
+    posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
+    size = 20_000
+    by_rejection = posterior.sample(size, rng)
+    monkeypatch.setattr("discreet.inference.cells._ROUNDS", 0)
+    by_tables = posterior.sample(size, rng)
+    support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
+    p = posterior.probability(support)
+    for draws in (by_rejection, by_tables):
+        for k in range(3):
+            mean = (p * support[:, k]).sum()
+            sd = np.sqrt((p * (support[:, k] - mean) ** 2).sum())
+            assert abs(draws[:, k].mean() - mean) < 4.4 * sd / np.sqrt(size)
+
+
+@pytest.mark.parametrize("noise_scales_away", [-200, -40, 40, 200])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(4)], ids=["bernoulli", "categorical"])
+def test_absurd_statistics_give_a_finite_posterior(family, missing, neighbors, noise_scales_away, rng) -> None:  # noqa: ANN001
+    k = len(family.vocabulary)
+    release = release_of([25] * k, 0, family, dc.LaplaceMechanism(0.2), rng, missing=missing, neighbors=neighbors)
+    values = list(release.statistics.values)
+    values[0] += round(noise_scales_away * float(release.mechanism.scale[0]))
+    object.__setattr__(release.statistics, "values", tuple(values))
+    draws = dc.infer(release, draws=400, rng=rng).draws["p"]
+    assert np.isfinite(draws).all()
+    assert ((draws >= 0) & (draws <= 1)).all()
+
+
+def test_the_cost_of_a_thousand_cells_is_bearable(rng: np.random.Generator) -> None:
+    family = dc.Categorical(1000)
+    counts = rng.multinomial(100_000, rng.dirichlet(np.ones(1000))).tolist()
+    release = release_of(counts, 0, family, dc.LaplaceMechanism(1), rng, missing="count", neighbors="replace")
+    p = dc.infer(release, draws=200, rng=rng).draws["p"]
+    assert p.shape == (200, 1000)
+    assert np.allclose(p.sum(axis=1), 1)
