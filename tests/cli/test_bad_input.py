@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dc
 from discreet.cli import run
 
 ROWS = "smoker,age,answer\nyes,41,a\nno,55,b\n,38,a\nyes,61,c\n"
 
 
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Input files of every kind, good and bad."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "data.csv").write_text(ROWS)
+    (folder / "empty.csv").write_text("smoker,age,answer\n")
+    table = pa.table({"age": ["forty", "fifty"], "day": pa.array([1, 2], pa.date32())})
+    pq.write_table(table, folder / "text.parquet")
+    dc.release(folder / "data.csv", dc.Bernoulli(), column="smoker", epsilon=1).save(folder / "good.json")
+    good = (folder / "good.json").read_text()
+    (folder / "truncated.json").write_text(good[: len(good) // 2])
+    (folder / "edited.json").write_text(good.replace('"records": 4', '"records": 5'))
+    (folder / "newer.json").write_text(good.replace('"version": 1', '"version": 99'))
+    assert (folder / "edited.json").read_text() != good != (folder / "newer.json").read_text()
+    (folder / "other.json").write_text('{"format": "something else"}')
+    (folder / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
+    (folder / "file").write_text("a file, not a folder")
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with input files of every kind, good and bad."""
+def folder(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder that holds a copy of the inputs."""
     monkeypatch.chdir(tmp_path)
-    Path("data.csv").write_text(ROWS)
-    Path("empty.csv").write_text("smoker,age,answer\n")
-    pq.write_table(pa.table({"age": ["forty", "fifty"], "day": pa.array([1, 2], pa.date32())}), "text.parquet")
-    assert run("release data.csv -m bernoulli -c smoker --epsilon 1 -o good.json".split()) == 0
-    good = Path("good.json").read_text()
-    Path("truncated.json").write_text(good[: len(good) // 2])
-    Path("edited.json").write_text(good.replace('"records": 4', '"records": 5'))
-    Path("other.json").write_text('{"format": "something else"}')
-    Path("binary.json").write_bytes(b"\xff\xfe\x00\x01")
-    Path("newer.json").write_text(good.replace('"version": 1', '"version": 99'))
-    assert Path("edited.json").read_text() != good != Path("newer.json").read_text()
-    Path("file").write_text("a file, not a folder")
+    shutil.copytree(inputs, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -126,7 +137,6 @@ def test_one_line_the_right_code_and_nothing_written(
     folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, clue: str
 ) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    capsys.readouterr()
     assert run(command.split()) == code
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -141,7 +151,6 @@ def test_one_line_the_right_code_and_nothing_written(
 def test_the_same_as_json(
     folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, clue: str
 ) -> None:
-    capsys.readouterr()
     assert run([*command.split(), "--json"]) == code
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -161,7 +170,6 @@ def test_an_unexpected_error_is_one_line_without_its_text(
 
     monkeypatch.setattr(curator, "release", broken)
     monkeypatch.delenv("DISCREET_DEBUG", raising=False)
-    capsys.readouterr()
     assert run(RELEASE.split()) == 1
     printed = capsys.readouterr().err
     assert printed.startswith("error: unexpected RuntimeError")

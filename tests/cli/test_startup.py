@@ -25,16 +25,16 @@ HEAVY = {
 
 def imported_by(program: str) -> set[str]:
     """Return the top-level modules that a fresh interpreter holds after ``program``."""
-    report = (
-        "\nimport json, sys; print('\\n' + json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
-    )
+    report = "\nimport json, sys; print('\\n' + json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     done = subprocess.run(
         [sys.executable, "-c", program + report], capture_output=True, text=True, check=True, timeout=60
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["release", "--help"], ["infer", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--help"], ["--version"], ["release", "--help"], ["infer", "--help"]]
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     modules = imported_by(f"from discreet.cli import run; assert run({arguments!r}) == 0")
     assert "typer" in modules

@@ -80,7 +80,8 @@ def encode(release: Release) -> str:
         "software": dict(release.software),
     }
     body["sha256"] = seal(body)
-    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def seal(body: dict[str, Any]) -> str:

@@ -1,0 +1,201 @@
+"""The release file: round trips, golden files, the schema, and every way a file can be wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.artifact.codec import seal
+from discreet.errors import DataError, ReleaseFileError
+
+GOLDEN = sorted(Path(str(files("discreet.artifact") / "golden")).glob("*.json"))
+SCHEMA = json.loads((files("discreet.artifact") / "release.schema.json").read_text(encoding="utf-8"))
+
+
+def forge(content: str, change: Any) -> str:
+    """Change the body and seal it again, as somebody with bad intentions could."""
+    body = json.loads(content)
+    change(body)
+    body["sha256"] = seal(body)
+    return json.dumps(body)
+
+
+@pytest.fixture
+def content() -> str:
+    return dc.release([1, 0, None, 1], dc.Bernoulli(), epsilon=0.5, dataset="try").to_json()
+
+
+def test_there_are_golden_files() -> None:
+    assert len(GOLDEN) == 10
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_golden_files_keep_loading_bit_for_bit(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert dc.Release.load(path).to_json() == text
+    jsonschema.validate(json.loads(text), SCHEMA)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_golden_files_can_be_read_by_an_engine(path: Path) -> None:
+    release = dc.Release.load(path)
+    prior = release.family.default_prior or release.family.suggested_prior(release.domain)
+    posterior = dc.infer(path, prior=prior, engine="naive", draws=40, rng=0)
+    assert all(np.isfinite(x).all() for x in posterior.draws.values())
+
+
+def test_save_and_load(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "r.json"
+    release = dc.Release.from_json(content)
+    release.save(path)
+    assert dc.Release.load(path) == release
+    assert path.read_text(encoding="utf-8") == content
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.json"
+    path.write_text("old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(DataError, match="No space left"):
+        dc.Release.from_json(content).save(path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_unwritable_and_missing_places(tmp_path: Path, content: str) -> None:
+    with pytest.raises(DataError, match="cannot write"):
+        dc.Release.from_json(content).save(tmp_path / "no" / "such" / "r.json")
+    with pytest.raises(DataError, match="cannot write"):
+        dc.Release.from_json(content).save(tmp_path)
+    with pytest.raises(DataError, match="cannot read"):
+        dc.Release.load(tmp_path / "absent.json")
+
+
+def test_every_single_character_matters(content: str) -> None:
+    """Deleting or changing any one character of the file is noticed, unless it is white space between tokens."""
+    body = json.loads(content)
+    noticed = ignored = 0
+    for i in range(len(content)):
+        for altered in (content[:i] + content[i + 1 :], content[:i] + ("7" if content[i] != "7" else "8") + content[i + 1 :]):
+            try:
+                same = json.loads(altered) == body
+            except ValueError:
+                same = False
+            if same:
+                ignored += 1
+                continue
+            with pytest.raises(ReleaseFileError):
+                dc.Release.from_json(altered)
+            noticed += 1
+    assert noticed > 1000 > ignored
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": "x"}', "NaN", "[" * 100_000, '{"format": "discreet/release"}'])
+def test_other_files(text: str) -> None:
+    with pytest.raises(ReleaseFileError):
+        dc.Release.from_json(text)
+
+
+def test_truncated_and_binary(tmp_path: Path, content: str) -> None:
+    for cut in (1, len(content) // 2, len(content) - 3):
+        with pytest.raises(ReleaseFileError):
+            dc.Release.from_json(content[:cut])
+    (tmp_path / "r.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ReleaseFileError, match="UTF-8"):
+        dc.Release.load(tmp_path / "r.json")
+
+
+def _put(*path_and_value: Any) -> Any:
+    *path, value = path_and_value
+
+    def change(body: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            body = body[key]
+        body[path[-1]] = value
+
+    return change
+
+
+FORGERIES = {
+    "unknown version": _put("version", 2),
+    "version is true": _put("version", True),
+    "extra field": _put("surprise", 1),
+    "extra inner field": _put("domain", "surprise", 1),
+    "unknown family": _put("model", "name", "os.system"),
+    "unknown constant": _put("model", "parameters", "variance", 1),
+    "unknown law": _put("mechanism", "name", "none"),
+    "wrong law": _put("mechanism", "name", "discrete_gaussian"),
+    "less noise": _put("mechanism", "scale", ["1", "4"]),
+    "zero noise": _put("mechanism", "scale", ["0", "0"]),
+    "less sensitivity": _put("mechanism", "sensitivity", "1"),
+    "better epsilon": _put("guarantees", 0, "epsilon", "1/100"),
+    "negative epsilon": _put("guarantees", 0, "epsilon", "-1"),
+    "no guarantee": _put("guarantees", []),
+    "unknown guarantee": _put("guarantees", 0, "kind", "trust me"),
+    "float value": _put("statistics", "values", [1.5, 2]),
+    "one value": _put("statistics", "values", ["1"]),
+    "other names": _put("statistics", "names", ["a", "b"]),
+    "other grid": _put("statistics", "grid", ["1/2", "1"]),
+    "negative records": _put("records", -1),
+    "records true": _put("records", True),
+    "private count under replace": _put("records", None),
+    "other neighbors": _put("neighbors", "add_remove"),
+    "two columns": _put("columns", ["a", "b"]),
+    "samples": _put("samples", [1]),
+    "unit": _put("unit", "household"),
+    "rows": _put("max_rows", 2),
+    "outside": _put("domain", "outside", "keep"),
+    "division by zero": _put("mechanism", "sensitivity", "1/0"),
+    "software list": _put("software", ["x"]),
+    "values null": _put("statistics", "values", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+def test_a_sealed_file_that_does_not_hang_together_is_refused(content: str, change: Any) -> None:
+    with pytest.raises(ReleaseFileError) as caught:
+        dc.Release.from_json(forge(content, change))
+    assert "\n" not in caught.value.message
+
+
+def test_the_seal_alone_is_not_a_signature(content: str) -> None:
+    """A forger who keeps the numbers consistent passes: the docs say so, and this shows it."""
+    forged = dc.Release.from_json(forge(content, _put("statistics", "values", ["123", "4"])))
+    assert forged.statistics.values == (123, 4)
+
+
+def test_repeated_keys_are_refused(content: str) -> None:
+    with pytest.raises(ReleaseFileError):
+        dc.Release.from_json(content.replace('"records"', '"dataset": "try", "records"'))
+
+
+@pytest.mark.parametrize("name", ["extra field", "float value", "unknown law", "rows", "samples", "negative records"])
+def test_the_schema_agrees_with_the_reader(content: str, name: str) -> None:
+    body = copy.deepcopy(json.loads(content))
+    jsonschema.validate(body, SCHEMA)
+    FORGERIES[name](body)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(body, SCHEMA)
+
+
+def test_statement_says_who_what_and_how_much(content: str) -> None:
+    text = dc.Release.from_json(content).statement()
+    for phrase in ("“try”", "epsilon = 0.5", "1.65 times", "number of records, 4, is public", "missing values"):
+        assert phrase in text
+    assert "\n" not in text
+    private = dc.release([1, 0], dc.Bernoulli(), rho=0.1, mechanism="gaussian", neighbors="add_remove", missing="none")
+    for phrase in ("number of records is protected too", "rho = 0.1", "declared that no value is missing"):
+        assert phrase in private.statement()

@@ -1,0 +1,206 @@
+"""The commands as a curator and an analyst use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.cli import run
+
+ROWS = "smoker,age,answer\nyes,41,a\nno,55,b\n,38,a\nyes,61,c\nmaybe,300,\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(ROWS)
+    return tmp_path
+
+
+@pytest.fixture
+def smoking(folder: Path) -> Path:
+    path = folder / "smoking.json"
+    dc.release("data.csv", dc.Bernoulli(), column="smoker", epsilon=1).save(path)
+    return path
+
+
+def test_release_writes_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    command = (
+        "release data.csv --model normal --column age --bounds=-3,100 --outside clip --missing none "
+        "--neighbors replace --mechanism gaussian --epsilon 0.1 --delta 1e-6 --dataset toy -o out.json"
+    )
+    assert run(command.split()) == 0
+    made = dc.Release.load("out.json")
+    assert made.guarantee == dc.ApproxDP("0.1", "1e-6")
+    assert made.domain.bounds == ((Fraction(-3), Fraction(100)),)
+    assert (made.domain.outside, made.domain.missing, made.neighbors) == ("clip", "none", "replace")
+    assert (made.dataset, made.columns, made.family, made.records) == ("toy", ("age",), dc.Normal(), 5)
+    printed = capsys.readouterr()
+    assert "out.json" in printed.out
+    assert " ".join(printed.out.split()).endswith(made.statement())
+    assert printed.err == ""
+
+
+def test_budgets_and_bounds_are_exact() -> None:
+    assert run("release data.csv -m poisson -c age --bounds=0,120 --epsilon 0.1 -o out.json".split()) == 0
+    assert dc.Release.load("out.json").guarantee == dc.PureDP(Fraction(1, 10))
+
+
+def test_release_of_labels_and_of_several_columns() -> None:
+    labels = "release data.csv -m categorical:labels=a|b|c,d -c answer --epsilon 1 -o labels.json"
+    assert run(labels.split()) == 0
+    assert dc.Release.load("labels.json").domain.labels == ("a", "b", "c,d")
+    several = (
+        "release data.csv -m multivariate_normal:dim=2 -c age -c smoker --bounds=0,120 --bounds=0,1 --rho 1"
+    )
+    assert run([*several.split(), "--mechanism", "gaussian", "-o", "several.json"]) == 0
+    assert dc.Release.load("several.json").columns == ("age", "smoker")
+
+
+def test_release_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("release data.csv -m bernoulli -c smoker --epsilon 1 -o out.json --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    made = dc.Release.load("out.json")
+    assert answer["schema"] == "discreet/release/1"
+    assert (answer["file"], answer["id"], answer["statement"]) == ("out.json", made.id, made.statement())
+    assert answer["guarantee"] == {"kind": "pure", "epsilon": "1"}
+
+
+def test_force_replaces_a_release(smoking: Path) -> None:
+    old = smoking.read_text()
+    command = "release data.csv -m bernoulli -c smoker --epsilon 2 -o smoking.json"
+    assert run(command.split()) == 2
+    assert smoking.read_text() == old
+    assert run([*command.split(), "--force"]) == 0
+    assert dc.Release.load(smoking).guarantee == dc.PureDP(2)
+
+
+def test_show_prints_the_statement_and_the_totals(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", "smoking.json"]) == 0
+    printed = capsys.readouterr().out
+    release = dc.Release.load(smoking)
+    assert release.statement() in " ".join(printed.split())
+    for name, value in zip(release.statistics.names, release.statistics.values, strict=True):
+        assert any(line.split()[:2] == [name, f"{value:,}"] for line in printed.splitlines())
+
+
+def test_show_as_json_is_the_file(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", "smoking.json", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "discreet/show/1"
+    assert answer["release"] == json.loads(smoking.read_text())
+
+
+def test_show_defuses_terminal_codes_in_names(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"a\x1b[2Jb": ["yes", "no"]}
+    dc.release(data, dc.Bernoulli(), column="a\x1b[2Jb", epsilon=1, dataset="x\x07").save("odd.json")
+    assert run(["show", "odd.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+
+
+def test_infer_prints_the_librarys_own_numbers(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("infer smoking.json --prior beta:2,3 --seed 5 --prob 0.8 --draws 400 --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    posterior = dc.infer(smoking, prior=dc.priors.Beta(2, 3), rng=5, draws=400)
+    assert answer["schema"] == "discreet/infer/1"
+    assert answer["release"] == dc.Release.load(smoking).id
+    (row,) = answer["parameters"]
+    assert (row["low"], row["high"]) == posterior.interval(0.8)["p"]
+    assert row["mean"] == posterior.mean()["p"]
+    assert (answer["engine"], answer["approximation"], answer["prob"]) == ("exact", "none", 0.8)
+
+
+def test_infer_with_the_same_seed_prints_the_same(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for seed in (1, 1, 2):
+        assert run(f"infer smoking.json --seed {seed}".split()) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_infer_saves_draws_and_picture(smoking: Path) -> None:
+    import xarray
+
+    assert run("infer smoking.json --seed 0 -o draws.nc --plot picture.png".split()) == 0
+    with xarray.open_datatree("draws.nc", engine="h5netcdf") as tree:
+        assert dict(tree["posterior"].sizes) == {"chain": 4, "draw": 1000}
+    assert Path("picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_infer_takes_a_prior_on_a_private_count(capsys: pytest.CaptureFixture[str]) -> None:
+    dc.release("data.csv", dc.Bernoulli(), column="smoker", epsilon=1, neighbors="add_remove").save(
+        "private.json"
+    )
+    assert run("infer private.json --records=0,50 --seed 0 --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    posterior = dc.infer("private.json", records=(0, 50), rng=0)
+    assert answer["parameters"][0]["mean"] == posterior.mean()["p"]
+
+
+def test_naive_warns_and_auto_never_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("release data.csv -m poisson -c age --bounds=0,120 --epsilon 1 -o counts.json".split()) == 0
+    capsys.readouterr()
+    assert run("infer counts.json --prior gamma:1,0.1".split()) == 2
+    assert "--engine naive" in capsys.readouterr().err
+    assert run("infer counts.json --prior gamma:1,0.1 --engine naive".split()) == 0
+    assert "over-confident" in capsys.readouterr().out
+
+
+def test_a_missing_prior_is_answered_with_one_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("release data.csv -m normal -c age --bounds=0,120 --epsilon 1 -o age.json".split()) == 0
+    capsys.readouterr()
+    assert run("infer age.json --engine naive".split()) == 2
+    hint = capsys.readouterr().err.splitlines()[1]
+    assert run(["infer", "age.json", "--engine", "naive", "--prior", hint.rpartition("--prior ")[2]]) == 0
+
+
+def test_check_counts_what_each_policy_touches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check data.csv -m normal -c age --bounds=40,100 --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "discreet/check/1"
+    assert answer["private"] is True
+    assert answer["notice"] == "private, not for publication"
+    counts = [answer[key] for key in ("records", "usable", "missing", "inside", "below", "above")]
+    assert counts == [5, 5, 0, 3, 1, 1]
+    assert run("check data.csv -m bernoulli -c smoker".split()) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("PRIVATE, NOT FOR PUBLICATION")
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["usable", "3", "60.0%"] in lines
+    assert ["missing", "2", "40.0%"] in lines
+
+
+def test_check_of_an_empty_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty.csv").write_text("smoker,age\n")
+    assert run("check empty.csv -m bernoulli -c smoker".split()) == 0
+    assert "all" in capsys.readouterr().out
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"discreet {dc.__version__}\n"
+    assert run([]) == 0
+    assert "release" in capsys.readouterr().out
+
+
+def test_the_installed_program_exits_with_the_code(smoking: Path) -> None:
+    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "discreet.cli", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ})
+
+    done = program("show", "smoking.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    smoking.write_text(smoking.read_text().replace("bernoulli", "geometric"))
+    done = program("show", "smoking.json")
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: smoking.json")
+    assert "Traceback" not in done.stderr
