@@ -45,7 +45,9 @@ def main() -> None:
 
     with open(TARGET, "w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["patient_id", "age", "sex", "smoker", "health", "systolic_bp", "visits", "waiting_days"])
+        writer.writerow(
+            ["patient_id", "age", "sex", "smoker", "health", "systolic_bp", "visits", "waiting_days"]
+        )
         for i in range(n):
             writer.writerow(
                 [

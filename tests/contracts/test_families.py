@@ -9,10 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import duckdb
 import narwhals as nw
@@ -38,190 +35,21 @@ from discreet.families import (
 from discreet.families.derivatives import gradient, hessian
 from discreet.families.layout import Domain, layout_for
 from discreet.priors import Prior
+from tests.contracts.family_cases import (
+    CASES,
+    LABELS,
+    THETAS,
+    Case,
+    Theta,
+    domain_of,
+    every_family,
+    every_theta,
+    numeric,
+)
 
 SUITE_FALSE_ALARM = 1e-3
 # Sums of a few thousand terms of size one in float64: rounding is about 1e-13 of the largest.
 ROUNDING = 1e-11
-
-Theta = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A family with parameters to try, its oracle, its prior, and declared bounds."""
-
-    family: Family
-    thetas: tuple[Theta, ...]
-    prior: Prior
-    oracle: Callable[[Theta], Any]
-    value: Callable[[Theta], Any]
-    nodes: Callable[[Theta], tuple[np.ndarray, np.ndarray]] = field(repr=False)
-    bounds: Any = None
-
-    def __str__(self) -> str:
-        return str(self.family).replace(" ", "")
-
-
-def counts(_: Theta) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(2000.0), np.ones(2000)
-
-
-def positive(_: Theta) -> tuple[np.ndarray, np.ndarray]:
-    u, step = np.linspace(-80, 12, 3000, retstep=True)
-    return np.exp(u), np.exp(u) * step
-
-
-def around(location: float) -> tuple[np.ndarray, np.ndarray]:
-    x, w = positive({})
-    return np.concatenate([location - x, location + x]), np.concatenate([w, w])
-
-
-def real(mean: float, variance: float) -> tuple[np.ndarray, np.ndarray]:
-    u, step = np.linspace(-13, 13, 600, retstep=True)
-    return mean + np.sqrt(variance) * u, np.full(u.size, np.sqrt(variance) * step)
-
-
-def plane(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-    u, step = np.linspace(-10, 10, 250, retstep=True)
-    grid = np.stack([axis.ravel() for axis in np.meshgrid(u, u)], axis=-1)
-    root = np.linalg.cholesky(theta["covariance"])
-    return theta["mean"] + grid @ root.T, np.full(len(grid), step**2 * np.linalg.det(root))
-
-
-def precision(theta: Theta) -> Any:
-    return 1 / theta["variance"]
-
-
-def both(theta: Theta) -> tuple[Any, Any]:
-    return theta["mean"], theta.get("variance", theta.get("covariance"))
-
-
-RATES = ({"rate": 0.3}, {"rate": 7.0})
-VARIANCES = ({"variance": 0.2}, {"variance": 30.0})
-LABELS = ("a", "b", "c")
-TILTED = np.array([[2.0, -0.7], [-0.7, 0.5]])
-
-CASES = [
-    Case(
-        Bernoulli(),
-        ({"p": 0.03}, {"p": 0.6}),
-        priors.Beta(2, 3),
-        lambda t: stats.bernoulli(t["p"]),
-        lambda t: t["p"],
-        lambda t: (np.array([0.0, 1.0]), np.ones(2)),
-    ),
-    Case(
-        Categorical(LABELS),
-        ({"p": np.array([0.1, 0.6, 0.3])}, {"p": np.array([0.98, 0.01, 0.01])}),
-        priors.Dirichlet([1, 2, 0.5]),
-        lambda t: None,
-        lambda t: t["p"],
-        lambda t: (np.array(LABELS), np.ones(3)),
-    ),
-    Case(
-        Poisson(),
-        RATES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.poisson(t["rate"]),
-        lambda t: t["rate"],
-        counts,
-        (0, 100),
-    ),
-    Case(
-        Geometric(),
-        ({"p": 0.05}, {"p": 0.7}),
-        priors.Beta(2, 3),
-        lambda t: stats.geom(t["p"], loc=-1),
-        lambda t: t["p"],
-        counts,
-        (0, 40),
-    ),
-    Case(
-        Exponential(),
-        RATES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.expon(scale=1 / t["rate"]),
-        lambda t: t["rate"],
-        positive,
-        (0, 100),
-    ),
-    Case(
-        Gamma(shape=0.6),
-        RATES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.gamma(0.6, scale=1 / t["rate"]),
-        lambda t: t["rate"],
-        positive,
-        ("0.5", 100),
-    ),
-    Case(
-        Gamma(shape=5),
-        RATES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.gamma(5, scale=1 / t["rate"]),
-        lambda t: t["rate"],
-        positive,
-        (0, 100),
-    ),
-    Case(
-        Laplace(location=-2),
-        RATES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.laplace(-2, 1 / t["rate"]),
-        lambda t: t["rate"],
-        lambda t: around(-2),
-        (-3, 100),
-    ),
-    Case(
-        Normal(variance=4),
-        ({"mean": -1.5}, {"mean": 30.0}),
-        priors.Normal(1, 3),
-        lambda t: stats.norm(t["mean"], 2),
-        lambda t: t["mean"],
-        lambda t: real(t["mean"], 4),
-        (-3, 100),
-    ),
-    Case(
-        Normal(mean=0.1),
-        VARIANCES,
-        priors.Gamma(2, 0.5),
-        lambda t: stats.norm(0.1, np.sqrt(t["variance"])),
-        precision,
-        lambda t: real(0.1, t["variance"]),
-        (-3, 100),
-    ),
-    Case(
-        Normal(),
-        ({"mean": -1.5, "variance": 0.2}, {"mean": 20.0, "variance": 30.0}),
-        priors.NormalInverseGamma(1, 0.5, 3, 2),
-        lambda t: stats.norm(t["mean"], np.sqrt(t["variance"])),
-        both,
-        lambda t: real(t["mean"], t["variance"]),
-        (-3, 100),
-    ),
-    Case(
-        MultivariateNormal(2),
-        (
-            {"mean": np.array([1.0, -2.0]), "covariance": TILTED},
-            {"mean": np.array([0.5, 10.0]), "covariance": np.diag([0.1, 5.0])},
-        ),
-        priors.NormalInverseWishart([1, 0], 0.5, 4.5, TILTED),
-        lambda t: stats.multivariate_normal(t["mean"], t["covariance"]),
-        both,
-        plane,
-        [(-3, 100), (0, 1)],
-    ),
-]
-THETAS = [
-    pytest.param(case, theta, id=f"{case}-{i}") for case in CASES for i, theta in enumerate(case.thetas)
-]
-every_family = pytest.mark.parametrize("case", CASES, ids=str)
-every_theta = pytest.mark.parametrize(("case", "theta"), THETAS)
-numeric = pytest.mark.parametrize("case", [case for case in CASES if case.bounds is not None], ids=str)
-
-
-def domain_of(case: Case) -> Domain:
-    return Domain(case.family.parse_bounds(case.bounds), case.family.labels, "redact", "count")
 
 
 def moments(case: Case, theta: Theta) -> tuple[float, np.ndarray, np.ndarray]:
@@ -569,144 +397,9 @@ def test_layouts_can_be_built(case, neighbors):
     assert len(sizes) == 1
 
 
-# -- declarations and names ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("family", "bounds", "message"),
-    [
-        (Normal(), None, "needs bounds"),
-        (MultivariateNormal(2), None, "needs bounds"),
-        (Bernoulli(), (0, 1), "takes no bounds"),
-        (Categorical(3), (0, 2), "takes no bounds"),
-        (Normal(), (100, 0), "less than the upper"),
-        (Normal(), (1, 1), "less than the upper"),
-        (Normal(), (0, np.inf), "finite number"),
-        (Normal(), (np.nan, 1), "finite number"),
-        (Normal(), (0, "x"), "finite number"),
-        (Normal(), (None, 1), "finite number"),
-        (Normal(), (0, "1e400"), "at most 1e100"),
-        (Normal(), ("1", "1.00000000000000000001"), "distinct"),
-        (Normal(), (0, 1, 2), "pair"),
-        (Normal(), 5, "pair"),
-        (Normal(), (), "pair"),
-        (Normal(), "05", "pair"),
-        (Normal(), [(0, 1), (0, 1)], "1 pair"),
-        (MultivariateNormal(2), (0, 1), "2 pair"),
-        (MultivariateNormal(2), [(0, 1), (1, 0)], "less than the upper"),
-        (Exponential(), (-1, 5), "lies in"),
-        (Gamma(shape=2), (-1, 5), "lies in"),
-        (Poisson(), (-1, 5), "lies in"),
-        (Poisson(), (0, 5.5), "integers"),
-        (Geometric(), ("1/2", 5), "integers"),
-    ],
-    ids=str,
-)
-def test_bounds_that_cannot_be_meant(family, bounds, message):
-    with pytest.raises(UsageError, match=message) as caught:
-        family.parse_bounds(bounds)
-    assert "\n" not in caught.value.message
-
-
-def test_bounds_are_read_exactly():
-    tenth = ((Fraction(1, 10), Fraction(100)),)
-    for bounds in ((0.1, 100), ("0.1", "100"), ["1/10", 1e2], [(0.1, 100)], np.array([0.1, 100.0])):
-        assert Normal().parse_bounds(bounds) == tenth
-    assert MultivariateNormal(2).parse_bounds([(0, 1), (-3, 100)]) == ((0, 1), (-3, 100))
-    assert Bernoulli().parse_bounds(None) is None
-
-
 @every_family
 def test_constants_rebuild_the_family(case):
     written = json.loads(json.dumps(case.family.constants()))
     assert families.build(case.family.name, written) == case.family
     assert hash(families.build(case.family.name, written)) == hash(case.family)
     assert pickle.loads(pickle.dumps(case.family)) == copy.deepcopy(case.family) == case.family
-
-
-@pytest.mark.parametrize(
-    ("text", "family"),
-    [
-        ("bernoulli", Bernoulli()),
-        ("normal", Normal()),
-        ("normal:variance=4", Normal(variance=4)),
-        ("Normal: mean = -0.5", Normal(mean="-1/2")),
-        ("categorical:labels=a|b, c|d", Categorical(["a", "b, c", "d"])),
-        ("categorical:k=4", Categorical(4)),
-        ("gamma:shape=2", Gamma(shape=2)),
-        ("laplace:location=1e-3", Laplace(location=0.001)),
-        ("multivariate-normal:dim=2", MultivariateNormal(2)),
-    ],
-)
-def test_command_line_text(text, family):
-    assert families.parse(text) == family
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nrmal", "unknown family 'nrmal'"),
-        ("", "unknown family"),
-        ("gamma", "needs shape"),
-        ("gamma:shape=-1", "positive"),
-        ("gamma:shape=x", "finite number"),
-        ("gamma:shape=1e999", "too large"),
-        ("gamma:", "needs shape"),
-        ("normal:sd=2", "does not take 'sd': it knows mean, variance"),
-        ("poisson:rate=2", "has no constants"),
-        ("normal:variance", "cannot read"),
-        ("normal:variance=", "cannot read"),
-        ("normal:variance=1,variance=2", "twice"),
-        ("normal:mean=0,variance=2", "nothing to learn"),
-        ("categorical", "labels or their number"),
-        ("categorical:k=1", "from 2 to"),
-        ("categorical:k=2.5", "from 2 to"),
-        ("categorical:labels=a|a", "repeated"),
-        ("categorical:labels=a|", "empty text"),
-        ("categorical:labels=a", "at least two"),
-        ("multivariate_normal:dim=1", "from 2 to"),
-    ],
-)
-def test_command_line_text_that_cannot_be_meant(text, message):
-    with pytest.raises(UsageError, match=message) as caught:
-        families.parse(text)
-    assert "\n" not in caught.value.message
-
-
-def test_unknown_names_list_the_known_ones():
-    with pytest.raises(UsageError) as caught:
-        families.build("nrmal", {})
-    assert all(name in (caught.value.hint or "") for name in families.names())
-
-
-@pytest.mark.parametrize(
-    "labels", [[], ["a"], ["a", "a"], ["a", ""], "ab", 1, 0, 2.5, True, [1.5, 2], [None, "a"], None]
-)
-def test_labels_that_cannot_be_meant(labels):
-    with pytest.raises(UsageError):
-        Categorical(labels)
-
-
-def test_labels_by_name_or_number():
-    assert Categorical(3).labels == Categorical(k=3).labels == Categorical(range(3)).labels == ("0", "1", "2")
-    assert Categorical(["a", "b"]).vocabulary == (("a",), ("b",))
-    np.testing.assert_array_equal(Categorical(3).sufficient(np.array([2, 0])), [[0, 0, 1], [1, 0, 0]])
-
-
-def test_normal_is_one_public_class():
-    assert all(isinstance(family, Normal) for family in (Normal(), Normal(variance=4), Normal(mean=0)))
-    assert [family.constants() for family in (Normal(), Normal(variance=4), Normal(mean=0))] == [
-        {},
-        {"variance": 4.0},
-        {"mean": 0.0},
-    ]
-    assert [repr(family) for family in (Normal(), Normal(variance=4))] == ["Normal()", "Normal(variance=4.0)"]
-    for wrong in (
-        {"variance": 0},
-        {"variance": -1},
-        {"variance": np.nan},
-        {"mean": np.inf},
-        {"mean": 0, "variance": 1},
-    ):
-        with pytest.raises(UsageError):
-            Normal(**wrong)

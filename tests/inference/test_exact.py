@@ -33,7 +33,12 @@ def seeded(rng: np.random.Generator) -> Draw:
 
 
 def release_of(
-    counts: list[int], missing_records: int, family: Family, mechanism: NoiseMechanism, rng: np.random.Generator, **how: str
+    counts: list[int],
+    missing_records: int,
+    family: Family,
+    mechanism: NoiseMechanism,
+    rng: np.random.Generator,
+    **how: str,
 ) -> Release:
     """Release a table with these label counts, plus missing records."""
     domain = declare(family, bounds=None, outside="redact", missing=how["missing"])  # pyright: ignore[reportArgumentType]
@@ -41,7 +46,10 @@ def release_of(
 
     layout = layout_for(family, domain, how["neighbors"])  # pyright: ignore[reportArgumentType]
     usable = float(sum(counts))
-    values = [round(v) for v in layout.coordinates(usable, family.shape.features_of_labels([float(c) for c in counts]))]
+    values = [
+        round(v)
+        for v in layout.coordinates(usable, family.shape.features_of_labels([float(c) for c in counts]))
+    ]
     return privatize(
         seeded(rng), values, sum(counts) + missing_records, family, domain, mechanism, columns=("x",),
         neighbors=how["neighbors"],  # pyright: ignore[reportArgumentType]
@@ -78,10 +86,16 @@ def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbo
     n = 50
     lost = 6 if missing == "count" else 0
     release = release_of(
-        [31 - lost, 19], lost, dc.Bernoulli(), MECHANISMS[mechanism], rng, missing=missing, neighbors=neighbors
+        [31 - lost, 19],
+        lost,
+        dc.Bernoulli(),
+        MECHANISMS[mechanism],
+        rng,
+        missing=missing,
+        neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
-    counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), record_prior((0, n)) )
+    counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), record_prior((0, n)))
     if isinstance(counts, CellCounts):
         got = counts.probability(points)
     else:
@@ -99,7 +113,13 @@ def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neigh
     n = 12
     lost = 2 if missing == "count" else 0
     release = release_of(
-        [5, 4 - lost, 3], lost, dc.Categorical(3), MECHANISMS[mechanism], rng, missing=missing, neighbors=neighbors
+        [5, 4 - lost, 3],
+        lost,
+        dc.Categorical(3),
+        MECHANISMS[mechanism],
+        rng,
+        missing=missing,
+        neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
     got = categorical_counts(release, dc.priors.Dirichlet(alpha), record_prior((0, n))).probability(points)
@@ -109,9 +129,13 @@ def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neigh
 
 def test_a_posterior_that_forgets_the_noise_is_far_from_it(rng: np.random.Generator) -> None:
     """Negative control: enumeration with half the noise scale differs by far more than the tolerance."""
-    release = release_of([5, 4, 3], 0, dc.Categorical(3), MECHANISMS["laplace"], rng, missing="none", neighbors="replace")
+    release = release_of(
+        [5, 4, 3], 0, dc.Categorical(3), MECHANISMS["laplace"], rng, missing="none", neighbors="replace"
+    )
     points, expected = enumerate_posterior(release, np.ones(3), (0, 12))
-    thin = release_of([5, 4, 3], 0, dc.Categorical(3), dc.LaplaceMechanism(0.6), rng, missing="none", neighbors="replace")
+    thin = release_of(
+        [5, 4, 3], 0, dc.Categorical(3), dc.LaplaceMechanism(0.6), rng, missing="none", neighbors="replace"
+    )
     object.__setattr__(thin, "statistics", release.statistics)
     got = categorical_counts(thin, dc.priors.Dirichlet([1, 1, 1]), record_prior(None)).probability(points)
     assert np.abs(got - expected).max() > 1e-3
@@ -153,7 +177,9 @@ def mp_posterior_mean_yes(n: int, y: int, law: Noise, window: int) -> float:
 
 def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> None:
     n, yes = 10**9, 3 * 10**8
-    release = release_of([n - yes, yes], 0, dc.Bernoulli(), dc.LaplaceMechanism(0.1), rng, missing="none", neighbors="replace")
+    release = release_of(
+        [n - yes, yes], 0, dc.Bernoulli(), dc.LaplaceMechanism(0.1), rng, missing="none", neighbors="replace"
+    )
     counts = bernoulli_counts(release, dc.priors.Beta(2, 3), record_prior(None))
     table = counts.probabilities()  # pyright: ignore[reportAttributeAccessIssue]
     ours = sum(p * (c - n // 2) for (_, c), p in table.items())
@@ -167,7 +193,9 @@ def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> No
 def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:  # noqa: ANN001
     k = len(family.vocabulary)
     counts = rng.multinomial(n, np.full(k, 1 / k)).tolist()
-    release = release_of(counts, 0, family, dc.LaplaceMechanism(0.5), rng, missing="count", neighbors=neighbors)
+    release = release_of(
+        counts, 0, family, dc.LaplaceMechanism(0.5), rng, missing="count", neighbors=neighbors
+    )
     if k == 2:
         posterior = bernoulli_counts(release, dc.priors.Beta(1, 1), record_prior(None))
     else:
@@ -186,8 +214,12 @@ def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:  #
     assert (draws >= 0).all()
 
 
-def test_rejection_and_tables_draw_the_same_law(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = release_of([20, 3, 7], 0, dc.Categorical(3), dc.LaplaceMechanism(0.5), rng, missing="none", neighbors="replace")
+def test_rejection_and_tables_draw_the_same_law(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = release_of(
+        [20, 3, 7], 0, dc.Categorical(3), dc.LaplaceMechanism(0.5), rng, missing="none", neighbors="replace"
+    )
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
     by_rejection = posterior.sample(size, rng)
@@ -206,9 +238,13 @@ def test_rejection_and_tables_draw_the_same_law(rng: np.random.Generator, monkey
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("missing", ["count", "none"])
 @pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(4)], ids=["bernoulli", "categorical"])
-def test_absurd_statistics_give_a_finite_posterior(family, missing, neighbors, noise_scales_away, rng) -> None:  # noqa: ANN001
+def test_absurd_statistics_give_a_finite_posterior(
+    family, missing, neighbors, noise_scales_away, rng
+) -> None:  # noqa: ANN001
     k = len(family.vocabulary)
-    release = release_of([25] * k, 0, family, dc.LaplaceMechanism(0.2), rng, missing=missing, neighbors=neighbors)
+    release = release_of(
+        [25] * k, 0, family, dc.LaplaceMechanism(0.2), rng, missing=missing, neighbors=neighbors
+    )
     values = list(release.statistics.values)
     values[0] += round(noise_scales_away * float(release.mechanism.scale[0]))
     object.__setattr__(release.statistics, "values", tuple(values))

@@ -121,7 +121,7 @@ def test_scalars_name_every_component_once(mixed: Posterior, vector: Posterior) 
 
 def test_repr_is_short_and_tells(rng: np.random.Generator, mixed: Posterior) -> None:
     text = repr(Posterior({"p": np.linspace(0.2, 0.4, 101)}, EXACT))
-    assert text == "<Posterior of p 0.3 (0.205 to 0.395); exact, 101 independent draws>"
+    assert text == "<Posterior of p 0.300 (0.205 to 0.395); exact, 101 independent draws>"
     assert repr(mixed) == "<Posterior of mean[2], covariance[2, 2]; gibbs, 400 draws in 4 chains>"
 
 

@@ -16,12 +16,15 @@ def exact_delta(sigma: float, sensitivity: int, epsilon: float) -> float:
     with mpmath.workdps(40):
         s, e = mpmath.mpf(sigma), mpmath.mpf(epsilon)
         reach = int(20 * sigma) + sensitivity + 20
-        weight = {k: mpmath.exp(-(k**2) / (2 * s**2)) for k in range(-reach - sensitivity, reach + sensitivity + 1)}
+        weight = {
+            k: mpmath.exp(-(k**2) / (2 * s**2)) for k in range(-reach - sensitivity, reach + sensitivity + 1)
+        }
         total = mpmath.fsum(weight.values())
         return max(
             float(
                 mpmath.fsum(
-                    max(mpmath.mpf(0), weight[k] - mpmath.exp(e) * weight[k + shift]) for k in range(-reach, reach + 1)
+                    max(mpmath.mpf(0), weight[k] - mpmath.exp(e) * weight[k + shift])
+                    for k in range(-reach, reach + 1)
                 )
                 / total
             )
@@ -40,7 +43,9 @@ def continuous_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     return float(np.exp(brentq(excess, -5, 12)))
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), [(8, 1e-6, 1), (2, 1e-3, 1), (1, 1e-6, 2), (0.5, 1e-5, 5)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sensitivity"), [(8, 1e-6, 1), (2, 1e-3, 1), (1, 1e-6, 2), (0.5, 1e-5, 5)]
+)
 def test_calibrated_scale_keeps_its_promise(epsilon: float, delta: float, sensitivity: int) -> None:
     sigma = sigma_for_approx(epsilon, delta, sensitivity)
     assert exact_delta(sigma, sensitivity, epsilon) <= delta
@@ -56,7 +61,9 @@ def test_the_continuous_formula_would_break_it() -> None:
 
 @pytest.mark.parametrize("sigma", [30.0, 200.0])
 @pytest.mark.parametrize("epsilon", [0.05, 0.5])
-def test_the_bound_for_long_sums_is_valid_and_tight(sigma: float, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_for_long_sums_is_valid_and_tight(
+    sigma: float, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     exact = discrete_gaussian_delta(sigma, 40, epsilon)
     monkeypatch.setattr("discreet.privacy.gaussian._MOST_SHIFTS", 0)
     bound = discrete_gaussian_delta(sigma, 40, epsilon)

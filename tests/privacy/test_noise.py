@@ -10,7 +10,13 @@ from scipy.stats import chi2
 from discreet.mechanisms.sampler import secure_draw
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
-LAWS = [DiscreteLaplace(0.4), DiscreteLaplace(2.0), DiscreteLaplace(20.0), DiscreteGaussian(0.6), DiscreteGaussian(9.0)]
+LAWS = [
+    DiscreteLaplace(0.4),
+    DiscreteLaplace(2.0),
+    DiscreteLaplace(20.0),
+    DiscreteGaussian(0.6),
+    DiscreteGaussian(9.0),
+]
 
 
 def exact_mass(law: Noise, k: int) -> float:

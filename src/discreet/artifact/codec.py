@@ -159,6 +159,12 @@ def _read(body: dict[str, Any]) -> Release:
 
 def _check(release: Release) -> None:
     """Raise unless the numbers are the ones the declarations imply, and the noise is at least what was promised."""
+    try:
+        release.family.check_bounds(release.domain.bounds)
+    except UsageError as problem:
+        raise ReleaseFileError(f"the file does not hang together: {problem.message}") from None
+    if release.domain.labels != release.family.labels:
+        raise ReleaseFileError("the file does not hang together: its labels are not its model's.")
     layout, s, m = release.layout, release.statistics, release.mechanism
     same = (s.names, s.grid, s.width, s.shift, s.half) == (
         layout.names,

@@ -40,6 +40,10 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
             plain(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
         )
     out.print(totals)
+    if release.statistics.names[0].startswith("z") and release.statistics.shift is not None:
+        out.print(
+            "z is a value mapped onto the range from -1 to 1; a total of z is the sum over all usable records."
+        )
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:

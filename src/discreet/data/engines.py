@@ -11,13 +11,15 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.data.kinds import kind_of, read, wrong_type
+from discreet.data.kinds import Kind, is_wide, kind_of, read, wrong_type
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
 from discreet.errors import UsageError
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
+# rows per batch of a relation that streams from the caller's connection into ours
+_STREAMED = 1 << 17
 
 
 class PolarsSource(Source):
@@ -47,11 +49,17 @@ class PolarsSource(Source):
 
 
 class DuckSource(Source):
-    """A DuckDB relation, computed on the connection it belongs to."""
+    """A DuckDB relation.
 
-    def __init__(self, relation: Any, connection: Any = None) -> None:
+    The arithmetic runs on a connection of ours. A Parquet file is opened there; a relation of the caller's streams
+    into it, because on the caller's connection the optimizer may believe statistics that leave NaN out
+    (see :func:`connect`), and settings we do not know apply.
+    """
+
+    def __init__(self, relation: Any, connection: Any, *, foreign: bool) -> None:
         self._relation = relation
         self._connection = connection
+        self._foreign = foreign
         self.names = list(relation.columns)
 
     def width(self, wanted: int) -> int:
@@ -59,23 +67,36 @@ class DuckSource(Source):
 
     def pick(self, positions: Sequence[int], need: Need) -> Picked:
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
-        renamed = ", ".join(f"{quoted(self._relation.columns[at])} AS c{i}" for i, at in enumerate(positions))
-        frame = nw.from_native(self._relation.project(renamed))
-        types = list(frame.collect_schema().values())
+        names = [quoted(self._relation.columns[at]) for at in positions]
+        schema = nw.from_native(self._relation).collect_schema()
+        types = [list(schema.values())[at] for at in positions]
         empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
         kinds = [
             _kind(self._relation.columns[at], dtype, need, empty_type=nothing)
             for at, dtype, nothing in zip(positions, types, empty, strict=True)
         ]
-        chosen = [
+        # wide numbers and enumerations travel as text, which both sides read alike
+        casts = [
+            f"CAST({name} AS VARCHAR)" if is_wide(dtype) or kind is Kind.TEXT else name
+            for name, dtype, kind in zip(names, types, kinds, strict=True)
+        ]
+        chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))
+        if self._foreign:
+            chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
+        frame = nw.from_native(chosen)
+        columns = [
             read(nw.col(f"c{i}"), dtype, kind)
             for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
         ]
-        return Picked(tuple(kinds), iter([frame.select(*chosen)]))
+        return Picked(tuple(kinds), iter([frame.select(*columns)]))
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self._connection.close()
+
+
+def relation_source(relation: Any) -> DuckSource:
+    """Take a relation that lives on the caller's connection."""
+    return DuckSource(relation, connect(), foreign=True)
 
 
 def parquet_source(path: Path) -> DuckSource:
@@ -87,11 +108,20 @@ def parquet_source(path: Path) -> DuckSource:
         lambda: connection.read_parquet(literal, hive_partitioning=False),
         f"{path} is not a readable Parquet file.",
     )
-    return DuckSource(relation, connection)
+    return DuckSource(relation, connection, foreign=False)
+
+
+def arrow_reader(relation: Any, rows: int) -> Any:
+    """Stream a relation as Arrow batches."""
+    read_stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    return read_stream(rows)
 
 
 def connect(path: Path | None = None) -> Any:
     """Open a DuckDB of our own that sees one file and nothing else.
+
+    Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
+    that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
 
     Privacy
     -------
@@ -108,6 +138,7 @@ def connect(path: Path | None = None) -> Any:
             "temp_directory": "",
         },
     )
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
     connection.execute("SET enable_progress_bar = false")
     if path is not None:
         connection.execute(f"SET allowed_paths = [{literal(str(path.absolute()))}]")
@@ -125,7 +156,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool) -> Any:
+def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool) -> Kind:
     kind = kind_of(dtype, empty_type=empty_type, labels=need.labels)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)

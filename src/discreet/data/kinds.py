@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from enum import Enum, auto
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import narwhals as nw
@@ -51,6 +53,11 @@ def kind_of(dtype: Any, *, empty_type: bool, labels: bool) -> Kind | None:
     return Kind.NUMBER if dtype.is_numeric() else None
 
 
+def is_wide(dtype: Any) -> bool:
+    """Tell whether numbers of this type are read through their text."""
+    return isinstance(dtype, _WIDE)
+
+
 def wrong_type(column: str, dtype: Any, family: str, *, labels: bool) -> UsageError:
     """Return the error for a column whose declared type a family cannot use."""
     if isinstance(dtype, _TEXT):
@@ -66,7 +73,7 @@ def wrong_type(column: str, dtype: Any, family: str, *, labels: bool) -> UsageEr
 def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
     """Return a column in the form of its kind, for engines that evaluate expressions themselves."""
     if kind is Kind.NUMBER:
-        return (expression.cast(nw.String) if isinstance(dtype, _WIDE) else expression).cast(nw.Float64)
+        return (expression.cast(nw.String) if is_wide(dtype) else expression).cast(nw.Float64)
     if kind is Kind.TEXT:
         return expression.cast(nw.String).str.strip_chars(BLANKS)
     return expression.cast(nw.Int64) if kind is Kind.INTEGER else expression
@@ -82,6 +89,10 @@ def indicators(column: nw.Expr, kind: Kind, vocabulary: Vocabulary, *, latin1: b
             hit = never if not hits else hits[0] if len(hits) == 1 else ~column.is_null()
         elif kind is Kind.CODE:
             hit = column == position
+        elif kind is Kind.NUMBER:
+            # compared one by one: a look-up in a set tells -0.0 from 0.0 in some engines
+            hits = [column == value for value in vocabulary.floats(position)]
+            hit = reduce(or_, hits) if hits else never
         else:
             values = _values(vocabulary, position, kind, latin1=latin1)
             hit = column.is_in(values) if values else never
@@ -92,8 +103,6 @@ def indicators(column: nw.Expr, kind: Kind, vocabulary: Vocabulary, *, latin1: b
 def _values(vocabulary: Vocabulary, position: int, kind: Kind, *, latin1: bool) -> list[Any]:
     if kind is Kind.INTEGER:
         return vocabulary.whole(position, largest=_LARGEST)
-    if kind is Kind.NUMBER:
-        return vocabulary.floats(position)
     words = vocabulary.spelled(position)
     return [_as_latin1(word) for word in words] if latin1 else words
 

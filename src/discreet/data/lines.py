@@ -164,7 +164,7 @@ def _delimiter(header: str) -> str:
 
 
 def _split(header: str, delimiter: str) -> list[str]:
-    return next(csv.reader(io.StringIO(header), delimiter=delimiter), [""])
+    return next(csv.reader(io.StringIO(header), delimiter=delimiter, skipinitialspace=True), [""])
 
 
 def _fields_sql(delimiter: str) -> str:

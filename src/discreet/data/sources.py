@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.engines import DuckSource, PolarsSource, parquet_source, unsupported
+from discreet.data.engines import PolarsSource, parquet_source, relation_source, unsupported
 from discreet.data.memory import (
     BatchSource,
     ColumnSource,
@@ -43,7 +43,7 @@ def open_source(data: Any) -> Source:
     if known.is_polars_dataframe(data) or known.is_polars_lazyframe(data):
         return PolarsSource(data)
     if known.is_duckdb_relation(data):
-        return DuckSource(data)
+        return relation_source(data)
     if isinstance(data, pa.Table):
         return table_columns(data)
     if isinstance(data, pa.RecordBatch):

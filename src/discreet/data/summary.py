@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.engines import arrow_reader
 from discreet.data.fixed import (
     Frame,
     Map,
@@ -209,9 +210,7 @@ def _batches(frame: Frame) -> Iterator[pa.RecordBatch]:
     if isinstance(frame, nw.DataFrame):
         yield from native.to_batches(max_chunksize=BATCH)
     elif nw.dependencies.is_duckdb_relation(native):
-        # the newer name, where there is one
-        read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
-        yield from read(BATCH)
+        yield from arrow_reader(native, BATCH)
     else:
         pieces = native.collect_batches() if hasattr(native, "collect_batches") else [native.collect()]
         for piece in pieces:

@@ -96,9 +96,10 @@ class Categorical(Family):
         s = np.asarray(s, dtype=float)
         if not n > 0:
             return np.zeros_like(s)
-        ordered = np.sort(s)[::-1]
-        excess = (np.cumsum(ordered) - n) / np.arange(1, s.size + 1)
-        return np.maximum(s - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+        ordered = np.sort(s, axis=-1)[..., ::-1]
+        excess = (np.cumsum(ordered, axis=-1) - n) / np.arange(1, s.shape[-1] + 1)
+        last = (ordered > excess).sum(axis=-1, keepdims=True) - 1
+        return np.maximum(s - np.take_along_axis(excess, last, axis=-1), 0.0)
 
     def check_prior(self, prior: Prior) -> None:
         super().check_prior(prior)

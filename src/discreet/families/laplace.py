@@ -16,10 +16,10 @@ from discreet.rational import exact
 
 @dataclass(frozen=True)
 class Laplace(RateFamily):
-    """Real, with known ``location`` and density (rate / 2) exp(-rate |x - location|).
+    """Real, with known ``location`` and density (rate / 2) exp(-rate abs(x - location)).
 
     ===========  =========================================================
-    statistic    |x - location|, mapped by its exact range over the bounds
+    statistic    abs(x - location), mapped by its exact range over the bounds
     prior        ``priors.Gamma(shape, rate)``, on the rate
     draws        ``rate`` (1 / scale)
     sensitivity  replace: 2 in z; add_remove: 1 on the cells

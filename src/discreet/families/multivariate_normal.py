@@ -134,20 +134,22 @@ class MultivariateNormal(Family):
         shifted = s[..., : self.dim, None] * center
         first = s[..., : self.dim] - n * center
         second = (
-            unpack(s[..., self.dim :], self.dim) - shifted - np.swapaxes(shifted, -1, -2) + n * outer(center)
+            unpack(s[..., self.dim :], self.dim)
+            - (shifted + np.swapaxes(shifted, -1, -2))
+            + n * outer(center)
         )
         kappa = prior.kappa + n
         scale = np.array(prior.scale) + second - outer(first) / kappa
         return NormalInverseWishart(center + first / kappa, kappa, prior.df + n, scale)
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        """Replace the scatter matrix s_2 - s_1 s_1^T / n by the nearest one that is positive semidefinite."""
+        """Keep the first moments and move the scatter matrix s_2 - s_1 s_1^T / n to the nearest semidefinite one."""
         s = np.asarray(s, dtype=float)
         if not n > 0:
             return np.zeros_like(s)
         first, second = s[..., : self.dim], unpack(s[..., self.dim :], self.dim)
         spectrum, vectors = np.linalg.eigh(second - outer(first) / n)
-        floor = _TINY * np.abs(second).max()
+        floor = _TINY * np.abs(second).max(axis=(-2, -1))[..., None]
         scatter = (vectors * np.maximum(spectrum, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
         return np.concatenate([first, pack(scatter + outer(first) / n)], axis=-1)
 

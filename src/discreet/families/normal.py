@@ -96,18 +96,19 @@ class Normal(Family):
 
     def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> Prior:
         # moments about the prior mean: no division by n, and less cancellation far from zero
+        s, n = np.asarray(s, dtype=float), float(n)
         first = float(s[..., 0] - n * prior.mean)
         second = float(s[..., 1] - 2 * prior.mean * s[..., 0] + n * prior.mean**2)
-        kappa = prior.kappa + float(n)
+        kappa = prior.kappa + n
         return NormalInverseGamma(
             prior.mean + first / kappa,
             kappa,
-            prior.alpha + float(n) / 2,
+            prior.alpha + n / 2,
             prior.beta + (second - first**2 / kappa) / 2,
         )
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        """Raise the second moment to the least that the first allows, s_1^2 / n (Jensen)."""
+        """Keep the first moment and raise the second to the least that it allows, s_1^2 / n (Jensen)."""
         s = np.asarray(s, dtype=float)
         if not n > 0:
             return np.zeros_like(s)
@@ -161,7 +162,7 @@ class NormalKnownVariance(Normal):
 
     def update(self, prior: NormalPrior, s: np.ndarray, n: np.ndarray | float) -> NormalPrior:
         precision = 1 / prior.sd**2 + float(n) / self.variance
-        pull = float(s[..., 0] - n * prior.mean) / self.variance
+        pull = float(np.asarray(s)[..., 0] - n * prior.mean) / self.variance
         return NormalPrior(prior.mean + pull / precision, float(precision**-0.5))
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
@@ -213,7 +214,7 @@ class NormalKnownMean(Normal):
         return Gamma(1, three_digits(_spread(domain)[1] ** 2))
 
     def update(self, prior: Gamma, s: np.ndarray, n: np.ndarray | float) -> Gamma:
-        return Gamma(prior.shape + float(n) / 2, prior.rate + float(s[..., 0]) / 2)
+        return Gamma(prior.shape + float(n) / 2, prior.rate + float(np.asarray(s)[..., 0]) / 2)
 
     def draw(self, prior: Gamma, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         return {"variance": 1 / prior.sample(size, rng)}

@@ -9,7 +9,6 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import EngineError, UsageError
-from discreet.families.shapes import Cells
 from discreet.inference import exact, naive
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -85,7 +84,7 @@ def infer(
         values = exact.draw(release, prior, count_prior, draws, rng)
         reason = "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
         diagnostics = Diagnostics("exact", "none", reason, independent=True)
-    labels = {"p": release.family.shape.labels} if isinstance(release.family.shape, Cells) else None
+    labels = None if release.family.labels is None else {"p": release.family.labels}
     return Posterior(values, diagnostics, n_chains=chains, labels=labels)
 
 
@@ -95,10 +94,13 @@ def _prior(release: Release, prior: Prior | None) -> Prior:
     if prior is None:
         prior = family.default_prior
         if prior is None:
-            raise UsageError(
-                f"{family.name} has no neutral prior: give one.",
-                hint=f"a weak one on the scale of this release's bounds: prior=dc.priors.{family.suggested_prior(release.domain)!r}",
+            weak = family.suggested_prior(release.domain)
+            hint = (
+                f"use dc.priors.{family.prior_type.__name__}(...)"
+                if weak is None
+                else f"a weak one on the scale of this release's bounds is prior=dc.priors.{weak!r}"
             )
+            raise UsageError(f"{family.name} has no neutral prior: give one.", hint=hint)
     family.check_prior(prior)
     return prior
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.summary import Summary, SummaryRow
+from discreet.inference.summary import Summary, SummaryRow, decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,7 +182,8 @@ class Posterior:
                 parts.append(f"{name}[{', '.join(map(str, x.shape[1:]))}]")
                 continue
             low, middle, high = np.quantile(x, [0.025, 0.5, 0.975])
-            parts.append(f"{name} {middle:.4g} ({low:.4g} to {high:.4g})")
+            d = decimals_for(high - low)
+            parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
         return (
             f"<Posterior of {', '.join(parts)}; {self.diagnostics.engine}, {self.diagnostics.draws_in_words}>"
         )

@@ -68,7 +68,9 @@ class Summary:
         decimals: dict[str, int] = {}
         for row in self.rows:
             group = _parameter(row)
-            decimals[group] = max(decimals.get(group, 0), _decimals(row))
+            decimals[group] = max(
+                decimals.get(group, 0), decimals_for(row.sd if row.sd > 0 else abs(row.mean))
+            )
         table = [header, *(_cells(row, decimals[_parameter(row)]) for row in self.rows)]
         widths = [max(len(line[column]) for line in table) for column in range(len(header))]
         lines = [
@@ -91,9 +93,8 @@ def _parameter(row: SummaryRow) -> str:
     return row.name.partition("[")[0]
 
 
-def _decimals(row: SummaryRow) -> int:
-    """Return how many decimals make the standard deviation show three digits."""
-    spread = row.sd if row.sd > 0 else abs(row.mean)
+def decimals_for(spread: float) -> int:
+    """Return how many decimals make ``spread`` show three digits."""
     return max(2 - math.floor(math.log10(spread)), 0) if 0 < spread < math.inf else 2
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any, get_args
 
 from discreet.artifact import NoiseRecord, Release, Statistics
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Outside, layout_for
-from discreet.families.shapes import Cells, Missing, Neighbors
+from discreet.families.shapes import Missing, Neighbors
 from discreet.mechanisms.base import Draw, NoiseMechanism
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.sampler import secure_draw
-from discreet.mechanisms.sampler import version as sampler_version
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
 
@@ -171,7 +171,7 @@ def privatize(
         ),
         mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": mechanism.guarantee(neighbors)},
-        software={"discreet": _version(), "opendp": sampler_version()},
+        software={name: version(name) for name in ("discreet", "opendp")},
     )
 
 
@@ -185,8 +185,7 @@ def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -
         raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
     if model.vocabulary is not None and outside == "clip":
         raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-    labels = model.shape.labels if isinstance(model.shape, Cells) else None
-    return Domain(model.parse_bounds(bounds), labels, outside, missing)
+    return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
 
 
 def _columns(column: str | None, columns: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -213,9 +212,3 @@ def _mechanism(
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
-
-
-def _version() -> str:
-    from discreet import __version__
-
-    return __version__

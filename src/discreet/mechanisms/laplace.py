@@ -21,8 +21,8 @@ class LaplaceMechanism(NoiseMechanism):
     Privacy
     -------
     Neighbors: either relation; the layout's sensitivity is for the one declared.
-    Sensitivity: D1 = sup over neighbors of sum_j |change_j| / w_j, joint, grid steps included.
-    Theorem: the log-ratio of the two mass functions at any output is at most sum_j |change_j| / b_j
+    Sensitivity: D1 = sup over neighbors of ``sum_j |change_j| / w_j``, joint, grid steps included.
+    Theorem: the log-ratio of the two mass functions at any output is at most ``sum_j |change_j| / b_j``
     <= epsilon, so the release is epsilon-DP (Dwork et al. 2006; on integers Ghosh, Roughgarden and Sundararajan
     2009). Scales are rounded up, which only strengthens it.
     """

@@ -19,13 +19,6 @@ def _opendp() -> Any:
     return dp
 
 
-def version() -> str:
-    """Return the version of the sampling library, for the record in the release."""
-    from importlib.metadata import version as installed
-
-    return installed("opendp")
-
-
 def secure_draw(noise: Noise) -> int:
     """Draw one integer from ``noise``.
 

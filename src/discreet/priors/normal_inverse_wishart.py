@@ -40,12 +40,12 @@ class NormalInverseWishart(Prior):
     Values are pairs (x, V); ``df`` must exceed d - 1.
 
     ==========  =========================================================================
-    density     |scale|^(df/2) |V|^(-(df+d+1)/2) exp(-tr(scale V^-1)/2) / (2^(df d/2) Gamma_d(df/2))
+    density     det(scale)^(df/2) det(V)^(-(df+d+1)/2) exp(-tr(scale V^-1)/2) / (2^(df d/2) Gamma_d(df/2))
                 times Normal(x; mean, V / kappa)
     eta         (kappa mean, entries i <= j of scale + kappa mean mean^T, kappa, df), with
-                T = (V^-1 x, -V^-1_ii / 2 and -V^-1_ij, -x^T V^-1 x / 2, -log|V| / 2)
-                and base measure |V|^(-(d+2)/2) (2 pi)^(-d/2)
-    C(eta)      (df d/2) log 2 + log Gamma_d(df/2) - (df/2) log|scale| - (d/2) log kappa
+                T = (V^-1 x, -V^-1_ii / 2 and -V^-1_ij, -x^T V^-1 x / 2, -log det(V) / 2)
+                and base measure det(V)^(-(d+2)/2) (2 pi)^(-d/2)
+    C(eta)      (df d/2) log 2 + log Gamma_d(df/2) - (df/2) log det(scale) - (d/2) log kappa
     ==========  =========================================================================
 
     In these coordinates n records with sums s of (x_i, x_i x_j) add (s, n, n). As text the numbers are the mean, kappa,
@@ -71,7 +71,8 @@ class NormalInverseWishart(Prior):
         finite(df=df)
         if not df > d - 1:
             raise UsageError(f"df must exceed {d - 1}, the number of columns less one, got df={df}.")
-        if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or np.linalg.eigvalsh(matrix)[0] <= 0:
+        asymmetry = np.abs(matrix - matrix.T).max()
+        if asymmetry > 1e-9 * np.abs(matrix).max() or np.linalg.eigvalsh(matrix)[0] <= 0:
             raise UsageError("scale must be a symmetric positive definite matrix.")
         matrix = (matrix + matrix.T) / 2
         object.__setattr__(self, "mean", tuple(center.tolist()))

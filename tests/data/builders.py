@@ -1,0 +1,170 @@
+"""The same rows, dressed as every source that can be read; and what one record adds, computed by hand."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.families.base import Family
+from discreet.families.layout import Domain, Layout, layout_for
+from discreet.mechanisms.curator import declare
+
+Columns = dict[str, list[Any]]
+Builder = Callable[[Columns, Path], Any]
+
+
+def arrow_table(columns: Columns) -> pa.Table:
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+def chunked_table(columns: Columns) -> pa.Table:
+    """The same table in uneven chunks, one of them empty."""
+    table = arrow_table(columns)
+    cuts = [0, 0, 1, len(table) // 3, len(table)]
+    pieces = [table.slice(a, max(b - a, 0)) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return pa.concat_tables(pieces)
+
+
+def floats(values: list[Any]) -> np.ndarray:
+    return np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def parquet(columns: Columns, folder: Path, row_group_size: int = 7) -> Path:
+    path = folder / "rows.parquet"
+    pq.write_table(arrow_table(columns), path, row_group_size=row_group_size)
+    return path
+
+
+def csv_text(
+    columns: Columns, *, delimiter: str = ",", end: str = "\n", quoting: Any = csv.QUOTE_MINIMAL
+) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        # the csv module writes a lone empty field as "", which is an empty field all the same
+        writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in row])
+    return out.getvalue()
+
+
+def text_file(name: str, **options: Any) -> Builder:
+    def build(columns: Columns, folder: Path) -> Path:
+        path = folder / name
+        data = csv_text(columns, **options).encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return build
+
+
+def relation(threads: int) -> Builder:
+    def build(columns: Columns, folder: Path) -> Any:
+        connection = duckdb.connect(config={"threads": threads})
+        return connection.read_parquet(str(parquet(columns, folder)))
+
+    return build
+
+
+def pandas_frame(dtype: Any) -> Builder:
+    return lambda columns, _: pd.DataFrame({k: pd.array(v, dtype=dtype) for k, v in columns.items()})
+
+
+# every one takes several columns and values that may be None
+TABLES: dict[str, Builder] = {
+    "dict of lists": lambda columns, _: columns,
+    "pandas object": lambda columns, _: pd.DataFrame(
+        {k: pd.Series(v, dtype=object) for k, v in columns.items()}
+    ),
+    "polars": lambda columns, _: pl.DataFrame(columns),
+    "polars lazy": lambda columns, _: pl.DataFrame(columns).lazy(),
+    "polars series": lambda columns, _: {k: pl.Series(v) for k, v in columns.items()},
+    "pyarrow": lambda columns, _: arrow_table(columns),
+    "pyarrow chunked": lambda columns, _: chunked_table(columns),
+    "pyarrow reader": lambda columns, _: chunked_table(columns).to_reader(),
+    "duckdb 1 thread": relation(1),
+    "duckdb 2 threads": relation(2),
+    "parquet": parquet,
+    "csv": text_file("rows.csv"),
+    "csv crlf": text_file("rows.csv", end="\r\n"),
+    "csv quoted": text_file("rows.CSV", quoting=csv.QUOTE_ALL),
+    "csv semicolon": text_file("rows.csv", delimiter=";"),
+    "csv bar gzip": text_file("rows.csv.gz", delimiter="|"),
+    "tsv": text_file("rows.tsv", delimiter="\t"),
+}
+
+NUMERIC: dict[str, Builder] = {
+    **TABLES,
+    "dict of arrays": lambda columns, _: {k: floats(v) for k, v in columns.items()},
+    "pandas": lambda columns, _: pd.DataFrame({k: floats(v) for k, v in columns.items()}),
+    "pandas nullable": pandas_frame("Float64"),
+    "pandas arrow": pandas_frame(pd.ArrowDtype(pa.float64())),
+    "numpy": lambda columns, _: np.column_stack([floats(v) for v in columns.values()]),
+    "numpy objects": lambda columns, _: np.array(list(zip(*columns.values(), strict=True)), dtype=object),
+    "numpy swapped": lambda columns, _: np.column_stack([floats(v) for v in columns.values()]).astype(">f8"),
+    "rows": lambda columns, _: [r if len(r) > 1 else r[0] for r in zip(*columns.values(), strict=True)],
+}
+
+TEXT: dict[str, Builder] = {
+    **TABLES,
+    "pandas string": pandas_frame("string"),
+    "pandas category": lambda columns, _: pd.DataFrame({k: pd.Categorical(v) for k, v in columns.items()}),
+    "pandas arrow": pandas_frame(pd.ArrowDtype(pa.string())),
+    "polars category": lambda columns, _: pl.DataFrame(
+        columns, schema=dict.fromkeys(columns, pl.Categorical)
+    ),
+    "arrow dictionary": lambda columns, _: pa.table(
+        {k: pa.array(v).dictionary_encode() for k, v in columns.items()}
+    ),
+    "list": lambda columns, _: next(iter(columns.values())),
+}
+
+
+def declarations(
+    family: Family,
+    bounds: Any = None,
+    outside: Any = "redact",
+    missing: Any = "count",
+    neighbors: Any = "replace",
+) -> tuple[Domain, Layout]:
+    domain = declare(family, bounds=bounds, outside=outside, missing=missing)
+    return domain, layout_for(family, domain, neighbors)
+
+
+def contribution(record: list[float | None], family: Family, domain: Domain, layout: Layout) -> list[int]:
+    """What one numeric record adds, in Python floats and ``math.floor``: no array, no expression."""
+    assert domain.bounds is not None and layout.shift is not None and layout.half is not None
+    usable = all(x is not None and not math.isnan(x) for x in record)
+    limits = [(float(low), float(high)) for low, high in domain.bounds]
+    inside = usable and all(low <= x <= high for x, (low, high) in zip(record, limits, strict=True))
+    z = [0.0] * len(record)
+    if inside or (usable and domain.outside == "clip"):
+        for i, (x, (low, high)) in enumerate(zip(record, limits, strict=True)):
+            u = float(family.measure(np.float64(min(max(x, low), high))))
+            raw = (u - float(layout.shift[i])) * float(1 / layout.half[i])
+            z[i] = 0.0 if math.isnan(raw) else min(max(raw, -1.0), 1.0)
+    values = [float(usable), *family.shape.features(z)]
+    out = []
+    for row, grid in zip(layout.rows, layout.grid, strict=True):
+        t = 0.0
+        for coefficient, value in zip(row, values, strict=True):
+            t = t + float(coefficient) * value
+        out.append(math.floor(t * float(1 / grid) + 0.5))
+    return out
+
+
+def expected(columns: Columns, family: Family, domain: Domain, layout: Layout) -> tuple[int, ...]:
+    """The sums over all records, one at a time."""
+    each = [contribution(list(row), family, domain, layout) for row in zip(*columns.values(), strict=True)]
+    return tuple(sum(values) for values in zip(*each, strict=True))

@@ -1,0 +1,104 @@
+"""The README and the pages do what they say: their code runs, and what they show is what is printed.
+
+``python`` blocks are executed, ``pycon`` blocks are doctests, and of ``console`` blocks every line that starts with
+``$`` is run; where output follows, it must be the command's, up to blank lines and trailing blanks. Blocks of one page
+share their names and a folder. ``sh`` blocks are not run.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    "README.md",
+    "docs/tutorial.md",
+    *(f"docs/how-to/{p.name}" for p in (ROOT / "docs/how-to").glob("*.md")),
+]
+_BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder that looks like the repository where the pages refer to it."""
+    for part in ("docs/examples", "src/discreet/datasets"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    shutil.copy(dc.datasets.clinic_survey(), tmp_path / "clinic.csv")
+    monkeypatch.chdir(tmp_path)
+    programs = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", programs + os.pathsep + os.environ["PATH"])
+    for variable in ("COLUMNS", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run_and_print_what_the_page_shows(page: str, folder: Path) -> None:
+    names: dict[str, Any] = {"dc": dc}
+    blocks = _BLOCK.findall((ROOT / page).read_text())
+    assert blocks
+    for language, code in blocks:
+        if language == "python":
+            exec(compile(code, page, "exec"), names)
+        elif language == "pycon":
+            run_doctest(code, page, names)
+        else:
+            run_console(code)
+
+
+def run_doctest(code: str, page: str, names: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(code, names, page, page, 0)
+    report: list[str] = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert not failed, "".join(report)
+
+
+def run_console(code: str) -> None:
+    for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            command = command[:-1] + more
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        if shown.strip():
+            assert lines(done.stdout) == lines(shown), command
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def test_a_wrong_number_in_a_page_is_caught(folder: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_console("$ discreet infer docs/examples/smoking.json --seed 0\np  0.9999\n")
+    with pytest.raises(AssertionError):
+        run_doctest(">>> 1 + 1\n3\n", "page", {})
+
+
+def test_the_picture_is_what_its_script_draws(tmp_path: Path) -> None:
+    import numpy as np
+    from PIL import Image
+
+    from scripts import make_posterior_picture
+
+    make_posterior_picture.main(tmp_path / "posterior.png")
+    drawn, kept = (
+        np.asarray(Image.open(path).convert("L"), dtype=float)
+        for path in (tmp_path / "posterior.png", make_posterior_picture.TARGET)
+    )
+    assert drawn.shape == kept.shape
+    # other font rasterizers move edges by a pixel; another curve or number moves much more
+    assert np.abs(drawn - kept).mean() < 1.0

@@ -1,0 +1,81 @@
+"""The promise of the exact engine: calibrated for every n, epsilon, noise law and neighbor relation.
+
+Each setting runs 1,000 trials; the p-values of all assertions share a false-alarm rate of 1e-3 (see ``ranks.THRESHOLD``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from tests.statistical.ranks import THRESHOLD, Setting, simulate, uniform_p
+
+TRIALS = 1000
+FAMILIES = {"bernoulli": dc.Bernoulli(), "categorical": dc.Categorical(4)}
+EPSILONS = (0.01, 0.1, 1.0)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("n", [10, 100, 1000])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ranks_are_uniform(
+    family: str, epsilon: float, n: int, neighbors: str, rng: np.random.Generator
+) -> None:
+    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(epsilon), n, neighbors)
+    ranks = simulate(setting, TRIALS, rng)
+    assert uniform_p(ranks[:, 0]) > THRESHOLD
+    if family == "categorical":
+        assert uniform_p(ranks[:, -1]) > THRESHOLD
+
+
+@pytest.mark.parametrize("n", [10, 100])
+@pytest.mark.parametrize(
+    "mechanism", [dc.LaplaceMechanism(0.1), dc.GaussianMechanism(rho=0.005)], ids=["laplace", "gaussian"]
+)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ranks_are_uniform_with_missing_values_counted(family, mechanism, n, rng) -> None:  # noqa: ANN001
+    ranks = simulate(Setting(FAMILIES[family], mechanism, n, missing="count"), TRIALS, rng)
+    assert uniform_p(ranks[:, 0]) > THRESHOLD
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ranks_are_uniform_with_gaussian_noise(family, neighbors, rng) -> None:  # noqa: ANN001
+    setting = Setting(FAMILIES[family], dc.GaussianMechanism(epsilon=0.5, delta=1e-5), 100, neighbors)
+    assert uniform_p(simulate(setting, TRIALS, rng)[:, 0]) > THRESHOLD
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_naive_engine_is_rejected(family: str, rng: np.random.Generator) -> None:
+    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(0.1), 100, engine="naive")
+    assert uniform_p(simulate(setting, TRIALS, rng)[:, 0]) < 1e-10
+
+
+@pytest.mark.parametrize("claimed", [0.08, 0.125])
+def test_twenty_percent_too_much_or_too_little_noise_is_rejected(
+    claimed: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control of the whole harness: an engine that believes a scale 20% off fails at a small n."""
+    from discreet.artifact import Release
+    from discreet.privacy import DiscreteLaplace
+
+    believed = DiscreteLaplace(2 / claimed)
+    monkeypatch.setattr(Release, "noise", (believed, believed), raising=True)
+    setting = Setting(dc.Bernoulli(), dc.LaplaceMechanism(0.1), 300)
+    assert uniform_p(simulate(setting, 6 * TRIALS, rng)[:, 0]) < 1e-3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_cover_with_a_tenth_missing_at_random(family: str, rng: np.random.Generator) -> None:
+    n = 10_000
+
+    def lose_a_tenth(data: np.ndarray, n: int) -> np.ndarray:
+        data[rng.random(n) < 0.1] = np.nan
+        return data
+
+    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(1), n, missing="count")
+    ranks = simulate(setting, TRIALS, rng, keep=lose_a_tenth)[:, 0]
+    covered = float(np.mean((ranks > 0.025) & (ranks < 0.975)))
+    assert 0.93 <= covered <= 0.97
