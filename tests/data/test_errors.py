@@ -147,7 +147,9 @@ def text_tables(folder):
     yield frame.cast({"x": pl.Enum([SECRET, "2"])})
     yield frame.to_pandas()
     yield frame.to_pandas().astype({"x": "string"})
-    yield pd.DataFrame({"x": pd.Categorical([SECRET, "2"]).astype(pd.CategoricalDtype(pd.Index([SECRET, "2"], dtype="str")))})
+    yield pd.DataFrame(
+        {"x": pd.Categorical([SECRET, "2"]).astype(pd.CategoricalDtype(pd.Index([SECRET, "2"], dtype="str")))}
+    )
     yield {"x": np.array([SECRET, "2"])}
     yield duckdb.connect().from_arrow(frame.to_arrow())
     yield duckdb.connect().from_arrow(frame.to_arrow()).project(f"x::ENUM('{SECRET}', '2') AS x")
@@ -165,8 +167,15 @@ def test_declared_text_is_refused_for_numbers(tmp_path):
 def test_dates_are_refused(tmp_path):
     days = pa.table({"x": [datetime.date(1948, 1, 5)], "t": [datetime.datetime(1948, 1, 5)]})
     pq.write_table(days, tmp_path / "rows.parquet")
-    for source in (tmp_path / "rows.parquet", days, pl.from_arrow(days), days.to_pandas()[["t"]].rename(columns={"t": "x"})):
-        with pytest.raises(UsageError, match=re.escape("column 'x' holds dates or times, but normal needs numbers.")) as error:
+    for source in (
+        tmp_path / "rows.parquet",
+        days,
+        pl.from_arrow(days),
+        days.to_pandas()[["t"]].rename(columns={"t": "x"}),
+    ):
+        with pytest.raises(
+            UsageError, match=re.escape("column 'x' holds dates or times, but normal needs numbers.")
+        ) as error:
             sums(source)
         assert_sealed(error.value, "1948")
         with pytest.raises(UsageError, match="but bernoulli needs labels"):
@@ -248,13 +257,22 @@ def test_absent_columns(tmp_path):
     assert data.column_names([1.0]) == []
 
 
-@pytest.mark.parametrize("name", ['we"ird', "a.b", "*", "it's", "select", "^x.*$", "c0", "z0", "usable", "COLUMNS(*)", "ü x"])
+@pytest.mark.parametrize(
+    "name", ['we"ird', "a.b", "*", "it's", "select", "^x.*$", "c0", "z0", "usable", "COLUMNS(*)", "ü x"]
+)
 def test_columns_with_odd_names(name, tmp_path):
     frame = pl.DataFrame({"c1": [90.0, 80.0], name: [1.0, 2.0], "x": [70.0, 60.0]})
     path = tmp_path / "it's [1] *.parquet"
     frame.write_parquet(path)
     truth = sums([1.0, 2.0], None).values
-    for source in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), path, duckdb.connect().from_arrow(frame.to_arrow())):
+    for source in (
+        frame,
+        frame.lazy(),
+        frame.to_pandas(),
+        frame.to_arrow(),
+        path,
+        duckdb.connect().from_arrow(frame.to_arrow()),
+    ):
         assert sums(source, [name]).values == truth
 
 

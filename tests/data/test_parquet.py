@@ -21,7 +21,9 @@ VALUES = [1.0, 2.0, math.nan, 3.0, None, math.nan]
 WRITERS = {
     "pyarrow": lambda path: pq.write_table(pa.table({"x": VALUES}), path),
     "polars": lambda path: pl.DataFrame({"x": VALUES}).write_parquet(path),
-    "pandas": lambda path: pd.DataFrame({"x": pd.array(VALUES, dtype=pd.ArrowDtype(pa.float64()))}).to_parquet(path),
+    "pandas": lambda path: pd.DataFrame(
+        {"x": pd.array(VALUES, dtype=pd.ArrowDtype(pa.float64()))}
+    ).to_parquet(path),
     "duckdb": lambda path: duckdb.connect().from_arrow(pa.table({"x": VALUES})).write_parquet(str(path)),
 }
 
@@ -36,7 +38,12 @@ def test_nan_within_the_statistics(writer, neighbors, outside, tmp_path):
     family = dc.Normal()
     domain, layout = declarations(family, (0, 10), outside, neighbors=neighbors)
     truth = expected({"x": VALUES}, family, domain, layout)
-    for source in (path, duckdb.connect().read_parquet(str(path)), pl.scan_parquet(path), pl.read_parquet(path)):
+    for source in (
+        path,
+        duckdb.connect().read_parquet(str(path)),
+        pl.scan_parquet(path),
+        pl.read_parquet(path),
+    ):
         assert data.summarize(source, family, domain, layout, ["x"]).values == truth
         seen = data.inspect(source, family, domain, ["x"])
         assert (seen.usable, seen.missing, seen.inside, seen.above) == (3, 3, 3, 0)
@@ -65,7 +72,7 @@ def test_a_relative_path(tmp_path, monkeypatch):
 def test_our_connection_sees_one_file(tmp_path):
     for name in ("a", "b"):
         pq.write_table(pa.table({"x": [2.0]}), tmp_path / f"{name}.parquet")
-    connection = connect(tmp_path / "a.parquet")
+    connection = connect(str(tmp_path / "a.parquet"))
     assert connection.read_parquet(str(tmp_path / "a.parquet")).fetchall() == [(2.0,)]
     with pytest.raises(duckdb.Error):
         connection.read_parquet(str(tmp_path / "b.parquet")).fetchall()

@@ -16,7 +16,10 @@ DEBUG_VARIABLE = "DISCREET_DEBUG"
 
 def main() -> None:
     """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def run(arguments: Sequence[str]) -> int:

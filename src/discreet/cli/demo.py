@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -135,8 +137,9 @@ def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
 def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
     out = console()
     out.print(
-        f"2,500 invented patients of a clinic; two columns released, each with epsilon = {plain(epsilon)}.\n"
-        "Non-private needs the rows; naive takes the noisy totals at their word; noise-aware does not.\n"
+        f"A survey of 2,500 invented patients; two columns, each released with epsilon = {plain(epsilon)}.\n"
+        "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n",
+        soft_wrap=True,
     )
     shown = table("share of patients", "reading", "mean", "95% interval", "width")
     shown.columns[1].justify = "left"
@@ -155,5 +158,7 @@ def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
         "naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
         "claims too much.\n"
     )
-    out.print(f"Wrote {', '.join(plain(str(path)) for path in files)}.")
-    out.print(f"Next: discreet show {files[0]}, discreet infer {files[0]}")
+    out.print(f"Wrote {', '.join(plain(str(path)) for path in files)}.", soft_wrap=True)
+    # not on the path if the virtual environment was never activated
+    program = "discreet" if which("discreet") else plain(sys.argv[0])
+    out.print(f"Next: {program} show {files[0]}; {program} infer {files[0]}", soft_wrap=True)

@@ -101,11 +101,12 @@ def relation_source(relation: Any) -> DuckSource:
 
 def parquet_source(path: Path) -> DuckSource:
     """Open a Parquet file; only the columns asked for are read, a block at a time."""
-    connection = connect(path)
+    absolute = str(path.absolute())
     # the path is a name, not a pattern, and its folders are not columns
-    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(path.absolute()))
+    pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
+    connection = connect(absolute, pattern)
     relation = sealed(
-        lambda: connection.read_parquet(literal, hive_partitioning=False),
+        lambda: connection.read_parquet(pattern, hive_partitioning=False),
         f"{path} is not a readable Parquet file.",
     )
     return DuckSource(relation, connection, foreign=False)
@@ -117,8 +118,8 @@ def arrow_reader(relation: Any, rows: int) -> Any:
     return read_stream(rows)
 
 
-def connect(path: Path | None = None) -> Any:
-    """Open a DuckDB of our own that sees one file and nothing else.
+def connect(*paths: str) -> Any:
+    """Open a DuckDB of our own that sees these paths and nothing else.
 
     Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
     that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
@@ -140,8 +141,7 @@ def connect(path: Path | None = None) -> Any:
     )
     connection.execute("SET disabled_optimizers = 'statistics_propagation'")
     connection.execute("SET enable_progress_bar = false")
-    if path is not None:
-        connection.execute(f"SET allowed_paths = [{literal(str(path.absolute()))}]")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     return connection
 

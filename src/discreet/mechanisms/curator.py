@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any, get_args
 
@@ -171,7 +172,7 @@ def privatize(
         ),
         mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": mechanism.guarantee(neighbors)},
-        software={name: version(name) for name in ("discreet", "opendp")},
+        software=dict(_software()),
     )
 
 
@@ -212,3 +213,9 @@ def _mechanism(
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    """Return the versions that made a release; read once, because looking them up costs more than a small release."""
+    return tuple((name, version(name)) for name in ("discreet", "opendp"))

@@ -12,6 +12,7 @@ Canonne, Kamath and Steinke (2020), The Discrete Gaussian for Differential Priva
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -48,6 +49,7 @@ def discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float) -> f
     return float(continuous + excess)
 
 
+@lru_cache
 def sigma_for_approx(epsilon: float, delta: float, sensitivity: int) -> float:
     """Return the least sigma, to nine digits and rounded up, that gives one integer coordinate (epsilon, delta)-DP."""
     sigma = _bisect(lambda s: discrete_gaussian_delta(s, sensitivity, epsilon) <= delta, float(sensitivity))
@@ -65,6 +67,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return float(np.exp(min(0.0, best.fun)))
 
 
+@lru_cache
 def rho_for_approx(epsilon: float, delta: float) -> float:
     """Return the largest rho, to nine digits and rounded down, such that rho-zCDP implies (epsilon, delta)-DP."""
     inverse = _bisect(lambda v: zcdp_delta(1 / v, epsilon) <= delta, 1.0)

@@ -1,0 +1,155 @@
+"""Python objects as numbers and labels."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet import data
+from discreet.data.values import Vocabulary, number
+from tests.data.builders import declarations
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (1, 1.0),
+        (True, 1.0),
+        (np.bool_(False), 0.0),
+        (np.int8(-3), -3.0),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (2**53 + 1, 2.0**53),
+        (10**400, math.inf),
+        (-(10**400), -math.inf),
+        (Fraction(1, 3), 1 / 3),
+        (Fraction(10) ** 400, math.inf),
+        (Decimal("0.1"), 0.1),
+        (Decimal("1e400"), math.inf),
+        (Decimal("-Infinity"), -math.inf),
+        ("1.5", 1.5),
+        (np.str_(" 1.5\t"), 1.5),
+        ("-INFINITY", -math.inf),
+        ("1e400", math.inf),
+        ("1.", 1.0),
+        (".5e1", 5.0),
+    ],
+)
+def test_numbers(value, read):
+    assert number(value) == read
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        math.nan,
+        np.nan,
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        "",
+        " \t",
+        "nan",
+        "NaN",
+    ],
+)
+def test_absent(value):
+    assert math.isnan(number(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x",
+        "1_000",
+        "0x10",
+        "1,5",
+        "１",
+        "١",
+        "1e",
+        "e1",
+        ".",
+        "+-1",
+        "1\n",
+        "\u00a01",
+        "ınf",
+        "infinit",
+        b"1",
+        1j,
+        [1],
+    ]
+    + [{}, object(), datetime.date(2000, 1, 1), np.array([1.0, 2.0])],
+)
+def test_unreadable(value):
+    assert number(value) is None
+
+
+class Rude:
+    """An object whose every answer is an exception."""
+
+    def __eq__(self, other):
+        raise RuntimeError("sentinel")
+
+    __ne__ = __bool__ = __float__ = __len__ = __iter__ = __hash__ = __eq__
+
+
+def test_rude_objects_are_missing():
+    family = dc.Normal()
+    domain, layout = declarations(family, (0, 10))
+    assert data.summarize([5.0, Rude()], family, domain, layout) == data.summarize(
+        [5.0, None], family, domain, layout
+    )
+    assert data.inspect([5.0, Rude(), None, "word", ""], family, domain).unknown == 2
+    family = dc.Bernoulli()
+    domain, layout = declarations(family)
+    assert data.summarize([1, Rude()], family, domain, layout) == data.summarize(
+        [1, None], family, domain, layout
+    )
+    assert data.inspect([1, Rude(), None, "word", "", "nan", math.nan, 2, pd.NA], family, domain).unknown == 4
+
+
+def test_rows_of_the_wrong_length_are_missing():
+    family = dc.MultivariateNormal(2)
+    domain, layout = declarations(family, [(0, 10), (0, 10)])
+    rows = [(1.0, 2.0), [3.0, 4.0], (5.0,), (6.0, 7.0, 8.0), None, "12", 3.0, np.array([5.0, 6.0])]
+    good = [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)] + [(None, None)] * 5
+    assert data.summarize(rows, family, domain, layout) == data.summarize(good, family, domain, layout)
+
+
+def test_vocabularies():
+    words = Vocabulary.of([("a", "1"), ("1.0", "-2"), ("-0", "007"), ("x", "a")])
+    assert words.find("a") == 0
+    assert words.find("1.0") == 1  # said outright, so not the float spelling of 1
+    assert words.find("-2.0") == 1
+    assert (words.find(1), words.find(1.0), words.find(Decimal(1)), words.find(np.uint8(1))) == (0, 0, 0, 0)
+    assert words.find(-2) == 1
+    assert (words.find(0), words.find(7), words.find("7"), words.find(math.inf), words.find(math.nan)) == (
+        None,
+    ) * 5
+    assert (words.find(True), words.find(False)) == (0, None)
+    assert words.find(2.0**60) is None
+
+
+def test_inspection_of_several_columns():
+    family = dc.MultivariateNormal(2)
+    domain, _ = declarations(family, [(0, 10), (0, 10)])
+    rows = [(1, 1), (-1, 11), (-1, 1), (1, 11), (None, 1), ("word", 1), (1, math.inf)]
+    seen = data.inspect(rows, family, domain)
+    assert (seen.records, seen.usable, seen.inside, seen.below, seen.above, seen.unknown) == (
+        7,
+        5,
+        1,
+        2,
+        3,
+        1,
+    )
+    assert seen.malformed is None
