@@ -36,9 +36,8 @@ def _laplace(name: str, residual: Any, b: float) -> None:
 def _normal_laplace(name: str, residual: Any, sd: Any, b: float) -> None:
     """Add the likelihood of a residual that is a normal variable plus Laplace noise."""
     tilt = sd**2 / (2 * b**2)
-    z = residual / sd
-    left = tilt - residual / b + jnp.asarray(log_ndtr(z - sd / b))
-    right = tilt + residual / b + jnp.asarray(log_ndtr(-z - sd / b))
+    left = tilt - residual / b + log_ndtr(residual / sd - sd / b)
+    right = tilt + residual / b + log_ndtr(-residual / sd - sd / b)
     numpyro.factor(name, jnp.logaddexp(left, right))
 
 
@@ -46,12 +45,13 @@ def bernoulli(n: int, b: float) -> dict[str, Model]:
     """y = (2 count - n) + discrete Laplace noise of scale b."""
 
     def summed(y: Any) -> None:
-        p = numpyro.sample("p", dist.Beta(1, 1))
+        p = jnp.asarray(numpyro.sample("p", dist.Beta(1, 1)))
         c = jnp.arange(n + 1.0)
         # |y - z| / b is the discrete Laplace mass function too, up to a constant
         log_noise = -jnp.abs(y[0] - (2 * c - n)) / b
         log_ways = gammaln(n + 1.0) - gammaln(c + 1) - gammaln(n - c + 1)
-        numpyro.factor("y", logsumexp(log_ways + c * jnp.log(p) + (n - c) * jnp.log1p(-p) + log_noise))
+        log_count = log_ways + c * jnp.log(p) + (n - c) * jnp.log(1.0 - p)
+        numpyro.factor("y", logsumexp(log_count + log_noise))
 
     def non_centered(y: Any) -> None:
         p = numpyro.sample("p", dist.Beta(1, 1))

@@ -116,7 +116,8 @@ def test_engines_agree_on_every_bit(engine, family, outside, rng):
         [rng.uniform(-3, 100, 100_000), rng.normal(48, 60, 50_000), rng.standard_cauchy(50_000)]
     )
     domain, layout = declarations(family, (-3, 100), outside)
-    assert layout.shift is not None and layout.half is not None
+    assert layout.shift is not None
+    assert layout.half is not None
     with np.errstate(all="ignore"):
         u = family.measure(np.clip(x, -3.0, 100.0))
         z = np.clip((u - float(layout.shift[0])) * float(1 / layout.half[0]), -1, 1)

@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def chunked_table(columns: Columns) -> pa.Table:
     """The same table in uneven chunks, one of them empty."""
     table = arrow_table(columns)
     cuts = [0, 0, 1, len(table) // 3, len(table)]
-    pieces = [table.slice(a, max(b - a, 0)) for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [table.slice(a, max(b - a, 0)) for a, b in pairwise(cuts)]
     return pa.concat_tables(pieces)
 
 
@@ -41,9 +42,10 @@ def floats(values: list[Any]) -> np.ndarray:
     return np.array([math.nan if v is None else v for v in values], dtype=np.float64)
 
 
-def parquet(columns: Columns, folder: Path, row_group_size: int = 7) -> Path:
+def parquet(columns: Columns, folder: Path) -> Path:
     path = folder / "rows.parquet"
-    pq.write_table(arrow_table(columns), path, row_group_size=row_group_size)
+    table = arrow_table(columns)
+    pq.write_table(table, path, row_group_size=max(7, len(table) // 9))
     return path
 
 
@@ -144,7 +146,9 @@ def declarations(
 
 def contribution(record: list[float | None], family: Family, domain: Domain, layout: Layout) -> list[int]:
     """What one numeric record adds, in Python floats and ``math.floor``: no array, no expression."""
-    assert domain.bounds is not None and layout.shift is not None and layout.half is not None
+    assert domain.bounds is not None
+    assert layout.shift is not None
+    assert layout.half is not None
     usable = all(x is not None and not math.isnan(x) for x in record)
     limits = [(float(low), float(high)) for low, high in domain.bounds]
     inside = usable and all(low <= x <= high for x, (low, high) in zip(record, limits, strict=True))

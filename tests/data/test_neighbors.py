@@ -92,7 +92,7 @@ policies = {
 
 
 @pytest.mark.parametrize(("family", "bounds"), NUMBERS, ids=lambda p: repr(p))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(**policies, rest=st.lists(values, max_size=3), old=values, new=values)
 @example(outside="clip", missing="count", neighbors="replace", rest=[], old=math.inf, new=None)
 @example(outside="clip", missing="count", neighbors="replace", rest=[], old=math.inf, new=-math.inf)
@@ -122,7 +122,7 @@ def test_labels(family, missing, neighbors, rest, old, new):
     check(family, None, "redact", missing, neighbors, rest, old, new)
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(**policies, rest=st.lists(numbers, max_size=3), old=numbers, new=numbers)
 def test_inside_another_engine(outside, missing, neighbors, rest, old, new):
     def frame(rows):
@@ -143,7 +143,7 @@ class Careless(dc.Exponential):
         return Fraction(0), Fraction(1)
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(**policies, rest=st.lists(numbers, max_size=3), old=numbers, new=numbers)
 def test_a_wrong_certificate_costs_no_privacy(outside, missing, neighbors, rest, old, new):
     check(Careless(), (0, 100), outside, missing, neighbors, rest, old, new)
@@ -164,7 +164,8 @@ def test_a_label_counts_once(neighbors, dress):
     domain, layout = declarations(family, neighbors=neighbors)
     seen = data.summarize(dress(["x"]), family, domain, layout)
     assert seen.values[:2] == (1, 0)
-    assert_bounded(seen, data.summarize(dress(["b"]), family, domain, layout), layout)
+    other = ["b"] if neighbors == "replace" else []
+    assert_bounded(seen, data.summarize(dress(other), family, domain, layout), layout)
 
 
 @pytest.mark.parametrize(

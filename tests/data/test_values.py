@@ -69,25 +69,9 @@ def test_absent(value):
 @pytest.mark.parametrize(
     "value",
     [
-        "x",
-        "1_000",
-        "0x10",
-        "1,5",
-        "１",
-        "١",
-        "1e",
-        "e1",
-        ".",
-        "+-1",
-        "1\n",
-        "\u00a01",
-        "ınf",
-        "infinit",
-        b"1",
-        1j,
-        [1],
-    ]
-    + [{}, object(), datetime.date(2000, 1, 1), np.array([1.0, 2.0])],
+        *("x", "1_000", "0x10", "1,5", "１", "١", "1e", "e1", ".", "+-1", "1\n", "\u00a01", "ınf", "infinit"),
+        *(b"1", 1j, [1], {}, object(), datetime.date(2000, 1, 1), np.array([1.0, 2.0])),
+    ],
 )
 def test_unreadable(value):
     assert number(value) is None

@@ -9,7 +9,9 @@ import typer
 
 from discreet.errors import UsageError
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
+]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.", show_default=False)]
 Model = Annotated[
     str,

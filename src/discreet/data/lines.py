@@ -71,9 +71,11 @@ class LineSource(Source):
         if n_fields > 1:
             relation = relation.filter("line <> ''")
         relation = relation.project(f"{_fields_sql(self._delimiter)} AS fields")
-        relation = relation.project(f"CASE WHEN len(fields) = {n_fields} THEN fields END AS fields")
-        texts = [f"{_unquoted_sql(f'fields[{at + 1}]')} AS t{i}" for i, at in enumerate(positions)]
-        relation = relation.project(", ".join([*texts, "fields IS NULL AS malformed"]))
+        fits = f"len(fields) = {n_fields}"
+        raw = [f"CASE WHEN {fits} THEN fields[{at + 1}] END AS f{i}" for i, at in enumerate(positions)]
+        relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed"]))
+        texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
+        relation = relation.project(", ".join([*texts, "malformed"]))
         names = range(len(positions))
         if need.labels:
             columns = [f"t{i} AS c{i}" for i in names]
