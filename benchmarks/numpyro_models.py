@@ -14,6 +14,7 @@ collapsed       p integrated out by conjugacy: NUTS samples the share q = count 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -115,27 +116,35 @@ def categorical(n: int, b: float, k: int) -> dict[str, Model]:
     return {"non-centered": non_centered, "collapsed": collapsed}
 
 
+def _nuts(model: Model, *, warmup: int, draws: int, chains: int, **options: Any) -> MCMC:
+    return MCMC(
+        NUTS(model),
+        num_warmup=warmup,
+        num_samples=draws // chains,
+        num_chains=chains,
+        # on two cores this was 1.2 to 3 times faster than one chain after another
+        chain_method="vectorized",
+        progress_bar=False,
+        **options,
+    )
+
+
 @dataclass(frozen=True)
 class Sampler:
     """NUTS for one model, compiled ahead of time: a call is warm-up and sampling, and nothing else.
 
-    A second ``MCMC.run`` of the same object would not do: it compiles again, which is most of the time it takes.
+    A second ``MCMC.run`` of the same object would not do: it compiles again, which is most of the time it takes, as
+    :func:`seconds_of_second_run` shows.
     """
 
     run: Callable[[Any, Any], dict[str, Any]]
 
     @classmethod
-    def compile(cls, model: Model, y: Any, *, warmup: int, draws: int, chains: int) -> Sampler:
+    def compile(cls, model: Model, y: Any, **size: int) -> Sampler:
+        """Compile for data shaped like ``y``; ``size`` is warmup, draws and chains."""
+
         def everything(key: Any, y: Any) -> dict[str, Any]:
-            mcmc = MCMC(
-                NUTS(model),
-                num_warmup=warmup,
-                num_samples=draws // chains,
-                num_chains=chains,
-                # on two cores this was 1.2 to 3 times faster than one chain after another
-                chain_method="vectorized",
-                progress_bar=False,
-            )
+            mcmc = _nuts(model, **size)
             mcmc.run(key, y)
             samples = mcmc.get_samples(group_by_chain=True)
             if "alpha" in samples:
@@ -148,3 +157,21 @@ class Sampler:
     def __call__(self, seed: int, y: Any) -> Any:
         """Sample, and wait for the result; (chains, draws, ...)."""
         return jax.block_until_ready(self.run(jax.random.key(seed), y))["p"]
+
+
+def seconds_of_second_run(model: Model, y: Any, **size: int) -> tuple[float, float]:
+    """Time ``MCMC.run`` called a second time, and how much of it JAX reports as compilation."""
+    compiling: list[float] = []
+
+    def listen(event: str, seconds: float, **_: Any) -> None:
+        if event.endswith("backend_compile_duration"):
+            compiling.append(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    mcmc = _nuts(model, jit_model_args=True, **size)
+    mcmc.run(jax.random.key(0), y)
+    compiling.clear()
+    start = time.perf_counter()
+    mcmc.run(jax.random.key(1), y)
+    jax.block_until_ready(mcmc.get_samples())
+    return time.perf_counter() - start, sum(compiling)

@@ -2,10 +2,10 @@
 
     python benchmarks/release.py [--check] [--json] [--rounds 9]
 
-The rival is ``SELECT SUM(x), SUM(x * x)`` on a clean Parquet file, on a connection that stays open: floating-point sums,
-no bounds, nothing missing. Ours is one call of ``dc.release(path, dc.Normal(), ...)``, everything included, on a file of
-the same size that also holds 1e300, infinities, NaN and NULL. The two take turns, so that a busy machine slows both,
-and medians are compared. Peak memory is that of a fresh process that makes one such release.
+The rival is ``SELECT SUM(x), SUM(x * x)`` on a clean Parquet file, on a connection that stays open: floating-point
+sums, no bounds, nothing missing. Ours is one call of ``dc.release(path, dc.Normal(), ...)``, everything included, on a
+file of the same size that also holds 1e300, infinities, NaN and NULL. The two take turns, so that a busy machine slows
+both, and medians are compared. Peak memory is that of a fresh process that makes one such release.
 
 ``--check`` exits with 1 if the ratio or the memory misses its target. The files are made on the first run, in
 ``benchmarks/data/``.

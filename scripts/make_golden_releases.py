@@ -25,15 +25,17 @@ def main() -> None:
         dc.GaussianMechanism(rho="0.1"),
     )
     normal = rng.normal(40, 12, (500, 2))
+    letters, ab = rng.choice(["a", "b", "ü"], 300).tolist(), rng.choice(["a", "b"], 300).tolist()
+    wide = {"bounds": ("-3", "100")}
     cases = {
         "bernoulli": (rng.integers(0, 2, 300), dc.Bernoulli(), laplace, {}),
         "bernoulli-approx": (rng.integers(0, 2, 300), dc.Bernoulli(), approx, {"missing": "none"}),
-        "categorical": (rng.choice(["a", "b", "ü"], 300).tolist(), dc.Categorical(["a", "b", "ü"]), laplace, {"dataset": "letters"}),
-        "categorical-private-count": (rng.choice(["a", "b"], 300).tolist(), dc.Categorical(["a", "b"]), zcdp, {"neighbors": "add_remove"}),
+        "categorical": (letters, dc.Categorical(["a", "b", "ü"]), laplace, {"dataset": "letters"}),
+        "categorical-private-count": (ab, dc.Categorical(["a", "b"]), zcdp, {"neighbors": "add_remove"}),
         "poisson": (rng.poisson(3, 300), dc.Poisson(), laplace, {"bounds": (0, 20), "outside": "clip"}),
-        "laplace": (rng.laplace(1, 2, 300), dc.Laplace(location=1.5), laplace, {"bounds": ("-3", "100")}),
-        "normal": (normal[:, 0], dc.Normal(), laplace, {"bounds": ("-3", "100")}),
-        "normal-private-count": (normal[:, 0], dc.Normal(), laplace, {"bounds": ("-3", "100"), "neighbors": "add_remove"}),
+        "laplace": (rng.laplace(1, 2, 300), dc.Laplace(location=1.5), laplace, wide),
+        "normal": (normal[:, 0], dc.Normal(), laplace, wide),
+        "normal-private-count": (normal[:, 0], dc.Normal(), laplace, {**wide, "neighbors": "add_remove"}),
         "normal-variance": (normal[:, 0], dc.Normal(variance=144), zcdp, {"bounds": (0, 100)}),
         "multivariate-normal": (normal, dc.MultivariateNormal(2), approx, {"bounds": [(0, 100), (-3, 100)]}),
     }  # fmt: skip

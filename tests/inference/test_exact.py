@@ -82,7 +82,7 @@ def enumerate_posterior(
 @pytest.mark.parametrize("missing", ["count", "none"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("alpha", [(1.0, 1.0), (0.4, 3.0), (700.0, 20.0)], ids=str)
-def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:  # noqa: ANN001
+def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:
     n = 50
     lost = 6 if missing == "count" else 0
     release = release_of(
@@ -109,7 +109,7 @@ def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbo
 @pytest.mark.parametrize("missing", ["count", "none"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("alpha", [(1.0, 1.0, 1.0), (0.3, 2.0, 50.0), (900.0, 1.0, 30.0)], ids=str)
-def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:  # noqa: ANN001
+def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neighbors, rng) -> None:
     n = 12
     lost = 2 if missing == "count" else 0
     release = release_of(
@@ -190,7 +190,7 @@ def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> No
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(5)], ids=["bernoulli", "categorical"])
 @pytest.mark.parametrize("n", [40, 10**9])
-def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:  # noqa: ANN001
+def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:
     k = len(family.vocabulary)
     counts = rng.multinomial(n, np.full(k, 1 / k)).tolist()
     release = release_of(
@@ -240,7 +240,7 @@ def test_rejection_and_tables_draw_the_same_law(
 @pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(4)], ids=["bernoulli", "categorical"])
 def test_absurd_statistics_give_a_finite_posterior(
     family, missing, neighbors, noise_scales_away, rng
-) -> None:  # noqa: ANN001
+) -> None:
     k = len(family.vocabulary)
     release = release_of(
         [25] * k, 0, family, dc.LaplaceMechanism(0.2), rng, missing=missing, neighbors=neighbors

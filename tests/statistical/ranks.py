@@ -1,7 +1,7 @@
 """Simulation-based calibration: draw a parameter, data and a release; where does the posterior put the parameter?
 
-If the posterior is right, the rank of the true parameter among the draws is uniform (Cook, Gelman and Rubin 2006; Talts et
-al. 2018). Everything runs through the same code as a real release, except that the noise is seeded.
+If the posterior is right, the rank of the true parameter among the draws is uniform (Cook, Gelman and Rubin 2006;
+Talts et al. 2018). Everything runs through the same code as a real release, except that the noise is seeded.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from scipy.stats import binomtest, kstest
 
 import discreet as dc
 from discreet.families.base import Family
+from discreet.families.shapes import Missing, Neighbors
+from discreet.inference.analyst import Engine
 from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.curator import release_with
 
@@ -32,9 +34,9 @@ class Setting:
     family: Family
     mechanism: NoiseMechanism
     n: int
-    neighbors: str = "replace"
-    missing: str = "none"
-    engine: str = "auto"
+    neighbors: Neighbors = "replace"
+    missing: Missing = "none"
+    engine: Engine = "auto"
 
 
 def simulate(
@@ -46,9 +48,9 @@ def simulate(
 ) -> np.ndarray:
     """Return the rank of each scalar of the parameter in each trial, as a number in (0, 1).
 
-    Under ``add_remove`` the number of records is drawn from the prior that ``infer`` is given, uniform on 0, ..., 2n. With
-    missing values counted, the number of usable ones is drawn from its prior too, uniform on 0, ..., n; ``keep`` replaces
-    that rule.
+    Under ``add_remove`` the number of records is drawn from the prior that ``infer`` is given, uniform on 0, ...,
+    2n. With missing values counted, the number of usable ones is drawn from its prior too, uniform on 0, ..., n;
+    ``keep`` replaces that rule.
     """
     family, out = setting.family, []
     prior = family.default_prior
@@ -69,12 +71,17 @@ def simulate(
             data,
             family,
             setting.mechanism,
-            neighbors=setting.neighbors,  # pyright: ignore[reportArgumentType]
-            missing=setting.missing,  # pyright: ignore[reportArgumentType]
+            neighbors=setting.neighbors,
+            missing=setting.missing,
         )
         posterior = dc.infer(
-            release, draws=N_DRAWS, chains=1, records=records, engine=setting.engine, rng=rng  # pyright: ignore[reportArgumentType]
-        )  # fmt: skip
+            release,
+            draws=N_DRAWS,
+            chains=1,
+            records=records,
+            engine=setting.engine,
+            rng=rng,
+        )
         below = np.atleast_1d((posterior.draws["p"] < theta["p"]).sum(axis=0))
         # the rank is uniform on 0, ..., N_DRAWS; a uniform within its step makes it continuous
         out.append((below + rng.random(below.size)) / (N_DRAWS + 1))

@@ -1,6 +1,7 @@
 """The promise of the exact engine: calibrated for every n, epsilon, noise law and neighbor relation.
 
-Each setting runs 1,000 trials; the p-values of all assertions share a false-alarm rate of 1e-3 (see ``ranks.THRESHOLD``).
+Each setting runs 1,000 trials; the p-values of all assertions share a false-alarm rate of 1e-3 (see
+``ranks.THRESHOLD``).
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ def test_ranks_are_uniform(
     "mechanism", [dc.LaplaceMechanism(0.1), dc.GaussianMechanism(rho=0.005)], ids=["laplace", "gaussian"]
 )
 @pytest.mark.parametrize("family", FAMILIES)
-def test_ranks_are_uniform_with_missing_values_counted(family, mechanism, n, rng) -> None:  # noqa: ANN001
+def test_ranks_are_uniform_with_missing_values_counted(family, mechanism, n, rng) -> None:
     ranks = simulate(Setting(FAMILIES[family], mechanism, n, missing="count"), TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_ranks_are_uniform_with_gaussian_noise(family, neighbors, rng) -> None:  # noqa: ANN001
+def test_ranks_are_uniform_with_gaussian_noise(family, neighbors, rng) -> None:
     setting = Setting(FAMILIES[family], dc.GaussianMechanism(epsilon=0.5, delta=1e-5), 100, neighbors)
     assert uniform_p(simulate(setting, TRIALS, rng)[:, 0]) > THRESHOLD
 

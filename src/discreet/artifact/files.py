@@ -24,7 +24,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         os.close(handle)
     except OSError as problem:
-        raise DataError(f"cannot write {target}: {problem.strerror or 'the folder is not writable'}.") from None
+        raise DataError(
+            f"cannot write {target}: {problem.strerror or 'the folder is not writable'}."
+        ) from None
     temporary = Path(name)
     try:
         yield temporary

@@ -12,7 +12,8 @@ def statement(release: Release) -> str:
     source = "" if release.dataset is None else f" of the data set “{release.dataset}”"
     return " ".join(
         [
-            f"This file describes {columns}{source} by {_count(release)} noisy totals for a {release.family.name} model.",
+            f"This file describes {columns}{source} by {_count(release)} noisy totals "
+            f"for a {release.family.name} model.",
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             "It holds against anyone, whatever else they know and whatever they later compute from this file.",
@@ -44,12 +45,15 @@ def _how_much(release: Release) -> str:
     promised = release.guarantee
     if isinstance(promised, PureDP):
         factor = _factor(float(promised.epsilon))
-        return f"no conclusion from this file becomes more than {factor} times likelier or less likely because of one record."
+        return (
+            f"no conclusion from this file becomes more than {factor} times likelier or less likely "
+            "because of one record."
+        )
     if isinstance(promised, ApproxDP):
         factor = _factor(float(promised.epsilon))
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier because of one record, up to an extra "
-            f"probability of {float(promised.delta):g}."
+            f"no conclusion from this file becomes more than {factor} times likelier because of one record, "
+            f"up to an extra probability of {float(promised.delta):g}."
         )
     assert isinstance(promised, ZeroConcentratedDP)
     return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."
@@ -66,7 +70,9 @@ def _assumed(release: Release) -> str:
     parts = ["each person has at most one record", "the declarations were made without looking at the data"]
     if d.bounds is not None:
         bounds = _listing([f"[{float(low):g}, {float(high):g}]" for low, high in d.bounds])
-        policy = "replaced by the middle of the range" if d.outside == "redact" else "moved to the nearest bound"
+        policy = (
+            "replaced by the middle of the range" if d.outside == "redact" else "moved to the nearest bound"
+        )
         parts.append(f"the declared bounds are {bounds}, and values outside them were {policy}")
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")

@@ -20,6 +20,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, and_
 from typing import Any
 
 import narwhals as nw
@@ -75,15 +77,15 @@ def maps(family: Family, domain: Domain, layout: Layout) -> list[Map]:
     return out
 
 
-def usable_and_inside(frame_maps: Sequence[Map]) -> tuple[nw.Expr, nw.Expr]:
-    """Return two flags per record: no column missing; every column within its bounds."""
-    columns = [nw.col(f"c{i}") for i in range(len(frame_maps))]
-    usable = columns[0] <= math.inf
-    inside = (columns[0] >= frame_maps[0].low) & (columns[0] <= frame_maps[0].high)
-    for x, m in zip(columns[1:], frame_maps[1:], strict=True):
-        usable = usable & (x <= math.inf)
-        inside = inside & (x >= m.low) & (x <= m.high)
-    return usable, inside
+def is_usable(n_columns: int) -> nw.Expr:
+    """Tell which records have no missing column."""
+    return reduce(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
+
+
+def is_inside(limits: Sequence[tuple[float, float]]) -> nw.Expr:
+    """Tell which records have every column within its bounds."""
+    columns = [nw.col(f"c{i}") for i in range(len(limits))]
+    return reduce(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
 
 
 def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
@@ -92,7 +94,7 @@ def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout
     Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
     """
     each = maps(family, domain, layout)
-    usable, inside = usable_and_inside(each)
+    usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
     clip = domain.outside == "clip"
     mapped = {}
     for i, m in enumerate(each):
@@ -106,10 +108,7 @@ def label_records(frame: Frame, kind: Kind, vocabulary: Vocabulary, *, latin1: b
     """Turn column c0 into one indicator per label, l0, l1, ..., and the usable flag."""
     hits = indicators(nw.col("c0"), kind, vocabulary, latin1=latin1)
     frame = frame.select(**{f"l{i}": hit for i, hit in enumerate(hits)})
-    usable = nw.col("l0")
-    for i in range(1, len(hits)):
-        usable = usable + nw.col(f"l{i}")
-    return frame.with_columns(usable=usable)
+    return frame.with_columns(usable=reduce(add, [nw.col(f"l{i}") for i in range(len(hits))]))
 
 
 def sums(records: Frame, family: Family, layout: Layout, n_columns: int) -> tuple[int, list[int]]:

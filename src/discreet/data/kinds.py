@@ -75,7 +75,10 @@ def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
     if kind is Kind.NUMBER:
         return (expression.cast(nw.String) if is_wide(dtype) else expression).cast(nw.Float64)
     if kind is Kind.TEXT:
-        return expression.cast(nw.String).str.strip_chars(BLANKS)
+        text = expression.cast(nw.String)
+        # most texts have nothing to trim, and some engines are slow at it
+        some = reduce(or_, [text.str.contains(blank, literal=True) for blank in BLANKS])
+        return nw.when(some).then(text.str.strip_chars(BLANKS)).otherwise(text)
     return expression.cast(nw.Int64) if kind is Kind.INTEGER else expression
 
 

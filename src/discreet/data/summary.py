@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, or_
 from typing import Any
 
 import narwhals as nw
@@ -17,13 +18,14 @@ from discreet.data.fixed import (
     Frame,
     Map,
     check_size,
+    is_inside,
+    is_usable,
     label_records,
     maps,
     measure_arrays,
     numeric_records,
     only_row,
     sums,
-    usable_and_inside,
 )
 from discreet.data.kinds import Kind, indicators, present
 from discreet.data.memory import BATCH
@@ -161,32 +163,27 @@ def column_names(data: Any) -> list[str]:
 
 
 def _flags(picked: Picked, domain: Domain, vocabulary: Vocabulary | None) -> dict[str, nw.Expr]:
-    """Return one boolean expression per count."""
+    """Return one flag per count."""
     flags: dict[str, nw.Expr] = {}
     if vocabulary is not None:
         column, kind = nw.col("c0"), picked.kinds[0]
-        hits = indicators(column, kind, vocabulary, latin1=picked.latin1)
-        known = hits[0]
-        for hit in hits[1:]:
-            known = known + hit
+        known = reduce(add, indicators(column, kind, vocabulary, latin1=picked.latin1))
         flags["usable"] = known
         # objects were looked up one by one, and a code no longer tells an unknown label from nothing
         flags["unknown"] = nw.col("unread") if kind is Kind.CODE else present(column, kind) & (known == 0)
     else:
-        columns = [nw.col(f"c{i}") for i in range(len(picked.kinds))]
-        usable = columns[0] <= math.inf
-        for column in columns[1:]:
-            usable = usable & (column <= math.inf)
-        flags["usable"] = usable
+        usable = flags["usable"] = is_usable(len(picked.kinds))
         if picked.has_unread:
             flags["unknown"] = nw.col("unread")
         if domain.bounds is not None:
-            each = [Map(float(low), float(high), 0.0, 1.0, clamp=True) for low, high in domain.bounds]
-            below, above = columns[0] < each[0].low, columns[0] > each[0].high
-            for column, m in zip(columns[1:], each[1:], strict=True):
-                below, above = below | (column < m.low), above | (column > m.high)
-            flags["inside"] = usable_and_inside(each)[1]
-            flags["below"], flags["above"] = usable & below, usable & above
+            limits = [(float(low), float(high)) for low, high in domain.bounds]
+            flags["inside"] = is_inside(limits)
+            flags["below"] = usable & reduce(
+                or_, [nw.col(f"c{i}") < low for i, (low, _) in enumerate(limits)]
+            )
+            flags["above"] = usable & reduce(
+                or_, [nw.col(f"c{i}") > high for i, (_, high) in enumerate(limits)]
+            )
     if picked.has_malformed:
         flags["malformed"] = nw.col("malformed")
     return flags

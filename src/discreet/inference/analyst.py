@@ -18,7 +18,7 @@ from discreet.priors.base import Prior
 Engine = Literal["auto", "exact", "naive"]
 
 _NAIVE_WARNING = (
-    "naive: privacy noise and truncation are ignored, so this posterior is over-confident; use it for comparison only."
+    "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
 )
 
 
@@ -45,8 +45,8 @@ def infer(
     draws, chains
         Total number of draws, and how many chains they are filed under.
     records
-        Prior on the number of records where that is private (``add_remove``): a tuple ``(low, high)`` for a uniform one,
-        or an array of weights on 0, 1, 2, ...; flat by default.
+        Prior on the number of records where that is private (``add_remove``): a tuple ``(low, high)`` for a
+        uniform one, or an array of weights on 0, 1, 2, ...; flat by default.
     rng
         A seed or a generator.
 
@@ -82,7 +82,9 @@ def infer(
     else:
         _require_exact(release, engine)
         values = exact.draw(release, prior, count_prior, draws, rng)
-        reason = "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
+        reason = (
+            "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
+        )
         diagnostics = Diagnostics("exact", "none", reason, independent=True)
     labels = None if release.family.labels is None else {"p": release.family.labels}
     return Posterior(values, diagnostics, n_chains=chains, labels=labels)

@@ -34,9 +34,9 @@ _LOWEST = -1e300
 class BinaryCounts:
     """The posterior over (usable, yes): the log weight of each row, and the tables rows are made of.
 
-    In the row of u, the j-th entry has z = z_low + 2j (one more if u and z_low differ in parity), yes = (u + z) / 2 and
-    no = (u - z) / 2. Tables start at ``yes_low`` and, read backwards, at ``no_high``; counts below 0 weigh nothing. They hold
-    weights, or logs of weights when the prior is too strong to multiply.
+    In the row of u, the j-th entry has z = z_low + 2j (one more if u and z_low differ in parity), yes = (u + z) / 2
+    and no = (u - z) / 2. Tables start at ``yes_low`` and, read backwards, at ``no_high``; counts below 0 weigh
+    nothing. They hold weights, or logs of weights when the prior is too strong to multiply.
     """
 
     usable: np.ndarray
@@ -90,7 +90,9 @@ class BinaryCounts:
             for i, c, w in zip(block, first, weights, strict=True):
                 if row_mass[i] > 0:
                     share = row_mass[i] * w / w.sum()
-                    out.update({(int(self.usable[i]), int(c) + j): float(p) for j, p in enumerate(share) if p > 0})
+                    out.update(
+                        {(int(self.usable[i]), int(c) + j): float(p) for j, p in enumerate(share) if p > 0}
+                    )
         return out
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

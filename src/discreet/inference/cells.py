@@ -9,9 +9,9 @@ with p(u) the prior on the number of usable records (a point when it is public a
 the total is a convolution, and counts are drawn backwards: the total first, then one cell after the other, each from
 its weight times the convolution of the cells before it.
 
-A convolution is accurate near its peak only. Every cell is therefore tilted by exp(lambda c), which changes nothing (the
-total takes it back) but moves the peak to where the posterior of the total is. One such *panel* is enough unless the prior
-is far stronger than the data; then neighboring panels share the range of totals.
+A convolution is accurate near its peak only. Every cell is therefore tilted by exp(lambda c), which changes nothing
+(the total takes it back) but moves the peak to where the posterior of the total is. One such *panel* is enough
+unless the prior is far stronger than the data; then neighboring panels share the range of totals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import fftconvolve
 
 from discreet.errors import EngineError
 from discreet.inference.records import RecordPrior
@@ -64,10 +63,16 @@ class Table:
         if min(self.weights.size, other.weights.size) <= _DIRECT:
             weights = np.convolve(self.weights, other.weights)
         else:
-            weights = fftconvolve(self.weights, other.weights)
+            weights = _fourier_convolve(self.weights, other.weights)
         heavy = np.flatnonzero(weights > _FLOOR * weights.max())
         first, last = heavy[0], heavy[-1]
         return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
+
+
+def _fourier_convolve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    size = a.size + b.size - 1
+    padded = 1 << (size - 1).bit_length()
+    return np.fft.irfft(np.fft.rfft(a, padded) * np.fft.rfft(b, padded), padded)[:size]
 
 
 @dataclass(frozen=True)
@@ -214,7 +219,10 @@ def _panel(
     for table in tables[1:]:
         partial.append(partial[-1].convolve(table))
     sums = partial[-1]
-    low, high = max(sums.low, records.low), sums.high if records.high is None else min(sums.high, records.high)
+    low, high = (
+        max(sums.low, records.low),
+        sums.high if records.high is None else min(sums.high, records.high),
+    )
     if high < low:
         raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
     convolved = sums.weights[low - sums.low : high - sums.low + 1]
@@ -227,7 +235,9 @@ def _panel(
     panel = Panel(low, log_weights, tables, tuple(partial))
     peak = log_weights.max()
     if np.isfinite(peak):
-        astray = _FLOOR * sums.weights.max() * np.exp(log_rest - peak).sum() / np.exp(log_weights - peak).sum()
+        astray = (
+            _FLOOR * sums.weights.max() * np.exp(log_rest - peak).sum() / np.exp(log_weights - peak).sum()
+        )
         cut_low = log_weights[0] > peak - _DEPTH and low > records.low
         cut_high = log_weights[-1] > peak - _DEPTH and (records.high is None or high < records.high)
         if astray < _ASTRAY and not (cut_low or cut_high):
@@ -264,7 +274,11 @@ def _extend(
 
 
 def _reaching(
-    total: int, target: float, cells: list[Cell], records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
+    total: int,
+    target: float,
+    cells: list[Cell],
+    records: RecordPrior,
+    log_q: Callable[[int, int], np.ndarray],
 ) -> Panel:
     """Return a panel around ``target``, or nearer, that is accurate at ``total``."""
     while True:

@@ -1,8 +1,8 @@
 """The exact engine: enumerate the latent counts, then draw independently.
 
-No approximation beyond dropping less than 1e-12 of the mass. Applies to families of labels, Bernoulli and Categorical, with
-either noise law, either neighbor relation, missing values counted or declared absent. The cost follows the width of the
-noise, not the number of records.
+No approximation beyond dropping less than 1e-12 of the mass. Applies to families of labels, Bernoulli and
+Categorical, with either noise law, either neighbor relation, missing values counted or declared absent. The cost
+follows the width of the noise, not the number of records.
 """
 
 from __future__ import annotations

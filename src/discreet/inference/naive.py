@@ -38,6 +38,9 @@ def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
     shift = release.statistics.shift or (0,) * n_features
     half = release.statistics.half or (1,) * n_features
     s = release.family.shape.unmap(
-        np.array(n), np.array(features), np.array([float(v) for v in shift]), np.array([float(v) for v in half])
+        np.array(n),
+        np.array(features),
+        np.array([float(v) for v in shift]),
+        np.array([float(v) for v in half]),
     )
     return s, n

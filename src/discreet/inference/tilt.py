@@ -44,7 +44,11 @@ class Cell:
         different tilts are on one scale.
         """
         low, high = locate(
-            lambda c: self.rough(c) + tilt * (c - self.y), 0, self.most(target, limit), [self.y], finest=self.finest
+            lambda c: self.rough(c) + tilt * (c - self.y),
+            0,
+            self.most(target, limit),
+            [self.y],
+            finest=self.finest,
         )
         if high - low > _WIDEST:
             raise EngineError("the noise is too wide to enumerate the counts exactly.")

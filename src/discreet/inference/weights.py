@@ -5,8 +5,8 @@ A conjugate prior turns counts into products of one function,
     g_alpha(c) = Gamma(alpha + c) / (c! Gamma(alpha)),
 
 so that the beta-binomial is g_a(c) g_b(u - c) / g_{a+b}(u) and the Dirichlet-multinomial the like. Its logarithm is
-summed from ratios, g(c) / g(c - 1) = 1 + (alpha - 1) / c, outwards from a reference count: at counts of 10^9 the difference
-of two log-gammas keeps seven digits, the sum of ``log1p`` all of them.
+summed from ratios, g(c) / g(c - 1) = 1 + (alpha - 1) / c, outwards from a reference count: at counts of 10^9 the
+difference of two log-gammas keeps seven digits, the sum of ``log1p`` all of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def spread(
     The distance from an anchor grows e-fold in ``per_fold`` nodes.
     """
     reach = max(high - low, finest)
-    steps = np.concatenate([[0.0], np.geomspace(finest, reach, 8 + int(per_fold * np.log(reach / finest + 1)))])
+    steps = np.concatenate(
+        [[0.0], np.geomspace(finest, reach, 8 + int(per_fold * np.log(reach / finest + 1)))]
+    )
     centers = np.clip(np.array([low, high, *anchors]), low, high)
     nodes = np.round(np.concatenate([centers[:, None] + steps, centers[:, None] - steps], axis=None))
     return np.unique(nodes[(nodes >= low) & (nodes <= high)])

@@ -19,6 +19,7 @@ from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.sampler import secure_draw
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
+from discreet.version import __version__
 
 
 def release(
@@ -61,7 +62,8 @@ def release(
     outside
         ``"redact"``: a value outside the bounds counts as the middle of the range. ``"clip"``: as the nearest bound.
     missing
-        ``"count"``: how many values are usable is released as well. ``"none"``: the curator declares that none is missing.
+        ``"count"``: how many values are usable is released as well. ``"none"``: the curator declares that
+        none is missing.
     neighbors
         ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
     dataset
@@ -172,7 +174,7 @@ def privatize(
         ),
         mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": mechanism.guarantee(neighbors)},
-        software=dict(_software()),
+        software={"discreet": __version__, "opendp": _opendp_version()},
     )
 
 
@@ -208,7 +210,9 @@ def _mechanism(
         return mechanism
     if mechanism == "laplace":
         if epsilon is None or delta is not None or rho is not None:
-            raise UsageError("laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho")
+            raise UsageError(
+                "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
+            )
         return LaplaceMechanism(epsilon)
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
@@ -216,6 +220,6 @@ def _mechanism(
 
 
 @cache
-def _software() -> tuple[tuple[str, str], ...]:
-    """Return the versions that made a release; read once, because looking them up costs more than a small release."""
-    return tuple((name, version(name)) for name in ("discreet", "opendp"))
+def _opendp_version() -> str:
+    """Read once: looking a version up costs more than a small release."""
+    return version("opendp")

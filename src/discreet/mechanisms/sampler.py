@@ -14,8 +14,9 @@ from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 @lru_cache(maxsize=1)
 def _opendp() -> Any:
     import opendp.prelude as dp
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
+    enable_features("contrib")
     return dp
 
 
