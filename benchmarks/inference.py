@@ -63,11 +63,11 @@ class Case:
         n_usable = n_records if self.missing == "none" else n_records - n_records // 10
         counts = [round(share * n_usable) for share in self.shares]
         counts[-1] += n_usable - sum(counts)
-        cells = isinstance(self.family.shape, Cells)
+        cells = isinstance(self.family.geometry, Cells)
         values = counts if cells else [counts[1] - counts[0]]
         if self.missing == "count":
             values = [*values, n_usable]
-        labels = self.family.shape.labels if isinstance(self.family.shape, Cells) else None
+        labels = self.family.geometry.labels if isinstance(self.family.geometry, Cells) else None
         domain = Domain(None, labels, "redact", self.missing)  # pyright: ignore[reportArgumentType]
         layout = layout_for(self.family, domain, "replace")
         mechanism = LaplaceMechanism(EPSILON)

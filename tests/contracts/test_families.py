@@ -346,8 +346,8 @@ def test_mapped_sums_unmap_to_sums_of_the_statistic(case, rng):
     shift, half = (np.array(v, dtype=float) for v in family.affine_map(domain))
     z = [(family.measure(x[:, j]) - shift[j]) / half[j] for j in range(family.n_columns)]
     assert max(np.abs(column).max() for column in z) <= 1 + 1e-15
-    sums = np.stack([np.sum(feature) for feature in family.shape.features(z)])
-    unmapped = family.shape.unmap(np.array(50.0), sums, shift, half)
+    sums = np.stack([np.sum(feature) for feature in family.geometry.features(z)])
+    unmapped = family.geometry.unmap(np.array(50.0), sums, shift, half)
     expected = family.sufficient(x[:, 0] if family.n_columns == 1 else x).sum(axis=0)
     np.testing.assert_allclose(unmapped, expected, rtol=1e-11)
 
@@ -356,13 +356,13 @@ def test_mapped_sums_unmap_to_sums_of_the_statistic(case, rng):
 def test_counted_labels_unmap_to_sums_of_the_statistic(family, rng):
     k = len(family.vocabulary)
     codes = rng.integers(0, k, 50)
-    features = family.shape.features_of_labels(list(np.eye(k)[codes].T))
+    features = family.geometry.features_of_labels(list(np.eye(k)[codes].T))
     sums = np.stack([np.sum(feature) for feature in features])
     domain = Domain(None, family.labels, "redact", "count")
     shift, half = (np.array(v or (), dtype=float) for v in family.affine_map(domain))
     x = codes if family.labels is None else np.array(family.labels)[codes]
     expected = family.sufficient(x).sum(axis=0)
-    np.testing.assert_array_equal(family.shape.unmap(np.array(50.0), sums, shift, half), expected)
+    np.testing.assert_array_equal(family.geometry.unmap(np.array(50.0), sums, shift, half), expected)
 
 
 @pytest.mark.parametrize("center", ["-7", "-3", "1/3", "99.9", "100", "250"])

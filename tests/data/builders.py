@@ -129,8 +129,15 @@ TEXT: dict[str, Builder] = {
     "arrow dictionary": lambda columns, _: pa.table(
         {k: pa.array(v).dictionary_encode() for k, v in columns.items()}
     ),
+    "duckdb enum": lambda columns, folder: relation(2)(columns, folder).project(
+        ", ".join(f"CAST({name} AS ENUM({_members(values)})) AS {name}" for name, values in columns.items())
+    ),
     "list": lambda columns, _: next(iter(columns.values())),
 }
+
+
+def _members(values: list[Any]) -> str:
+    return ", ".join(f"'{v}'" for v in dict.fromkeys(values) if v is not None)
 
 
 def declarations(
@@ -158,7 +165,7 @@ def contribution(record: list[float | None], family: Family, domain: Domain, lay
             u = float(family.measure(np.float64(min(max(x, low), high))))
             raw = (u - float(layout.shift[i])) * float(1 / layout.half[i])
             z[i] = 0.0 if math.isnan(raw) else min(max(raw, -1.0), 1.0)
-    values = [float(usable), *family.shape.features(z)]
+    values = [float(usable), *family.geometry.features(z)]
     out = []
     for row, grid in zip(layout.rows, layout.grid, strict=True):
         t = 0.0

@@ -77,7 +77,7 @@ def numeric_records(family: Family, domain: Domain, layout: Layout, x: np.ndarra
         keep = usable & (inside | (domain.outside == "clip"))
         z.append(np.where(keep, np.clip(mapped, -1, 1), 0.0))
     # a missing record has z = 0, so each of its features is 0
-    return integers(layout, layout.coordinates(usable.astype(float), family.shape.features(z)))
+    return integers(layout, layout.coordinates(usable.astype(float), family.geometry.features(z)))
 
 
 def label_records(family: Family, layout: Layout) -> np.ndarray:
@@ -85,7 +85,7 @@ def label_records(family: Family, layout: Layout) -> np.ndarray:
     assert family.vocabulary is not None
     k = len(family.vocabulary)
     indicators = np.vstack([np.eye(k), np.zeros(k)])
-    features = family.shape.features_of_labels(list(indicators.T))
+    features = family.geometry.features_of_labels(list(indicators.T))
     return integers(layout, layout.coordinates(indicators.sum(axis=1), features))
 
 
@@ -176,7 +176,7 @@ def test_quadratic_sensitivity_equals_optimisation(d, neighbors, missing, rng):
     candidates = np.linspace(-1, 1, 41)
 
     def rows(z: np.ndarray) -> np.ndarray:
-        features = family.shape.features([z[..., j] for j in range(d)])
+        features = family.geometry.features([z[..., j] for j in range(d)])
         return integers(layout, layout.coordinates(np.ones(z.shape[:-1]), features))
 
     def size(pair: np.ndarray, power: int) -> np.ndarray:

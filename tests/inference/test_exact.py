@@ -48,7 +48,7 @@ def release_of(
     usable = float(sum(counts))
     values = [
         round(v)
-        for v in layout.coordinates(usable, family.shape.features_of_labels([float(c) for c in counts]))
+        for v in layout.coordinates(usable, family.geometry.features_of_labels([float(c) for c in counts]))
     ]
     return privatize(
         seeded(rng), values, sum(counts) + missing_records, family, domain, mechanism, columns=("x",),
@@ -72,7 +72,7 @@ def enumerate_posterior(
     u = points.sum(axis=1)
     log_p = sum(log_rises(alpha[i], points[:, i]) for i in range(k)) - log_rises(alpha.sum(), u)
     indicators = [points[:, i].astype(float) for i in range(k)]
-    sums = release.layout.coordinates(u.astype(float), release.family.shape.features_of_labels(indicators))
+    sums = release.layout.coordinates(u.astype(float), release.family.geometry.features_of_labels(indicators))
     for value, total, law in zip(release.statistics.values, sums, release.noise, strict=True):
         log_p = log_p + law.log_mass(value - total)
     return points, np.exp(log_p - np.logaddexp.reduce(log_p))

@@ -23,7 +23,7 @@ def record_points(family: dc.families.Family, layout: Layout) -> np.ndarray:
     rows = [np.zeros(len(layout.names))]
     for i in range(k):
         indicators = [float(i == j) for j in range(k)]
-        rows.append(np.array(layout.coordinates(1.0, family.shape.features_of_labels(indicators))))
+        rows.append(np.array(layout.coordinates(1.0, family.geometry.features_of_labels(indicators))))
     return np.array(rows)
 
 

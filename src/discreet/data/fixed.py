@@ -115,9 +115,11 @@ def sums(records: Frame, family: Family, layout: Layout, n_columns: int) -> tupl
     """Return the number of records and the sum of each coordinate, in grid steps."""
     usable = nw.col("usable")
     if family.vocabulary is None:
-        features = family.shape.features([nw.col(f"z{i}") for i in range(n_columns)])
+        features = family.geometry.features([nw.col(f"z{i}") for i in range(n_columns)])
     else:
-        features = family.shape.features_of_labels([nw.col(f"l{i}") for i in range(len(family.vocabulary))])
+        features = family.geometry.features_of_labels(
+            [nw.col(f"l{i}") for i in range(len(family.vocabulary))]
+        )
     coordinates = layout.coordinates(usable, features)
     steps = {}
     for j, (t, row, grid) in enumerate(zip(coordinates, layout.rows, layout.grid, strict=True)):

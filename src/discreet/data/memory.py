@@ -131,6 +131,8 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
     """Return the kind of an Arrow column, or raise for its declared type."""
     if pa.types.is_dictionary(declared):
         declared = declared.value_type
+    if pa.types.is_decimal(declared):
+        declared = pa.decimal128(38)  # narwhals knows this width only
     dtype = nw.from_native(pa.schema([(name, declared)]).empty_table(), eager_only=True).schema[name]
     kind = kind_of(dtype, empty_type=pa.types.is_null(declared), labels=need.labels)
     if kind is None:

@@ -1,6 +1,6 @@
 """The protocol of a family: a likelihood in exponential form, seen from both sides of the wall.
 
-The private side needs only :meth:`Family.measure`, :meth:`Family.measure_range` and :attr:`Family.shape`: what one
+The private side needs only :meth:`Family.measure`, :meth:`Family.measure_range` and :attr:`Family.geometry`: what one
 record adds to the sums. The public side needs the rest: density, moments, conjugacy. Parameters travel as a mapping
 from draw name to array, so that a thousand draws are as easy as one; statistics and natural parameters have their
 components on the last axis.
@@ -66,7 +66,7 @@ class Family(ABC):
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 
     @property
-    def shape(self) -> RecordShape:
+    def geometry(self) -> RecordShape:
         """Geometry of one record; one statistic in [-1, 1] unless a family says otherwise."""
         return Interval()
 
@@ -146,7 +146,7 @@ class Family(ABC):
         """Return t(x) of each record, components last."""
         x = np.asarray(x, dtype=float)
         columns = [x] if self.n_columns == 1 else [x[..., i] for i in range(self.n_columns)]
-        return np.stack(self.shape.features([self.measure(column) for column in columns]), axis=-1)
+        return np.stack(self.geometry.features([self.measure(column) for column in columns]), axis=-1)
 
     @abstractmethod
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ class Bernoulli(Family):
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
-    def shape(self) -> Interval:
+    def geometry(self) -> Interval:
         return Interval(grid=UNIT, cells=("no", "yes"))
 
     @property

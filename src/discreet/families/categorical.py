@@ -46,7 +46,7 @@ class Categorical(Family):
         object.__setattr__(self, "labels", _labels(labels if k is None else k))
 
     @property
-    def shape(self) -> Cells:
+    def geometry(self) -> Cells:
         return Cells(self.labels)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -12,7 +12,7 @@ from discreet.families.base import Support, Theta, known
 from discreet.families.rates import RateFamily
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True)
 class Gamma(RateFamily):
     """Positive, with known ``shape`` and density proportional to x^(shape-1) exp(-rate x).
 
@@ -25,18 +25,14 @@ class Gamma(RateFamily):
     """
 
     name: ClassVar[str] = "gamma"
-    # the attribute ``shape`` of every family is the geometry of its records, so the constant is stored by this name
-    known_shape: float
+    shape: float
 
-    def __init__(self, shape: float) -> None:
-        object.__setattr__(self, "known_shape", known(shape, "shape", positive=True))
-
-    def __repr__(self) -> str:
-        return f"Gamma(shape={self.known_shape!r})"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", known(self.shape, "shape", positive=True))
 
     @property
     def power(self) -> float:
-        return self.known_shape
+        return self.shape
 
     @property
     def support(self) -> Support:
@@ -44,11 +40,8 @@ class Gamma(RateFamily):
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         inside = self.support.contains(x)
-        log_h = xlogy(self.known_shape - 1, np.where(inside, x, 1.0)) - gammaln(self.known_shape)
+        log_h = xlogy(self.shape - 1, np.where(inside, x, 1.0)) - gammaln(self.shape)
         return np.where(inside, log_h, -np.inf)
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.gamma(self.known_shape, 1 / theta["rate"], size)
-
-    def constants(self) -> dict[str, Any]:
-        return {"shape": self.known_shape}
+        return rng.gamma(self.shape, 1 / theta["rate"], size)

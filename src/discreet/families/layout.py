@@ -70,12 +70,12 @@ class Layout:
 
 def layout_for(family: Family, domain: Domain, neighbors: Neighbors) -> Layout:
     """Build the layout that ``family`` uses under these declarations."""
-    basis = family.shape.basis(neighbors, domain.missing)
+    basis = family.geometry.basis(neighbors, domain.missing)
     rounded = [g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT]
-    l1 = family.shape.l1_sensitivity(neighbors, domain.missing) + sum(rounded)
+    l1 = family.geometry.l1_sensitivity(neighbors, domain.missing) + sum(rounded)
     # float64 can carry a coordinate 2^-28 of a step past the half step that rounding may move it. In L1 that
     # vanishes, because sums of integer steps cannot exceed the bound by so little; in L2 the step is widened.
     step = sqrt_up(sum((r * r for r in rounded), Fraction(0))) * (1 + Fraction(1, 2**20))
-    l2 = sqrt_up(family.shape.l2_sensitivity_squared(neighbors, domain.missing)) + step
+    l2 = sqrt_up(family.geometry.l2_sensitivity_squared(neighbors, domain.missing)) + step
     shift, half = family.affine_map(domain)
     return Layout(basis.names, basis.rows, basis.grid, basis.width, shift, half, l1, l2)

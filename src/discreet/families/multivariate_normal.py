@@ -48,7 +48,7 @@ class MultivariateNormal(Family):
         object.__setattr__(self, "dim", int(dim))
 
     @property
-    def shape(self) -> Quadratic:
+    def geometry(self) -> Quadratic:
         return Quadratic(self.dim)
 
     @property

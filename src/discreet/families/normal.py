@@ -55,7 +55,7 @@ class Normal(Family):
         return f"Normal({', '.join(f'{name}={value!r}' for name, value in self.constants().items())})"
 
     @property
-    def shape(self) -> RecordShape:
+    def geometry(self) -> RecordShape:
         return Quadratic(1)
 
     @property
@@ -127,7 +127,7 @@ class NormalKnownVariance(Normal):
         object.__setattr__(self, "variance", known(variance, "variance", positive=True))
 
     @property
-    def shape(self) -> RecordShape:
+    def geometry(self) -> RecordShape:
         return Interval()
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
@@ -182,7 +182,7 @@ class NormalKnownMean(Normal):
         object.__setattr__(self, "mean", known(mean, "mean"))
 
     @property
-    def shape(self) -> RecordShape:
+    def geometry(self) -> RecordShape:
         return Interval()
 
     def measure(self, x: Any) -> Any:

@@ -37,7 +37,7 @@ def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
     n = float(np.clip(usable, 0, most))
     shift = release.statistics.shift or (0,) * n_features
     half = release.statistics.half or (1,) * n_features
-    s = release.family.shape.unmap(
+    s = release.family.geometry.unmap(
         np.array(n),
         np.array(features),
         np.array([float(v) for v in shift]),
