@@ -229,7 +229,8 @@ def print_tables(figures: dict[str, Any]) -> None:
             name = "dc.infer" if ours else f"NUTS, {row['name']}"
             faster = "" if ours else f"{row['ours_is_faster_by']:,.0f} x"
             apart = "" if ours else f"{row['largest_difference_of_means_in_sd']:.2f} sd"
-            line = f"  {name:<22}{row['milliseconds']:>10.2f}{row['effective_per_second']:>14,.0f}{faster:>12}{apart:>14}"
+            line = f"  {name:<22}{row['milliseconds']:>10.2f}{row['effective_per_second']:>14,.0f}"
+            line += f"{faster:>12}{apart:>14}"
             again = row["second_run_and_its_compiling_seconds"]
             print(
                 line

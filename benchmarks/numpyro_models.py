@@ -163,9 +163,9 @@ def seconds_of_second_run(model: Model, y: Any, **size: int) -> tuple[float, flo
     """Time ``MCMC.run`` called a second time, and how much of it JAX reports as compilation."""
     compiling: list[float] = []
 
-    def listen(event: str, seconds: float, **_: Any) -> None:
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event.endswith("backend_compile_duration"):
-            compiling.append(seconds)
+            compiling.append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     mcmc = _nuts(model, jit_model_args=True, **size)

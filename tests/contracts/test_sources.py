@@ -56,9 +56,17 @@ def values_for(bounds: Any) -> list[float | None]:
     return HALVES + EDGES if bounds == (-1, 1) else EDGES
 
 
-@pytest.mark.parametrize("outside", ["redact", "clip"])
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize(("family", "bounds"), [f[1:] for f in FAMILIES], ids=[f[0] for f in FAMILIES])
+# every policy for the two families that differ most in arithmetic, two corners for the others
+CASES = [
+    pytest.param(family, bounds, neighbors, outside, id=f"{name}, {neighbors}, {outside}")
+    for name, family, bounds in FAMILIES
+    for neighbors in ("replace", "add_remove")
+    for outside in ("redact", "clip")
+    if name in ("normal", "normal, known mean") or (neighbors == "replace") == (outside == "redact")
+]
+
+
+@pytest.mark.parametrize(("family", "bounds", "neighbors", "outside"), CASES)
 def test_every_source_gives_the_oracles_integers(family, bounds, neighbors, outside, tmp_path):
     columns = {"id": [float(i) for i, _ in enumerate(values_for(bounds))], "x": values_for(bounds)}
     domain, layout = declarations(family, bounds, outside, "count", neighbors)
@@ -164,10 +172,11 @@ def test_every_numeric_type_is_the_nearest_float(engine, values, tmp_path):
 
 
 def test_decimals_are_rounded_once(rng):
-    """Arrow's own cast of decimals is off by an ulp in about a tenth of cases; ours never is."""
-    raw = [Decimal(int(v)).scaleb(-10) for v in rng.integers(-(10**17), 10**17, 20_000)]
+    """An engine's own cast may be off by an ulp (Arrow's is, in a tenth of these); ours never is."""
+    parts = rng.integers(-(10**17), 10**17, (10_000, 2))
+    raw = [Decimal(int(v)).scaleb(-10) for v, _ in parts]
+    raw += [(Decimal(int(v)) * 10**18 + int(w)).scaleb(-10) for v, w in parts]
     values = pa.array(raw, pa.decimal128(38, 10))
-    assert sum(v != float(d) for v, d in zip(values.cast(pa.float64()).to_pylist(), raw, strict=True)) > 100
     for engine in ENGINES.values():
         source = open_source(engine(pa.table({"x": values})))
         frame = next(source.pick([0], Need("normal", None)).frames)

@@ -116,10 +116,18 @@ def test_any_bytes_are_one_record(tmp_path_factory, line):
 def test_blocks_make_no_difference(tmp_path, block, monkeypatch):
     monkeypatch.setattr(lines, "_BLOCK", block)
     monkeypatch.setattr(lines, "LONGEST", 50)
-    expected = [x if len(line.rstrip(b"\r")) <= 50 else None for line, x in LINES]
+    # at the limit and around it, with one and two carriage returns at the end
+    near = [
+        (b"1," + b"5".rjust(width, b"0") + b",3" + ends, 5.0)
+        for width in range(42, 50)
+        for ends in (b"", b"\r")
+    ]
+    rows = [*LINES, *near, *LINES]
+    expected = [x if len(line) <= 50 else None for line, x in rows]
     path = tmp_path / "rows.csv"
-    path.write_bytes(b"\r\n".join([b"a,x,b", *(line for line, _ in LINES)]))
+    path.write_bytes(b"\r\n".join([b"a,x,b", *(line for line, _ in rows)]))
     assert sums(path) == sums({"x": expected})
+    assert {len(line) for line, _ in near} >= {49, 50, 51}
 
 
 def test_a_long_line_is_malformed_and_no_other(tmp_path):

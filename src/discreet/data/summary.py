@@ -202,7 +202,7 @@ def _measured(frames: Iterable[Frame], family: Family, each: Sequence[Map]) -> I
 
 
 def _batches(frame: Frame) -> Iterator[pa.RecordBatch]:
-    """Bring an engine's rows out in Arrow batches, the only time rows leave an engine."""
+    """Bring rows out of an engine, in Arrow batches."""
     native = frame.to_native()
     if isinstance(frame, nw.DataFrame):
         yield from native.to_batches(max_chunksize=BATCH)

@@ -97,6 +97,10 @@ class BinaryCounts:
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw (no, yes) counts from the posterior, independently."""
+        if self.usable.size == 1:
+            ((_, first, weights, _),) = self._rows(self.usable)
+            yes = first[0] + sample_index(weights[0], size, rng)
+            return self.usable[0] - yes, yes
         rows = sample_index(np.exp(self.log_rows - self.log_rows.max()), size, rng)
         drawn, which = np.unique(rows, return_inverse=True)
         level = rng.random(size)

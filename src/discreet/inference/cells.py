@@ -36,7 +36,9 @@ _TRUSTED = _FLOOR / _ASTRAY
 _DEPTH = 34.0
 # Below this length direct convolution is as fast as Fourier's, and has no floor.
 _DIRECT = 128
+# Rejection gives way to tables after this many rounds, or when this few draws are left.
 _ROUNDS = 64
+_FEW = 16
 _MOST_PANELS = 400
 
 
@@ -154,15 +156,18 @@ def _draw_split(cell: Table, rest: Table, total: np.ndarray, rng: np.random.Gene
     """
     out = np.empty(total.size, dtype=np.int64)
     ceiling = rest.weights.max()
-    cumulative = np.cumsum(cell.weights)
     todo = np.arange(total.size)
+    pool, used = np.empty(0, dtype=np.int64), 0
     for _ in range(_ROUNDS):
-        c = cell.low + np.searchsorted(cumulative, rng.random(todo.size) * cumulative[-1], side="right")
+        if pool.size - used < todo.size:
+            pool, used = cell.low + sample_index(cell.weights, 3 * todo.size, rng), 0
+        c = pool[used : used + todo.size]
+        used += todo.size
         accepted = rng.random(todo.size) * ceiling < rest.at(total[todo] - c)
         out[todo[accepted]] = c[accepted]
         todo = todo[~accepted]
-        if todo.size == 0:
-            return out
+        if todo.size <= _FEW:
+            break
     support = cell.low + np.arange(cell.weights.size)
     block = max(1, 4_000_000 // support.size)
     for start in range(0, todo.size, block):

@@ -78,6 +78,13 @@ def locate(
 
 
 def sample_index(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw indices with probability proportional to ``weights``, by inverse CDF."""
-    cumulative = np.cumsum(weights)
-    return np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    """Draw indices independently, with probability proportional to ``weights``.
+
+    How often each index comes up is multinomial, and given that, every order is as likely: for tables shorter than the
+    sample this is faster than looking up each draw.
+    """
+    if weights.size > 2 * size:
+        cumulative = np.cumsum(weights)
+        return np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    times = rng.multinomial(size, weights / weights.sum())
+    return rng.permutation(np.repeat(np.arange(weights.size), times))
