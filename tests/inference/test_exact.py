@@ -12,13 +12,14 @@ from scipy.special import gammaln
 import discreet as dc
 from discreet.artifact import Release
 from discreet.families.base import Family
-from discreet.inference.cells import CellCounts
+from discreet.inference.binary import binary_counts
+from discreet.inference.cells import CellCounts, cell_counts
 from discreet.inference.exact import bernoulli_counts, categorical_counts
-from discreet.inference.records import record_prior
+from discreet.inference.records import RecordPrior, record_prior
 from discreet.inference.weights import log_rising
 from discreet.mechanisms.base import Draw, NoiseMechanism
 from discreet.mechanisms.curator import declare, privatize
-from discreet.privacy import Noise
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
 MECHANISMS = {
     "laplace": dc.LaplaceMechanism(0.3),
@@ -260,3 +261,52 @@ def test_the_cost_of_a_thousand_cells_is_bearable(rng: np.random.Generator) -> N
     p = dc.infer(release, draws=200, rng=rng).draws["p"]
     assert p.shape == (200, 1000)
     assert np.allclose(p.sum(axis=1), 1)
+
+
+def random_law(rng: np.random.Generator) -> Noise:
+    if rng.random() < 0.5:
+        return DiscreteLaplace(float(rng.choice([0.05, 0.4, 2.0, 7.0, 40.0])))
+    return DiscreteGaussian(float(rng.choice([0.3, 0.5, 3.0, 20.0])))
+
+
+def test_random_binary_cases_by_full_enumeration(rng: np.random.Generator) -> None:
+    """Strong and spiky priors, noise from none to far too much, readings from likely to absurd."""
+    n = 30
+    for _ in range(1000):
+        a, b = rng.choice([1e-3, 0.3, 1, 2, 30, 4000], 2)
+        law_z, law_u = random_law(rng), random_law(rng)
+        y_z, y_u = int(rng.integers(-60, 60)), int(rng.integers(-20, 50))
+        for counted in (True, False):
+            got = binary_counts(
+                a, b, n, y_z, law_z, *((y_u, law_u) if counted else (None, None))
+            ).probabilities()
+            u, c = np.array([(u, c) for u in range(0 if counted else n, n + 1) for c in range(u + 1)]).T
+            log_p = (
+                log_rises(a, c) + log_rises(b, u - c) - log_rises(a + b, u) + law_z.log_mass(y_z - 2 * c + u)
+            )
+            log_p = log_p + law_u.log_mass(y_u - u) if counted else log_p
+            expected = np.exp(log_p - np.logaddexp.reduce(log_p))
+            ours = np.array([got.get(pair, 0.0) for pair in zip(u.tolist(), c.tolist(), strict=True)])
+            assert np.abs(ours - expected).max() < 1e-10, (a, b, law_z, law_u, y_z, y_u)
+
+
+def test_random_cell_cases_by_full_enumeration(rng: np.random.Generator) -> None:
+    n = 10
+    points = np.array(list(product(range(n + 1), repeat=3)))
+    u = points.sum(axis=1)
+    for case in range(1200):
+        alpha = rng.choice([1e-3, 0.3, 1, 2, 30, 4000], 3)
+        laws, law_u = tuple(random_law(rng) for _ in range(3)), random_law(rng)
+        y, y_u = rng.integers(-15, 25, 3), int(rng.integers(-5, 20))
+        low, high = [(n, n), (0, n), (0, n), (3, 7)][case % 4]
+        weights = rng.random(5) if case % 4 == 3 else None
+        records = RecordPrior(low, high, weights)
+        usable = (y_u, law_u) if case % 4 == 1 else None
+        inside = (u >= low) & (u <= high)
+        c, total = points[inside], u[inside]
+        log_p = sum(log_rises(alpha[k], c[:, k]) + laws[k].log_mass(y[k] - c[:, k]) for k in range(3))
+        log_p = log_p - log_rises(alpha.sum(), total) + records.log_mass(total)
+        log_p = log_p if usable is None else log_p + law_u.log_mass(y_u - total)
+        expected = np.exp(log_p - np.logaddexp.reduce(log_p))
+        got = cell_counts(alpha, y, laws, records, usable).probability(c)
+        assert np.abs(got - expected).max() < 1e-10, (alpha, laws, y, records, usable)

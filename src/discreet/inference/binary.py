@@ -74,13 +74,24 @@ class BinaryCounts:
                 yield block, first, weights, peak
 
     @cached_property
-    def log_rows(self) -> np.ndarray:
-        """Log weight of each usable count, up to one constant."""
-        out = np.full(self.usable.size, -np.inf)
+    def _log_sums(self) -> np.ndarray:
+        """Log weight of each row, of its first entry, and of its last, up to one constant."""
+        out = np.full((3, self.usable.size), -np.inf)
         with np.errstate(divide="ignore"):
             for block, _, weights, peak in self._rows(self.usable):
-                out[block] = np.log(weights.sum(axis=1)) + peak
+                out[:, block] = np.log([weights.sum(axis=1), weights[:, 0], weights[:, -1]]) + peak
         return out + self.log_usable
+
+    @property
+    def log_rows(self) -> np.ndarray:
+        """Log weight of each usable count, up to one constant."""
+        return self._log_sums[0]
+
+    def heavy_edges(self) -> tuple[bool, bool, bool, bool]:
+        """Tell which edges of the window carry weight: lowest usable, highest, lowest z, highest."""
+        rows, first, last = self._log_sums
+        light = rows.max() - DEPTH
+        return rows[0] > light, rows[-1] > light, first.max() > light, last.max() > light
 
     def probabilities(self) -> dict[tuple[int, int], float]:
         """Return P(usable, yes | y) of every pair in the window; for small windows."""
@@ -124,13 +135,42 @@ def binary_counts(
 ) -> BinaryCounts:
     """Enumerate the counts behind a release of ``n`` records; ``y_usable`` is None if nothing was missing."""
     if y_usable is None or noise_usable is None:
-        u_low = u_high = n
-        log_usable = np.zeros(1)
+        u_least, usable = n, None
+        u_low, u_high = n, n
         z_low, z_high = _z_window(a, b, n, y_z, noise_z)
     else:
+        u_least, usable = 0, (y_usable, noise_usable)
         (u_low, u_high), (z_low, z_high) = _windows(a, b, n, y_z, noise_z, y_usable, noise_usable)
-        log_usable = noise_usable.log_mass(np.arange(u_low, u_high + 1) - y_usable)
-        log_usable -= log_rising(a + b, u_low, u_high)
+    while True:
+        counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), (y_z, noise_z), usable)
+        heavy = counts.heavy_edges()
+        u_more, z_more = u_high - u_low + 1, z_high - z_low + 2
+        wider = (
+            max(u_least, u_low - u_more) if heavy[0] else u_low,
+            min(n, u_high + u_more) if heavy[1] else u_high,
+            max(-n, z_low - z_more) if heavy[2] else z_low,
+            min(n, z_high + z_more) if heavy[3] else z_high,
+        )
+        # the windows came from a coarse grid; if an edge turns out to carry weight there was more beyond it
+        if wider == (u_low, u_high, z_low, z_high):
+            return counts
+        u_low, u_high, z_low, z_high = wider
+
+
+def _enumerate(
+    a: float,
+    b: float,
+    u_window: tuple[int, int],
+    z_window: tuple[int, int],
+    read_z: tuple[int, Noise],
+    read_usable: tuple[int, Noise] | None,
+) -> BinaryCounts:
+    """Make the tables over the two windows, from the readings of z and of the usable count."""
+    (u_low, u_high), (z_low, z_high), (y_z, noise_z) = u_window, z_window, read_z
+    usable = np.arange(u_low, u_high + 1)
+    log_usable = np.zeros(usable.size)
+    if read_usable is not None:
+        log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
     if (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
         raise EngineError(
             "the noise is too wide to enumerate the counts exactly.",
@@ -148,7 +188,6 @@ def binary_counts(
     tables = [table - table.max() for table in tables]
     as_logs = sum(-table[np.isfinite(table)].min() for table in tables) > _DEEPEST
     yes, no_backwards, noise = tables if as_logs else [np.exp(table) for table in tables]
-    usable = np.arange(u_low, u_high + 1)
     return BinaryCounts(usable, log_usable, yes, no_backwards, noise, yes_low, no_high, z_low, as_logs)
 
 
@@ -187,7 +226,7 @@ def _windows(
             + (noise_usable.log_mass(u - y_usable) - rough_log_rising(a + b, u))[:, None]
         )
         heavy = height >= height.max() - DEPTH
-        spans = [_hull(u, heavy.any(axis=1)), _hull(z, heavy.any(axis=0))]
+        spans = [_hull(u, u[heavy.any(axis=1)]), _hull(z, near[heavy])]
         area = (spans[0][1] - spans[0][0] + 1) * (spans[1][1] - spans[1][0] + 1)
         if area > 0.5 * size or area < 256**2:
             return spans[0], spans[1]
@@ -196,5 +235,7 @@ def _windows(
 
 
 def _hull(nodes: np.ndarray, heavy: np.ndarray) -> tuple[int, int]:
-    index = np.flatnonzero(heavy)
-    return int(nodes[max(index[0] - 1, 0)]), int(nodes[min(index[-1] + 1, nodes.size - 1)])
+    """Return the range of the heavy values, out to the nodes beyond them."""
+    first = np.searchsorted(nodes, heavy.min(), side="left") - 1
+    last = np.searchsorted(nodes, heavy.max(), side="right")
+    return int(nodes[max(first, 0)]), int(nodes[min(last, nodes.size - 1)])

@@ -11,8 +11,8 @@ from discreet.inference.weights import DEPTH, locate, log_rising, rough_log_risi
 from discreet.privacy import Noise
 
 _WIDEST = 2e7
-# No tilt beyond this is ever needed: at e^64 per count all mass is on the end of the range.
-_STEEPEST = 64.0
+# Where doubling the tilt gives up; narrow noise far from any possible count needs steep ones.
+_STEEPEST = 1e12
 
 
 @dataclass(frozen=True)
