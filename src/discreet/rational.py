@@ -7,6 +7,7 @@ not the slightly larger binary number, so a budget is never rounded up behind th
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -16,24 +17,47 @@ from discreet.errors import UsageError
 Number = int | float | str | Decimal | Fraction
 
 
+# Beyond these, floating point fails somewhere, and a short text such as "1e999999999" takes forever to expand.
+_LARGEST = Fraction(10) ** 300
+_LONGEST = 400
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
+
+
 def exact(value: Number, name: str) -> Fraction:
     """Read ``value`` as an exact rational, or say which argument ``name`` is not a finite number."""
+    number = _read(value, name)
+    if number and not 1 / _LARGEST <= abs(number) <= _LARGEST:
+        raise UsageError(f"{name} must be between 1e-300 and 1e300 in size, or 0, got {name}={value!s:.40}.")
+    return number
+
+
+def _read(value: Number, name: str) -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
         if isinstance(value, Integral):
             return Fraction(int(value))
+        if isinstance(value, Decimal | str):
+            exponent = _EXPONENT.search(str(value))
+            if len(str(value)) > _LONGEST or (exponent and abs(int(exponent[1])) > _LONGEST):
+                raise ValueError
         if isinstance(value, Fraction | Decimal | str):
             return Fraction(value)
         # repr is the shortest decimal that reads back as the same float
         return Fraction(repr(float(value)))
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a finite number, got {name}={value!r}.") from None
+        raise UsageError(f"{name} must be a finite number, got {name}={value!r:.60}.") from None
 
 
 def text(value: Fraction) -> str:
-    """Print a rational as an integer or as ``p/q``; :func:`parse` reads it back unchanged."""
+    """Print a rational as an integer or as ``p/q``; :func:`exact` reads it back unchanged."""
     return str(value)
+
+
+def plain(value: Fraction) -> str:
+    """Print a rational for people: as a short decimal if it is one exactly, else as ``p/q``."""
+    decimal = f"{float(value):.12g}"
+    return decimal if Fraction(decimal) == value else text(value)
 
 
 def sqrt_up(value: Fraction, bits: int = 40) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,18 @@ FORGERIES = {
     "division by zero": _put("mechanism", "sensitivity", "1/0"),
     "software list": _put("software", ["x"]),
     "values null": _put("statistics", "values", None),
+    "two guarantees": lambda body: body["guarantees"].append({"kind": "pure", "epsilon": "1", "for": "statistics"}),
+    "guarantee for nothing": _put("guarantees", 0, "for", "nothing"),
+    "huge scale": _put("mechanism", "scale", ["1" + "0" * 399, "4"]),
+    "huge epsilon": _put("guarantees", 0, "epsilon", "1" + "0" * 399),
+    "tiny delta": _put(
+        "guarantees", [{"kind": "approx", "epsilon": "1", "delta": f"1/{10**40}", "for": "statistics"}]
+    ),
+    "huge value": _put("statistics", "values", ["1" + "0" * 30, "4"]),
+    "huge records": _put("records", 10**30),
+    "rows as a float": _put("max_rows", 1.0),
+    "other digits": _put("mechanism", "sensitivity", "٢"),
+    "exponent bomb": _put("model", {"name": "normal", "parameters": {"mean": "1e99999999"}}),
 }  # fmt: skip
 
 
@@ -182,6 +195,15 @@ def test_the_seal_alone_is_not_a_signature(content: str) -> None:
     """A forger who keeps the numbers consistent passes: the docs say so, and this shows it."""
     forged = dc.Release.from_json(forge(content, _put("statistics", "values", ["123", "4"])))
     assert forged.statistics.values == (123, 4)
+
+
+def test_the_statement_never_rounds_in_its_own_favor() -> None:
+    for epsilon in ("0.001", "0.003", "0.01", "0.05", "0.5", "0.7", "1", "3", "8", "1/3"):
+        release = dc.release([1, 0, 1], dc.Bernoulli(), epsilon=epsilon)
+        said = float(release.statement().split("more than ")[1].split(" times")[0])
+        true = np.exp(float(Fraction(epsilon)))
+        assert true <= said <= 1 + 1.01 * (true - 1) + 1e-9
+        assert f"epsilon = {epsilon}:" in release.statement()
 
 
 def test_repeated_keys_are_refused(content: str) -> None:
@@ -205,7 +227,7 @@ def test_statement_says_who_what_and_how_much(content: str) -> None:
     for phrase in (
         "“try”",
         "epsilon = 0.5",
-        "1.65 times",
+        "1.649 times",
         "number of records, 4, is public",
         "missing values",
     ):

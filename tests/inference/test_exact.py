@@ -12,7 +12,7 @@ from scipy.special import gammaln
 import discreet as dc
 from discreet.artifact import Release
 from discreet.families.base import Family
-from discreet.inference.binary import binary_counts
+from discreet.inference.binary import binary_counts, yes_counts
 from discreet.inference.cells import CellCounts, cell_counts
 from discreet.inference.exact import bernoulli_counts, categorical_counts
 from discreet.inference.records import RecordPrior, record_prior
@@ -277,9 +277,10 @@ def test_random_binary_cases_by_full_enumeration(rng: np.random.Generator) -> No
         law_z, law_u = random_law(rng), random_law(rng)
         y_z, y_u = int(rng.integers(-60, 60)), int(rng.integers(-20, 50))
         for counted in (True, False):
-            got = binary_counts(
-                a, b, n, y_z, law_z, *((y_u, law_u) if counted else (None, None))
-            ).probabilities()
+            if counted:
+                got = binary_counts(a, b, n, (y_z, law_z), (y_u, law_u)).probabilities()
+            else:
+                got = yes_counts(a, b, n, y_z, law_z).probabilities()
             u, c = np.array([(u, c) for u in range(0 if counted else n, n + 1) for c in range(u + 1)]).T
             log_p = (
                 log_rises(a, c) + log_rises(b, u - c) - log_rises(a + b, u) + law_z.log_mass(y_z - 2 * c + u)
@@ -310,3 +311,113 @@ def test_random_cell_cases_by_full_enumeration(rng: np.random.Generator) -> None
         expected = np.exp(log_p - np.logaddexp.reduce(log_p))
         got = cell_counts(alpha, y, laws, records, usable).probability(c)
         assert np.abs(got - expected).max() < 1e-10, (alpha, laws, y, records, usable)
+
+
+def check_cells(
+    alpha: np.ndarray,
+    y: list[int],
+    law: Noise,
+    records: RecordPrior,
+    usable: tuple[int, Noise] | None,
+    most: int,
+) -> None:
+    """Compare the posterior of the total of two cells with brute force over all pairs up to ``most``."""
+    c = np.arange(most + 1)
+    log_cells = [log_rises(a, c) + law.log_mass(v - c) for a, v in zip(alpha, y, strict=True)]
+    log_total = np.array(
+        [np.logaddexp.reduce(log_cells[0][: u + 1] + log_cells[1][: u + 1][::-1]) for u in range(most + 1)]
+    )
+    u = np.arange(most + 1)
+    log_total -= log_rises(float(np.sum(alpha)), u)
+    if usable is not None:
+        log_total += usable[1].log_mass(usable[0] - u)
+    high = most if records.high is None else min(records.high, most)
+    log_total[: records.low], log_total[high + 1 :] = -np.inf, -np.inf
+    log_total[records.low : high + 1] += records.log_mass(u[records.low : high + 1])
+    expected = np.exp(log_total - np.logaddexp.reduce(log_total))
+    totals, got = cell_counts(alpha, np.array(y), (law, law), records, usable).totals()
+    ours = np.zeros(most + 1)
+    ours[totals[totals <= most]] = got[totals <= most]
+    assert np.abs(ours - expected).sum() < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("weights", "scale", "y"),
+    [
+        ({100 * k: 1.0 for k in range(11)}, 1.0, [170, 180]),
+        ({0: 1.0, 1000: 1.0}, 1.0, [250, 250]),
+        ({100: 1e-40, 600: 1.0}, 10.0, [50, 50]),
+        ({7: 1.0, 8: 0.0, 9: 1e-9, 50: 3.0}, 2.0, [20, 11]),
+    ],
+)
+def test_priors_on_records_may_have_holes(weights: dict[int, float], scale: float, y: list[int]) -> None:
+    dense = np.zeros(max(weights) + 1)
+    dense[list(weights)] = list(weights.values())
+    check_cells(np.ones(2), y, DiscreteLaplace(scale), record_prior(dense), None, 1100)
+
+
+def test_cells_and_usable_count_in_absurd_conflict() -> None:
+    law = DiscreteLaplace(0.0651)
+    check_cells(np.array([0.328, 1024.6]), [-72, -120], law, RecordPrior(0, 196), (130, law), 196)
+
+
+@pytest.mark.parametrize("epsilon", [100, 300, 2000, 10**5])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(3)], ids=["bernoulli", "categorical"])
+def test_almost_no_noise_gives_the_ordinary_posterior(family, missing, neighbors, epsilon, rng) -> None:
+    k = len(family.vocabulary)
+    counts = [40, 25, 10][:k]
+    lost = 5 if missing == "count" else 0
+    for mechanism in (dc.LaplaceMechanism(epsilon), dc.GaussianMechanism(rho=epsilon)):
+        release = release_of(counts, lost, family, mechanism, rng, missing=missing, neighbors=neighbors)
+        draws = dc.infer(release, draws=4000, rng=rng).draws["p"]
+        last = draws if k == 2 else draws[:, -1]
+        expected = (counts[-1] + 1) / (sum(counts) + k)
+        sd = np.sqrt(expected * (1 - expected) / (sum(counts) + k + 1))
+        assert abs(last.mean() - expected) < 5 * sd / np.sqrt(4000)
+
+
+@pytest.mark.parametrize(
+    ("usable", "yes", "epsilon"),
+    [(5 * 10**8, 0, 1), (5 * 10**8, 5 * 10**8, 0.1), (9 * 10**8, 3, 0.1), (10, 5, 1), (0, 0, 1)],
+)
+def test_a_billion_records_with_lopsided_counts(
+    usable: int, yes: int, epsilon: float, rng: np.random.Generator
+) -> None:
+    release = release_of(
+        [usable - yes, yes], 10**9 - usable, dc.Bernoulli(), dc.LaplaceMechanism(epsilon), rng,
+        missing="count", neighbors="replace",
+    )  # fmt: skip
+    p = dc.infer(release, draws=400, rng=rng).draws["p"]
+    assert np.isfinite(p).all()
+    if usable > 1000:
+        assert abs(p.mean() - yes / usable) < 1e-4
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_tiny_priors_never_give_nan(neighbors: str, rng: np.random.Generator) -> None:
+    nobody = release_of(
+        [0, 0, 0], 3, dc.Categorical(3), dc.LaplaceMechanism(5), rng, missing="count", neighbors=neighbors
+    )
+    p = dc.infer(nobody, prior=dc.priors.Dirichlet([1e-3] * 3), draws=4000, rng=rng).draws["p"]
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    # an almost empty prior puts nearly all its weight on the corners, each as often
+    corners = (p > 0.999).mean(axis=0)
+    assert corners.sum() > 0.5
+    yes_no = release_of(
+        [0, 0], 3, dc.Bernoulli(), dc.LaplaceMechanism(5), rng, missing="count", neighbors=neighbors
+    )
+    assert np.isfinite(
+        dc.infer(yes_no, prior=dc.priors.Beta(1e-3, 1e-3), draws=4000, rng=rng).draws["p"]
+    ).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-9, 1e-15, 1e-50])
+def test_weights_of_tiny_priors(alpha: float) -> None:
+    with mpmath.workdps(80):
+        exact = float(
+            mpmath.loggamma(mpmath.mpf(alpha) + 5) - mpmath.loggamma(6) - mpmath.loggamma(mpmath.mpf(alpha))
+        )
+    assert log_rising(alpha, 0, 5)[-1] == pytest.approx(exact, abs=1e-12)

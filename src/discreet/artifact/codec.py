@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor
 from typing import Any, TypeVar
 
 from discreet.artifact.release import LAWS, NoiseRecord, Release, Statistics
@@ -20,13 +20,14 @@ from discreet.errors import ReleaseFileError, UsageError
 from discreet.families import build
 from discreet.families.layout import Domain
 from discreet.privacy import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from discreet.rational import text
+from discreet.rational import exact, text
 
 FORMAT = "discreet/release"
 VERSION = 1
 _KINDS: dict[str, type[Guarantee]] = {g.kind: g for g in (PureDP, ApproxDP, ZeroConcentratedDP)}
-_RATIONAL = re.compile(r"-?\d+(/[1-9]\d*|\.\d+)?")
-_INTEGER = re.compile(r"-?\d+")
+_RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_LARGEST_COUNT = 2**63 - 1
 _FIELDS = {
     "release": "format version id dataset model columns domain neighbors unit max_rows records statistics samples "
     "mechanism guarantees ledger software sha256",
@@ -111,11 +112,11 @@ def decode(content: str) -> Release:
         )
     try:
         release = _read(body)
+        _check(release)
     except UsageError as problem:
         raise ReleaseFileError(f"the file does not hang together: {problem.message}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise ReleaseFileError(f"the file does not hang together: {_reason(problem)}.") from None
-    _check(release)
     return release
 
 
@@ -125,7 +126,7 @@ def _read(body: dict[str, Any]) -> Release:
     return Release(
         id=_text(body["id"]),
         dataset=_optional(_text, body["dataset"]),
-        family=build(_text(model["name"]), dict(model["parameters"])),
+        family=build(_text(model["name"]), _constants(model["parameters"])),
         columns=_tuple(_text, body["columns"]),
         domain=Domain(
             bounds=_optional(lambda v: _tuple(_pair, v), d["bounds"]),
@@ -151,7 +152,7 @@ def _read(body: dict[str, Any]) -> Release:
             scale=_tuple(_rational, m["scale"]),
             sensitivity=_rational(m["sensitivity"]),
         ),
-        guarantees=dict(_guarantee(g, body["neighbors"]) for g in body["guarantees"]),
+        guarantees=dict([_guarantee(g, body["neighbors"]) for g in _one(body["guarantees"])]),
         ledger=_none(body["ledger"], "ledger"),
         software={_text(k): _text(v) for k, v in body["software"].items()},
     )
@@ -159,12 +160,9 @@ def _read(body: dict[str, Any]) -> Release:
 
 def _check(release: Release) -> None:
     """Raise unless the numbers are the ones the declarations imply, and the noise is at least what was promised."""
-    try:
-        release.family.check_bounds(release.domain.bounds)
-    except UsageError as problem:
-        raise ReleaseFileError(f"the file does not hang together: {problem.message}") from None
+    release.family.check_bounds(release.domain.bounds)
     if release.domain.labels != release.family.labels:
-        raise ReleaseFileError("the file does not hang together: its labels are not its model's.")
+        raise ValueError("its labels are not its model's")
     layout, s, m = release.layout, release.statistics, release.mechanism
     same = (s.names, s.grid, s.width, s.shift, s.half) == (
         layout.names,
@@ -174,13 +172,13 @@ def _check(release: Release) -> None:
         layout.half,
     )
     if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
-        raise ReleaseFileError("the file does not hang together: its statistics do not fit its model.")
-    if len(release.columns) != release.family.n_columns or len(release.guarantees) != 1:
-        raise ReleaseFileError("the file does not hang together: wrong number of columns or guarantees.")
+        raise ValueError("its statistics do not fit its model")
+    if len(release.columns) != release.family.n_columns:
+        raise ValueError("it has the wrong number of columns")
     if (release.records is None) != (release.neighbors == "add_remove"):
-        raise ReleaseFileError("the file does not hang together: records are public exactly under replace.")
+        raise ValueError("records are public exactly under replace")
     if any(scale <= 0 for scale in m.scale):
-        raise ReleaseFileError("the file does not hang together: a noise scale is not positive.")
+        raise ValueError("a noise scale is not positive")
     unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
     promised = release.guarantee
     if isinstance(promised, PureDP):
@@ -195,7 +193,7 @@ def _check(release: Release) -> None:
         enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
     enough = enough and m.name == law and m.sensitivity >= needed
     if not enough:
-        raise ReleaseFileError("the file does not hang together: its noise is less than its guarantee needs.")
+        raise ValueError("its noise is less than its guarantee needs")
 
 
 def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) -> float:
@@ -204,7 +202,9 @@ def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) ->
     layout, epsilon = release.layout, float(promised.epsilon)
     if len(layout.names) == 1:
         step = layout.grid[0] / layout.width[0]
-        return discrete_gaussian_delta(float(unit_scale / step), floor(layout.l2_sensitivity / step), epsilon)
+        return discrete_gaussian_delta(
+            float(unit_scale / step), math.floor(layout.l2_sensitivity / step), epsilon
+        )
     return zcdp_delta(float(layout.l2_sensitivity**2 / (2 * unit_scale**2)), epsilon)
 
 
@@ -226,8 +226,26 @@ def _section(body: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
     rest = dict(value)
-    kind, purpose = _KINDS[_choice(rest.pop("kind"), *_KINDS)], _text(rest.pop("for"))
+    kind, purpose = _KINDS[_choice(rest.pop("kind"), *_KINDS)], _choice(rest.pop("for"), "statistics")
     return purpose, kind(**{k: _rational(v) for k, v in rest.items()}, neighbors=neighbors)  # pyright: ignore[reportCallIssue]
+
+
+def _constants(value: Any) -> dict[str, Any]:
+    """Read a family's known constants: finite JSON numbers, or lists of labels."""
+    if not isinstance(value, dict):
+        raise ValueError("the model's parameters are not an object")
+    for constant in value.values():
+        labels = isinstance(constant, list) and all(isinstance(label, str) for label in constant)
+        number = isinstance(constant, int | float) and not isinstance(constant, bool)
+        if not labels and not (number and math.isfinite(constant) and abs(constant) <= _LARGEST_COUNT):
+            raise ValueError("a parameter of the model is not a number or a list of labels")
+    return value
+
+
+def _one(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 1:
+        raise ValueError("there is not exactly one guarantee")
+    return value
 
 
 def _tuple(read: Callable[[Any], _T], value: Any) -> tuple[_T, ...]:
@@ -249,12 +267,14 @@ def _text(value: Any) -> str:
 def _rational(value: Any) -> Fraction:
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
         raise ValueError("an exact number is missing")
-    return Fraction(value)
+    return exact(value, "an exact number")
 
 
 def _integer(value: Any) -> int:
     if not isinstance(value, str) or not _INTEGER.fullmatch(value):
         raise ValueError("an integer is missing")
+    if abs(int(value)) > _LARGEST_COUNT:
+        raise ValueError("a value is too large")
     return int(value)
 
 
@@ -266,7 +286,7 @@ def _pair(value: Any) -> tuple[Fraction, Fraction]:
 
 
 def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_COUNT:
         raise ValueError("records is not a count")
     return value
 
@@ -277,7 +297,7 @@ def _none(value: Any, name: str) -> None:
 
 
 def _choice(value: Any, *choices: Any) -> Any:
-    if value not in choices or isinstance(value, bool):
+    if value not in choices or type(value) is not type(choices[0]):
         raise ValueError("a field has an unknown value")
     return value
 

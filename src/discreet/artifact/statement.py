@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
 from discreet.artifact.release import Release
 from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.rational import plain
 
 
 def statement(release: Release) -> str:
@@ -44,36 +48,45 @@ def _who(release: Release) -> str:
 def _how_much(release: Release) -> str:
     promised = release.guarantee
     if isinstance(promised, PureDP):
-        factor = _factor(float(promised.epsilon))
+        factor = _factor(promised.epsilon)
         return (
             f"no conclusion from this file becomes more than {factor} times likelier or less likely "
             "because of one record."
         )
     if isinstance(promised, ApproxDP):
-        factor = _factor(float(promised.epsilon))
+        factor = _factor(promised.epsilon)
         return (
             f"no conclusion from this file becomes more than {factor} times likelier because of one record, "
-            f"up to an extra probability of {float(promised.delta):g}."
+            f"up to an extra probability of {plain(promised.delta)}."
         )
     assert isinstance(promised, ZeroConcentratedDP)
     return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."
 
 
-def _factor(epsilon: float) -> str:
-    from math import exp
-
-    return f"{exp(epsilon):.3g}" if epsilon < 50 else f"e^{epsilon:g}"
+def _factor(epsilon: Fraction) -> str:
+    """Return e^epsilon rounded up, to three digits beyond 1, so that the statement never promises too much."""
+    if epsilon > 50:
+        return f"e^{plain(epsilon)}"
+    factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+    up = Context(prec=3, rounding=ROUND_CEILING)
+    shown = 1 + up.create_decimal(factor - 1) if factor < 2 else up.create_decimal(factor)
+    return f"{shown.normalize():f}"
 
 
 def _assumed(release: Release) -> str:
     d = release.domain
-    parts = ["each person has at most one record", "the declarations were made without looking at the data"]
+    parts = [
+        "each person has at most one record (in a text file, one line)",
+        "the declarations were made without looking at the data",
+    ]
     if d.bounds is not None:
-        bounds = _listing([f"[{float(low):g}, {float(high):g}]" for low, high in d.bounds])
+        bounds = _listing([f"[{plain(low)}, {plain(high)}]" for low, high in d.bounds])
         policy = (
-            "replaced by the middle of the range" if d.outside == "redact" else "moved to the nearest bound"
+            "records with a value outside them were counted, with a neutral value in its place"
+            if d.outside == "redact"
+            else "values outside them were moved to the nearest bound"
         )
-        parts.append(f"the declared bounds are {bounds}, and values outside them were {policy}")
+        parts.append(f"the declared bounds are {bounds}, and {policy}")
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import pyarrow as pa
 
-from discreet.data.kinds import Kind, is_wide, kind_of, read, wrong_type
+from discreet.data.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
+from discreet.data.memory import BATCH, BatchSource, as_text
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
+from discreet.data.values import BLANKS, NUMBER_PATTERN
 from discreet.errors import UsageError
 
 # names that Polars and DuckDB give to the type of a column of nulls
@@ -39,13 +42,33 @@ class PolarsSource(Source):
     def pick(self, positions: Sequence[int], need: Need) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
-        kinds = [_kind(names[at], types[at], need, empty_type=empty[at]) for at in positions]
+        kinds = [_kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at in positions]
+        texts = [i for i, at in enumerate(positions) if not need.labels and is_text(types[at])]
+        # by position, because Polars takes a name like "^a.*$" for a pattern
+        frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
-            # by position, because Polars takes a name like "^a.*$" for a pattern
-            read(nw.nth(at), types[at], kind).alias(f"c{i}")
+            read(nw.col(f"c{i}"), nw.Float64() if i in texts else types[at], kind)
             for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
         ]
-        return Picked(tuple(kinds), iter([self._frame.select(*chosen)]))
+        if texts:
+            frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
+            chosen.append(nw.col("unread"))
+        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts))
+
+
+def _numbers_in_text(frame: Any, names: list[str]) -> Any:
+    """Read text columns of a lazy Polars frame as numbers, and flag the rows that held something else.
+
+    In Polars' own terms, because narwhals has no cast that turns the unreadable into nulls. The pattern goes first
+    because such a cast also takes what we do not call a number.
+    """
+    import polars as pl
+
+    texts = {name: pl.col(name).cast(pl.String).str.strip_chars(BLANKS) for name in names}
+    match = {name: text.str.contains(f"^(?:{NUMBER_PATTERN})$") for name, text in texts.items()}
+    numbers = [pl.when(match[n]).then(texts[n]).cast(pl.Float64, strict=False).alias(n) for n in names]
+    unread = pl.any_horizontal([(texts[name] != "") & ~match[name] for name in names])
+    return frame.with_columns(*numbers, unread=unread.fill_null(value=False))
 
 
 class DuckSource(Source):
@@ -72,7 +95,7 @@ class DuckSource(Source):
         types = [list(schema.values())[at] for at in positions]
         empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
         kinds = [
-            _kind(self._relation.columns[at], dtype, need, empty_type=nothing)
+            _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
             for at, dtype, nothing in zip(positions, types, empty, strict=True)
         ]
         # wide numbers and enumerations travel as text, which both sides read alike
@@ -94,12 +117,33 @@ class DuckSource(Source):
         self._connection.close()
 
 
+class ParquetSource(DuckSource):
+    """A Parquet file. Labels in text are read by Arrow: DuckDB gives up on a file if one string is not UTF-8."""
+
+    def __init__(self, relation: Any, connection: Any, path: Path) -> None:
+        super().__init__(relation, connection, foreign=False)
+        self._path = path
+
+    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+        if need.labels and len(positions) == 1 and str(self._relation.types[positions[0]]) == "VARCHAR":
+            import pyarrow.parquet as pq
+
+            file = pq.ParquetFile(self._path)
+            name, schema = file.schema_arrow.names[positions[0]], file.schema_arrow
+            # by name only: not if the name is taken twice, or could be the path of a nested one
+            if schema.names.count(name) == 1 and "." not in name and as_text(schema.field(name).type):
+                batches = file.iter_batches(BATCH, columns=[name])
+                reader = pa.RecordBatchReader.from_batches(pa.schema([schema.field(name)]), batches)
+                return BatchSource(reader).pick([0], need)
+        return super().pick(positions, need)
+
+
 def relation_source(relation: Any) -> DuckSource:
     """Take a relation that lives on the caller's connection."""
     return DuckSource(relation, connect(), foreign=True)
 
 
-def parquet_source(path: Path) -> DuckSource:
+def parquet_source(path: Path) -> ParquetSource:
     """Open a Parquet file; only the columns asked for are read, a block at a time."""
     absolute = str(path.absolute())
     # the path is a name, not a pattern, and its folders are not columns
@@ -109,7 +153,7 @@ def parquet_source(path: Path) -> DuckSource:
         lambda: connection.read_parquet(pattern, hive_partitioning=False),
         f"{path} is not a readable Parquet file.",
     )
-    return DuckSource(relation, connection, foreign=False)
+    return ParquetSource(relation, connection, path)
 
 
 def arrow_reader(relation: Any, rows: int) -> Any:
@@ -156,8 +200,8 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool) -> Kind:
-    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels)
+def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind

@@ -3,6 +3,10 @@
 For numbers every accepted type becomes float64 and every engine must agree on the last bit. Integers up to 64 bits and
 floats convert correctly everywhere. Decimals and 128-bit integers do not (some engines round twice), so they go
 through their text, which every engine parses to the nearest float.
+
+Text is no number, if somebody declared it: the schema of a Parquet file or of a database. A table in memory may have
+come from a reader that guessed, and one unreadable value is enough for such a reader to call the whole column text. If
+that raised, the raising would say something about one record. So such text is read value by value, like a CSV file's.
 """
 
 from __future__ import annotations
@@ -35,22 +39,29 @@ class Kind(Enum):
     CODE = auto()  #: position of the label, for labels read from Python objects
 
 
-def kind_of(dtype: Any, *, empty_type: bool, labels: bool) -> Kind | None:
+def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool) -> Kind | None:
     """Return the kind a column of this type is read as, or ``None`` if the type cannot be used.
 
-    ``empty_type`` marks the type of a column that holds nothing but nulls, which narwhals has no name for.
+    ``empty_type`` marks the type of a column that holds nothing but nulls, which narwhals has no name for;
+    ``declared`` says that somebody chose the type, rather than a reader that saw the rows.
     """
     if empty_type:
         return Kind.NUMBER
     if not labels:
-        return Kind.NUMBER if dtype.is_numeric() or dtype == nw.Boolean else None
+        readable = dtype.is_numeric() or dtype == nw.Boolean or (is_text(dtype) and not declared)
+        return Kind.NUMBER if readable else None
     if dtype == nw.Boolean:
         return Kind.FLAG
-    if isinstance(dtype, _TEXT) or dtype in (nw.UInt64, nw.Int128, nw.UInt128):
+    if is_text(dtype) or dtype in (nw.UInt64, nw.Int128, nw.UInt128):
         return Kind.TEXT
     if dtype.is_integer():
         return Kind.INTEGER
     return Kind.NUMBER if dtype.is_numeric() else None
+
+
+def is_text(dtype: Any) -> bool:
+    """Tell whether this is a type of text."""
+    return isinstance(dtype, _TEXT)
 
 
 def is_wide(dtype: Any) -> bool:
@@ -60,7 +71,7 @@ def is_wide(dtype: Any) -> bool:
 
 def wrong_type(column: str, dtype: Any, family: str, *, labels: bool) -> UsageError:
     """Return the error for a column whose declared type a family cannot use."""
-    if isinstance(dtype, _TEXT):
+    if is_text(dtype):
         held = "text"
     elif isinstance(dtype, _DATES):
         held = "dates or times"

@@ -3,7 +3,8 @@ r"""CSV files: one line is one record.
 The lines are cut here, at line feeds and nowhere else, and only then are they looked at. A quote that is opened and
 not closed, a stray byte, or a line of any length therefore spoils the record it belongs to and no other. A reader that
 lets quoted fields span lines would let one person's quotation mark swallow the neighbors' records, and no
-noise is calibrated to that.
+noise is calibrated to that. The price: a quoted field with line breaks in it becomes several records, most of them
+malformed. ``discreet check`` warns of such files; their lines have an odd number of quotation marks.
 
 The first line is the header; it alone decides the delimiter and the number of fields. A line is then
 
@@ -39,15 +40,18 @@ from discreet.errors import DataError
 #: Longest line that is looked at, in bytes; a longer one is malformed.
 LONGEST = 1 << 20
 _BLOCK = 1 << 23
-_MALFORMED = b'"'
+# stands for a line that is too long; not quoted properly, with an even number of marks because none is open
+_MALFORMED = b'""x'
 _DELIMITERS = (",", ";", "\t", "|")
+# properly quoted fields have an even number of marks, so such a line never splits
+_UNCLOSED_SQL = "(length(line) - length(replace(line, '\"', ''))) % 2 = 1"
 
 
 class LineSource(Source):
     """A delimited text file, plain or gzipped."""
 
     def __init__(self, path: Path, *, delimiter: str | None) -> None:
-        self._path = path
+        self._path = self.header_of = path
         self._trouble = f"{path} could not be read."
         first = sealed(self._header, self._trouble)
         if first.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -70,12 +74,12 @@ class LineSource(Source):
         relation = self._connection.from_arrow(reader)
         if n_fields > 1:
             relation = relation.filter("line <> ''")
-        relation = relation.project(f"{_fields_sql(self._delimiter)} AS fields")
+        relation = relation.project(f"{_fields_sql(self._delimiter)} AS fields, {_UNCLOSED_SQL} AS unclosed")
         fits = f"len(fields) = {n_fields}"
         raw = [f"CASE WHEN {fits} THEN fields[{at + 1}] END AS f{i}" for i, at in enumerate(positions)]
-        relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed"]))
+        relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
         texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
-        relation = relation.project(", ".join([*texts, "malformed"]))
+        relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
         names = range(len(positions))
         if need.labels:
             columns = [f"t{i} AS c{i}" for i in names]
@@ -84,7 +88,7 @@ class LineSource(Source):
             columns = [f"{_number_sql(f't{i}')} AS c{i}" for i in names]
             unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in names)
         relation = relation.project(
-            ", ".join([*columns, "malformed", f"coalesce({unread}, false) AS unread"])
+            ", ".join([*columns, "malformed", "unclosed", f"coalesce({unread}, false) AS unread"])
         )
         kind = Kind.TEXT if need.labels else Kind.NUMBER
         return Picked(

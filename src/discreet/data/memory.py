@@ -1,7 +1,8 @@
 """Sources in memory: arrays, lists, dictionaries of columns, pandas and Arrow; all become batches of Arrow columns.
 
-A typed column is converted by its type. A column of Python objects (a list, pandas' object type) has no declared type:
-each object is read on its own and what cannot be read is missing, so no value can raise.
+A typed column is converted by its type. A column of Python objects (a list, pandas' object type) or of NumPy's text has
+no declared type: each object is read on its own and what cannot be read is missing, so no value can raise. Where numbers
+are wanted the same goes for text of any type, because whatever read the rows before us may have guessed it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from discreet.data.fixed import Frame
 from discreet.data.kinds import Kind, kind_of, wrong_type
 from discreet.data.source import Need, Picked, Source
-from discreet.data.values import BLANKS, numbers
+from discreet.data.values import BLANKS, forgiving, numbers
 from discreet.errors import UsageError
 
 # rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
@@ -55,7 +56,8 @@ class ColumnSource(Source):
         table = pa.table(
             [*arrays, pa.array(unread)], names=[*(f"c{i}" for i in range(len(arrays))), "unread"]
         )
-        return Picked(tuple(kinds), converted(table.to_batches(max_chunksize=BATCH), kinds), has_unread=True)
+        frames = converted(table.to_batches(max_chunksize=BATCH), kinds)
+        return Picked(tuple(kinds), frames, has_unread=True)
 
 
 class RowSource(Source):
@@ -73,13 +75,19 @@ class RowSource(Source):
         d = len(positions)
         rows = list(self._rows)
         if d > 1:
-            whole = [
-                row if isinstance(row, list | tuple | np.ndarray) and len(row) == d else None for row in rows
-            ]
-            columns = [[None if row is None else row[i] for row in whole] for i in range(d)]
+            whole = [fields(row, d) or [None] * d for row in rows]
+            columns = [[row[i] for row in whole] for i in range(d)]
         else:
             columns = [rows]
         return ColumnSource([lambda c=c: c for c in columns], None).pick(positions, need)
+
+
+@forgiving
+def fields(row: Any, wanted: int) -> list[Any] | None:
+    """Return the values of a row, or ``None`` if it is no row or has too many or too few."""
+    if isinstance(row, list | tuple | np.ndarray) and len(row) == wanted:
+        return [row[i] for i in range(wanted)]
+    return None
 
 
 class BatchSource(Source):
@@ -93,24 +101,49 @@ class BatchSource(Source):
         return len(self._reader.schema)
 
     def pick(self, positions: Sequence[int], need: Need) -> Picked:
-        fields = [self._reader.schema.field(at) for at in positions]
-        kinds = [check_type(field.type, field.name, need) for field in fields]
+        chosen_fields = [self._reader.schema.field(at) for at in positions]
+        kinds = [check_type(field.type, field.name, need) for field in chosen_fields]
         labels = [f"c{i}" for i in range(len(positions))]
         chosen = (
             piece
             for batch in self._reader
             for piece in pa.table([batch.column(at) for at in positions], names=labels).to_batches(BATCH)
         )
-        return Picked(tuple(kinds), converted(chosen, kinds))
+        return Picked(tuple(kinds), converted(chosen, kinds), has_unread=True)
 
 
 def converted(batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind]) -> Iterator[Frame]:
-    """Bring each column of each batch into the form of its kind."""
+    """Bring each column of each batch into the form of its kind, and flag records that held something unreadable."""
+    names = [f"c{i}" for i in range(len(kinds))]
     for batch in batches:
-        arrays = [to_kind(batch.column(i), kind) for i, kind in enumerate(kinds)]
-        rest = list(range(len(kinds), batch.num_columns))
-        table = pa.table([*arrays, *(batch.column(i) for i in rest)], names=batch.schema.names)
+        unread = np.zeros(len(batch), dtype=bool)
+        if "unread" in batch.schema.names:
+            unread |= batch.column("unread").to_numpy(zero_copy_only=False)
+        arrays = []
+        for name, kind in zip(names, kinds, strict=True):
+            array = batch.column(name)
+            if kind is Kind.NUMBER and as_text(array.type):
+                floats, flags = numbers(texts(array))
+                arrays.append(pa.array(floats))
+                unread |= flags
+            else:
+                arrays.append(to_kind(array, kind))
+        table = pa.table([*arrays, pa.array(unread)], names=[*names, "unread"])
         yield nw.from_native(table, eager_only=True)
+
+
+def as_text(declared: pa.DataType) -> bool:
+    """Tell whether an Arrow column holds text, possibly behind a dictionary."""
+    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def texts(array: pa.Array) -> list[str | None]:
+    """Return text that is to be read as numbers; Latin-1 because it never fails, and numbers are ASCII."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    raw = array.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+    return [None if value is None else value.decode("latin-1") for value in raw]
 
 
 def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
@@ -123,7 +156,8 @@ def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
             array = array.cast(pa.string())
         return array.cast(pa.float64(), safe=False)
     if kind is Kind.TEXT:
-        return pc.call_function("utf8_trim", [array.cast(pa.large_string())], pc.TrimOptions(BLANKS))
+        # byte by byte: blanks are ASCII, and bytes that are not UTF-8 then match no label instead of raising
+        return pc.call_function("ascii_trim", [array.cast(pa.large_string())], pc.TrimOptions(BLANKS))
     return array.cast(pa.int64()) if kind in (Kind.INTEGER, Kind.CODE) else array
 
 
@@ -133,8 +167,10 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
         declared = declared.value_type
     if pa.types.is_decimal(declared):
         declared = pa.decimal128(38)  # narwhals knows this width only
+    if as_text(declared):
+        declared = pa.string()
     dtype = nw.from_native(pa.schema([(name, declared)]).empty_table(), eager_only=True).schema[name]
-    kind = kind_of(dtype, empty_type=pa.types.is_null(declared), labels=need.labels)
+    kind = kind_of(dtype, empty_type=pa.types.is_null(declared), labels=need.labels, declared=False)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind
@@ -195,11 +231,12 @@ def from_array(array: np.ndarray) -> Column:
     """Return a NumPy column; a masked value is missing."""
     mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     plain = np.asarray(array)
-    if plain.dtype.kind == "O":
-        return list(plain) if mask is None else [None if m else v for v, m in zip(plain, mask, strict=True)]
-    if plain.dtype.kind in "UT":
-        texts = [_utf8(value) for value in plain.tolist()]
-        return _typed(lambda: pa.array(texts, type=pa.large_string(), mask=mask))
+    if plain.dtype.kind in "OUTS":
+        # one text among numbers turns all of them into text
+        values = plain.tolist()
+        if plain.dtype.kind == "S":
+            values = [value.decode("utf-8", "surrogateescape") for value in values]
+        return values if mask is None else [None if m else v for v, m in zip(values, mask, strict=True)]
     if plain.dtype.kind == "f" and plain.dtype.itemsize not in (4, 8):
         with np.errstate(all="ignore"):
             plain = plain.astype(np.float64)
@@ -207,15 +244,11 @@ def from_array(array: np.ndarray) -> Column:
     return _typed(lambda: pa.array(plain, mask=mask))
 
 
-def _utf8(value: Any) -> str | None:
-    """Return text that Arrow can hold; a lone surrogate spells no label, and NumPy's text may hold a null object."""
-    return value if isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value) else None
-
-
 def from_pandas(series: Any) -> Column:
-    """Return a pandas column; one of Python objects is loose."""
+    """Return a pandas column; one of Python objects is loose, also if they are known to be text."""
     categories = getattr(series.dtype, "categories", None)
-    if series.dtype == object or (categories is not None and categories.dtype == object):
+    held = series.dtype if categories is None else categories.dtype
+    if held == object or getattr(held, "storage", None) == "python":
         return series.astype(object).tolist()
     if isinstance(series.dtype, np.dtype):
         return from_array(series.to_numpy())

@@ -1,7 +1,8 @@
 """Keep rows out of error messages.
 
 Engines quote the value they stumbled over: "could not convert string 'HIV+' to DOUBLE". Whatever touches rows runs
-inside :func:`sealed`, which lets our own errors through and replaces every other one by a fixed message.
+inside :func:`sealed`, which lets our own errors through and replaces every other one by a fixed message. An interrupt
+stays an interrupt, but a new one: an object among the rows can raise one too, with words of its own.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ def sealed(action: Callable[[], T], message: str) -> T:
     handler finds it. So the error is raised outside the ``except`` block, without context, cause, or the frames that
     held rows.
     """
+    kept: BaseException
     try:
         return action()
-    except (KeyboardInterrupt, SystemExit):
-        raise
+    except KeyboardInterrupt:
+        kept = KeyboardInterrupt()
+    except SystemExit:
+        kept = SystemExit(1)
     except DiscreetError as error:
         kept = error
     except BaseException:  # panics of Rust engines are not Exceptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from discreet.data.fixed import Frame
 from discreet.data.kinds import Kind
@@ -30,7 +31,8 @@ class Picked:
 
     ``frames`` can be walked once; together the frames hold every record once. If ``has_unread``, a column ``unread``
     flags records that held something which is neither number nor label; if ``has_malformed``, a column ``malformed``
-    flags lines that could not be split into fields. ``latin1`` says that text is UTF-8 decoded as Latin-1.
+    flags lines that could not be split into fields, and ``unclosed`` those of them with an odd number of quotation
+    marks. ``latin1`` says that text is UTF-8 decoded as Latin-1.
     """
 
     kinds: tuple[Kind, ...]
@@ -45,6 +47,8 @@ class Source(ABC):
 
     #: Column names in order; ``None`` for arrays and lists, which have none.
     names: list[str] | None
+    #: The text file whose first line the names are; if it has no header, they are somebody's record.
+    header_of: Path | None = None
 
     @abstractmethod
     def pick(self, positions: Sequence[int], need: Need) -> Picked:

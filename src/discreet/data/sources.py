@@ -22,7 +22,8 @@ from discreet.data.memory import (
     pandas_columns,
     table_columns,
 )
-from discreet.data.source import Source
+from discreet.data.source import Need, Source
+from discreet.data.values import spells_number
 from discreet.errors import DataError, UsageError
 
 
@@ -80,15 +81,25 @@ def _open_path(path: Path) -> Source:
 
 
 def resolve(
-    source: Source, columns: Sequence[str] | None, family: str, wanted: int
+    source: Source, columns: Sequence[str] | None, need: Need, wanted: int
 ) -> tuple[list[int], list[str]]:
-    """Return positions and names of the columns a record is made of, or say what is there."""
+    """Return positions and names of the columns a record is made of, or say what is there.
+
+    Privacy
+    -------
+    Column names are published. Those of a text file are its first line, which is a record if the header was forgotten:
+    they are never taken over unasked, and not repeated in an error if one of them looks like data.
+    """
     if columns is not None and len(columns) != wanted:
-        raise UsageError(f"{family} takes {wanted} column(s), got {len(columns)}.")
+        raise UsageError(f"{need.family} takes {wanted} column(s), got {len(columns)}.")
+    if columns is None and source.header_of is not None:
+        raise UsageError(
+            f"name the column{'s' if wanted > 1 else ''}: what the first line of a text file says is not published unasked."
+        )
     if columns is None or source.names is None:
         if source.width(wanted) != wanted:
             raise UsageError(
-                f"{family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
+                f"{need.family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
                 hint=None if source.names is None else f"name the column(s): {_listed(source.names)}",
             )
         default = ["x"] if wanted == 1 else [f"x{i + 1}" for i in range(wanted)]
@@ -96,6 +107,10 @@ def resolve(
     positions = []
     for name in columns:
         found = [at for at, candidate in enumerate(source.names) if candidate == name]
+        if not found and source.header_of is not None and not _is_header(source.names, need):
+            raise UsageError(
+                f"there is no column {name!r}: the first line of {source.header_of} does not look like a header."
+            )
         if not found:
             raise UsageError(f"there is no column {name!r}.", hint=f"the columns are {_listed(source.names)}")
         if len(found) > 1:
@@ -104,6 +119,12 @@ def resolve(
     if len(set(positions)) < len(positions):
         raise UsageError("each column may be given once.")
     return positions, list(columns)
+
+
+def _is_header(names: Sequence[str], need: Need) -> bool:
+    """Tell whether a line looks like names: no field is empty, a number, a date or a label of the vocabulary."""
+    labels = {} if need.vocabulary is None else need.vocabulary.words
+    return not any(not name or name[0].isdigit() or spells_number(name) or name in labels for name in names)
 
 
 def _listed(names: Sequence[str], most: int = 20) -> str:

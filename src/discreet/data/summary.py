@@ -54,8 +54,9 @@ class Inspection:
 
     ``records = usable + missing``; with bounds, ``usable`` splits into ``inside`` and the records of which some column
     lies ``below`` or ``above`` (with several columns a record can be both). Of the missing, ``unknown`` held something
-    that is no number (or no declared label), and ``malformed`` were lines that do not fit the header. What does not
-    apply is ``None``.
+    that is no number (or no declared label), and ``malformed`` were lines that do not fit the header; ``unclosed`` of
+    those have an odd number of quotation marks, as the pieces of a field with a line break in it do. What does not apply
+    is ``None``.
     """
 
     columns: tuple[str, ...]
@@ -67,6 +68,7 @@ class Inspection:
     above: int | None
     unknown: int
     malformed: int | None
+    unclosed: int | None
 
 
 def summarize(
@@ -82,7 +84,7 @@ def summarize(
     family, domain, layout
         The declarations, which say what one record adds.
     columns
-        Which columns make a record; not needed when the data has no others.
+        Which columns make a record; not needed when the data has no others, unless it is a text file.
 
     Returns
     -------
@@ -96,10 +98,11 @@ def summarize(
     sensitivity, whatever it holds.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
+    need = Need(family.name, vocabulary)
 
     def look(source: Source) -> Summary:
-        positions, names = resolve(source, columns, family.name, family.n_columns)
-        picked = source.pick(positions, Need(family.name, vocabulary))
+        positions, names = resolve(source, columns, need, family.n_columns)
+        picked = source.pick(positions, need)
         frames = picked.frames
         if family.measure_needs_arrays and vocabulary is None:
             frames = _measured(frames, family, maps(family, domain, layout))
@@ -127,10 +130,11 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
     The counts are exact and unprotected. Show them to the curator, and to nobody else.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
+    need = Need(family.name, vocabulary)
 
     def look(source: Source) -> Inspection:
-        positions, names = resolve(source, columns, family.name, family.n_columns)
-        picked = source.pick(positions, Need(family.name, vocabulary))
+        positions, names = resolve(source, columns, need, family.n_columns)
+        picked = source.pick(positions, need)
         flags = _flags(picked, domain, vocabulary)
         totals = dict.fromkeys(("records", *flags), 0)
         for frame in picked.frames:
@@ -150,6 +154,7 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
             above=totals.get("above"),
             unknown=totals.get("unknown", 0),
             malformed=totals.get("malformed"),
+            unclosed=totals.get("unclosed"),
         )
 
     with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
@@ -185,7 +190,7 @@ def _flags(picked: Picked, domain: Domain, vocabulary: Vocabulary | None) -> dic
                 or_, [nw.col(f"c{i}") > high for i, (_, high) in enumerate(limits)]
             )
     if picked.has_malformed:
-        flags["malformed"] = nw.col("malformed")
+        flags |= {name: nw.col(name) for name in ("malformed", "unclosed")}
     return flags
 
 

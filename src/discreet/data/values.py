@@ -3,6 +3,9 @@
 A number in text is an optional sign, ASCII digits with an optional point, an optional exponent; or one of the words
 nan, inf, infinity in any case. ``1e400`` is infinite. Nothing else is a number: not ``1_000``, ``0x10`` or ``1,5``. CSV
 fields are read by the same pattern inside DuckDB, so a list of strings and a file of them give the same integers.
+
+A Python object can raise whatever is asked of it, even its class. One that does is there, but is no number and no
+label: what one record holds must not decide whether there is a release.
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,22 +34,52 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 # beyond this, neighboring integers are the same float64
 _EXACT_IN_FLOAT = 2**53
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
+
+def forgiving(read: Callable[P, T]) -> Callable[P, T | None]:
+    """Make a function that looks at one object return ``None`` if the object raises.
+
+    Interrupts pass, because whoever sits at the keyboard may have meant them; :func:`~discreet.data.seal.sealed` takes
+    from them what an object may have put in.
+    """
+
+    @wraps(read)
+    def guarded(*arguments: P.args, **options: P.kwargs) -> T | None:
+        try:
+            return read(*arguments, **options)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return None
+
+    return guarded
+
+
+@forgiving
 def number(value: Any) -> float | None:
     """Read one Python object as a number: NaN if it is absent, ``None`` if it is there but is no number."""
-    if value is None or value is _pandas_na():
+    if value is None:
         return math.nan
     if isinstance(value, str):
         text = value.strip(BLANKS)
         if not text:
             return math.nan
-        return float(text) if _NUMBER.fullmatch(text) else None
+        return float(text) if spells_number(text) else None
     if isinstance(value, bool | np.bool_):
         return float(bool(value))
     if isinstance(value, Real | Decimal):
         return _float(value)
+    if value is _pandas_na():
+        return math.nan
     # NaT and its kind: absent values are the only ones that differ from themselves
-    return math.nan if _differs_from_itself(value) else None
+    return math.nan if bool(value != value) else None
+
+
+def spells_number(text: str) -> bool:
+    """Tell whether trimmed text is a number."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _float(value: Any) -> float:
@@ -61,13 +95,6 @@ def _pandas_na() -> Any:
     # only a program that has imported pandas can hold its NA
     pandas = sys.modules.get("pandas")
     return None if pandas is None else getattr(pandas, "NA", None)
-
-
-def _differs_from_itself(value: Any) -> bool:
-    try:
-        return bool(value != value)
-    except Exception:
-        return False
 
 
 def numbers(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -120,6 +147,7 @@ class Vocabulary:
         """Return the floats that mean this label."""
         return [float(value) for value in self.whole(position, largest=_EXACT_IN_FLOAT)]
 
+    @forgiving
     def find(self, value: Any) -> int | None:
         """Return the position of the label that this Python object spells, or ``None``."""
         if isinstance(value, str):
@@ -142,9 +170,11 @@ class Vocabulary:
         return found, np.fromiter(unread, dtype=bool, count=len(items))
 
 
+@forgiving
 def _absent(value: Any) -> bool:
-    return (read := number(value)) is not None and math.isnan(read) and not _spells_nan(value)
-
-
-def _spells_nan(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip(BLANKS))
+    # the word "nan" is absent as a number, but it is there
+    return (
+        (read := number(value)) is not None
+        and math.isnan(read)
+        and not (isinstance(value, str) and value.strip(BLANKS))
+    )

@@ -83,7 +83,11 @@ class Family(ABC):
     def measure(self, x: Any) -> Any:
         """Return the scalar whose sum is the statistic, from a column clipped to its bounds.
 
-        Written with arithmetic that arrays and narwhals expressions share, and :func:`absolute`.
+        Written with arithmetic that arrays and narwhals expressions share, and :func:`absolute`. It must treat each
+        value on its own: the sensitivity is that of one record, and a mean or rank over the column would let one record
+        move all the others. And it must not divide by a constant but multiply by its reciprocal: some engines divide by
+        a constant in just that way and others do not, so the last bit, and with it the exact sums, would depend on where
+        the rows are kept.
         """
         return x
 

@@ -27,6 +27,8 @@ _MOST_CELLS = 1e10
 # Tables whose entries span less than e^600 together can be multiplied; others are added as logs.
 _DEEPEST = 600.0
 _BLOCK = 100_000
+# Up to this many records every count is enumerated, which is faster than finding a window.
+_SHORT = 2048
 _LOWEST = -1e300
 
 
@@ -108,10 +110,6 @@ class BinaryCounts:
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw (no, yes) counts from the posterior, independently."""
-        if self.usable.size == 1:
-            ((_, first, weights, _),) = self._rows(self.usable)
-            yes = first[0] + sample_index(weights[0], size, rng)
-            return self.usable[0] - yes, yes
         rows = sample_index(np.exp(self.log_rows - self.log_rows.max()), size, rng)
         drawn, which = np.unique(rows, return_inverse=True)
         level = rng.random(size)
@@ -130,23 +128,53 @@ class BinaryCounts:
         return self.usable[rows] - yes, yes
 
 
+@dataclass(frozen=True)
+class YesCounts:
+    """The posterior over the count of yes when all ``n`` records are usable: weights of yes from ``low`` on."""
+
+    n: int
+    low: int
+    weights: np.ndarray
+
+    def probabilities(self) -> dict[tuple[int, int], float]:
+        """Return P(usable, yes | y) of every pair in the window."""
+        shares = self.weights / self.weights.sum()
+        return {(self.n, self.low + i): float(p) for i, p in enumerate(shares)}
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw (no, yes) counts from the posterior, independently."""
+        yes = self.low + sample_index(self.weights, size, rng)
+        return self.n - yes, yes
+
+
+def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
+    """Enumerate the counts of yes among ``n`` usable records, from the reading of z = 2 yes - n."""
+    low, high = 0, n
+    if n > _SHORT:
+
+        def rough(c: np.ndarray) -> np.ndarray:
+            return rough_log_rising(a, c) + rough_log_rising(b, n - c) + noise.log_mass(2 * c - n - y_z)
+
+        likely = [(y_z + n) / 2, n * a / (a + b)]
+        low, high = locate(rough, 0, n, likely, finest=max(1.0, noise.sd / 8))
+    if high - low > _MOST_CELLS:
+        raise _too_wide()
+    log_weights = log_rising(a, low, high) + log_rising(b, n - high, n - low)[::-1]
+    log_weights += noise.log_mass(np.arange(2 * low - n, 2 * high - n + 1, 2) - y_z)
+    return YesCounts(n, low, np.exp(log_weights - log_weights.max()))
+
+
 def binary_counts(
-    a: float, b: float, n: int, y_z: int, noise_z: Noise, y_usable: int | None, noise_usable: Noise | None
+    a: float, b: float, n: int, read_z: tuple[int, Noise], read_usable: tuple[int, Noise]
 ) -> BinaryCounts:
-    """Enumerate the counts behind a release of ``n`` records; ``y_usable`` is None if nothing was missing."""
-    if y_usable is None or noise_usable is None:
-        u_least, usable = n, None
-        u_low, u_high = n, n
-        z_low, z_high = _z_window(a, b, n, y_z, noise_z)
-    else:
-        u_least, usable = 0, (y_usable, noise_usable)
-        (u_low, u_high), (z_low, z_high) = _windows(a, b, n, y_z, noise_z, y_usable, noise_usable)
+    """Enumerate the counts of usable and of yes among ``n`` records, from the readings of z and of the usable count."""
+    (u_low, u_high), (z_low, z_high) = _windows(a, b, n, *read_z, *read_usable)
     while True:
-        counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), (y_z, noise_z), usable)
+        counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), read_z, read_usable)
         heavy = counts.heavy_edges()
         u_more, z_more = u_high - u_low + 1, z_high - z_low + 2
         wider = (
-            max(u_least, u_low - u_more) if heavy[0] else u_low,
+            max(0, u_low - u_more) if heavy[0] else u_low,
             min(n, u_high + u_more) if heavy[1] else u_high,
             max(-n, z_low - z_more) if heavy[2] else z_low,
             min(n, z_high + z_more) if heavy[3] else z_high,
@@ -163,20 +191,15 @@ def _enumerate(
     u_window: tuple[int, int],
     z_window: tuple[int, int],
     read_z: tuple[int, Noise],
-    read_usable: tuple[int, Noise] | None,
+    read_usable: tuple[int, Noise],
 ) -> BinaryCounts:
-    """Make the tables over the two windows, from the readings of z and of the usable count."""
+    """Make the tables over the two windows."""
     (u_low, u_high), (z_low, z_high), (y_z, noise_z) = u_window, z_window, read_z
-    usable = np.arange(u_low, u_high + 1)
-    log_usable = np.zeros(usable.size)
-    if read_usable is not None:
-        log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
-    if (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
-        raise EngineError(
-            "the noise is too wide to enumerate the counts exactly.",
-            hint="release with a larger epsilon, or with missing='none' if no value is missing",
-        )
     z_low, z_high = max(z_low, -u_high), min(z_high, u_high)
+    if (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
+        raise _too_wide()
+    usable = np.arange(u_low, u_high + 1)
+    log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
     # yes = (u + z) / 2 and no = (u - z) / 2 over the two windows
     yes_low, yes_high = (u_low + z_low) // 2, (u_high + z_high + 1) // 2
     no_low, no_high = (u_low - z_high) // 2, (u_high - z_low + 1) // 2
@@ -191,20 +214,16 @@ def _enumerate(
     return BinaryCounts(usable, log_usable, yes, no_backwards, noise, yes_low, no_high, z_low, as_logs)
 
 
+def _too_wide() -> EngineError:
+    return EngineError(
+        "the noise is too wide to enumerate the counts exactly.",
+        hint="release with a larger epsilon, or with missing='none' if no value is missing",
+    )
+
+
 def _log_table(alpha: float, low: int, high: int) -> np.ndarray:
     """Return log g over [low, high], minus infinity below 0."""
     return np.concatenate([np.full(max(0, -low), -np.inf), log_rising(alpha, max(low, 0), high)])
-
-
-def _z_window(a: float, b: float, n: int, y_z: int, noise: Noise) -> tuple[int, int]:
-    """Return the range of z = 2c - n that matters when all ``n`` records are usable."""
-
-    def log_weight(c: np.ndarray) -> np.ndarray:
-        return rough_log_rising(a, c) + rough_log_rising(b, n - c) + noise.log_mass(2 * c - n - y_z)
-
-    peak = (y_z + n) / 2
-    low, high = locate(log_weight, 0, n, [peak, n * a / (a + b)], finest=max(1.0, noise.sd / 8))
-    return 2 * low - n, 2 * high - n
 
 
 def _windows(

@@ -24,7 +24,7 @@ import numpy as np
 from discreet.errors import EngineError
 from discreet.inference.records import RecordPrior
 from discreet.inference.tilt import Cell, tilt_for
-from discreet.inference.weights import log_rising, sample_index
+from discreet.inference.weights import DEPTH, log_rising, sample_index
 from discreet.privacy import Noise
 
 # Rounding in a convolution, relative to its peak.
@@ -79,10 +79,15 @@ def _fourier_convolve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Panel:
-    """A range of totals, their log weights, and the tilted tables that split a total into cells."""
+    """A range of totals, their log weights, and the tilted tables that split a total into cells.
+
+    ``log_bare`` leaves the prior on records out: it has no holes, so it can tell whether there is weight beyond an
+    edge.
+    """
 
     low: int
     log_weights: np.ndarray
+    log_bare: np.ndarray
     cells: tuple[Table, ...]
     partial: tuple[Table, ...]
 
@@ -94,7 +99,8 @@ class Panel:
     def cut(self, low: int, high: int) -> Panel:
         """Return the part of this panel inside [low, high]."""
         low, high = max(low, self.low), min(high, self.high)
-        return Panel(low, self.log_weights[low - self.low : high - self.low + 1], self.cells, self.partial)
+        kept = slice(low - self.low, high - self.low + 1)
+        return Panel(low, self.log_weights[kept], self.log_bare[kept], self.cells, self.partial)
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw cell counts given their totals, cells on the last axis."""
@@ -121,18 +127,21 @@ class CellCounts:
         """Return the possible totals and their posterior probabilities."""
         log_weights = np.concatenate([panel.log_weights for panel in self.panels])
         weights = np.exp(log_weights - log_weights.max())
-        return np.arange(self.panels[0].low, self.panels[-1].high + 1), weights / weights.sum()
+        totals = np.concatenate([np.arange(panel.low, panel.high + 1) for panel in self.panels])
+        return totals, weights / weights.sum()
 
     def probability(self, counts: np.ndarray) -> np.ndarray:
         """Return P(c | y) of count vectors, cells on the last axis."""
         counts = np.asarray(counts)
-        totals, probabilities = self.totals()
-        total_table = Table(int(totals[0]), probabilities)
         u = counts.sum(axis=-1)
-        out = total_table.at(u)
+        out = np.zeros(u.shape)
+        totals, probabilities = self.totals()
         for panel in self.panels:
-            mine = (u >= panel.low) & (u <= panel.high) & (out > 0)
-            out[mine] *= panel.share(counts[mine])
+            table = Table(
+                panel.low, probabilities[np.searchsorted(totals, panel.low) :][: panel.log_bare.size]
+            )
+            mine = table.at(u) > 0
+            out[mine] = table.at(u[mine]) * panel.share(counts[mine])
         return out
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -186,110 +195,121 @@ def cell_counts(
     usable: tuple[int, Noise] | None,
 ) -> CellCounts:
     """Enumerate the cells of noisy counts ``y``; ``usable`` is a noisy count of the total, if one was released."""
-    cells = [Cell(float(a), int(v), law) for a, v, law in zip(alpha, y, noise, strict=True)]
+    most = max(int(np.max(y)), 0) if records.high is None else records.high
+    cells = [
+        Cell(float(a), int(v), law, reference=min(max(int(v), 0), most))
+        for a, v, law in zip(alpha, y, noise, strict=True)
+    ]
     target = _first_guess(cells, records, usable)
-    reference = round(target)
 
     def log_q(u_low: int, u_high: int) -> np.ndarray:
         """Log of q without the prior on records."""
-        out = -log_rising(float(np.sum(alpha)), u_low, u_high, reference)
+        out = -log_rising(float(np.sum(alpha)), u_low, u_high, target)
         return out if usable is None else out + usable[1].log_mass(np.arange(u_low, u_high + 1) - usable[0])
 
-    first, alone = _panel(cells, target, records, log_q)
-    if alone:
-        return CellCounts((first,))
-    return CellCounts(tuple(_extend([first], cells, records, log_q)))
+    maker = _PanelMaker(cells, records, log_q)
+    first, alone = maker.panel(target)
+    return CellCounts((first,) if alone else tuple(maker.extend(first)))
 
 
-def _first_guess(cells: list[Cell], records: RecordPrior, usable: tuple[int, Noise] | None) -> float:
-    """Return a plausible total: what the cells say, averaged with what the usable count says."""
+def _first_guess(cells: list[Cell], records: RecordPrior, usable: tuple[int, Noise] | None) -> int:
+    """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
     guess = float(sum(max(cell.y, 0) for cell in cells))
     if usable is not None:
-        from_cells, from_usable = sum(cell.noise.sd**2 for cell in cells), usable[1].sd ** 2
-        guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
-    return float(np.clip(guess, records.low, np.inf if records.high is None else records.high))
-
-
-def _panel(
-    cells: list[Cell], target: float, records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
-) -> tuple[Panel, bool]:
-    """Return the panel around ``target``, and whether it carries the whole posterior of the total by itself.
-
-    If it does not, only the range of totals where it is accurate is kept.
-    """
-    tilt = tilt_for(cells, target, records.high)
-    made = [cell.weights(tilt, target, records.high) for cell in cells]
-    tables = tuple(Table(low, weights) for low, weights, _ in made)
-    partial = [tables[0]]
-    for table in tables[1:]:
-        partial.append(partial[-1].convolve(table))
-    sums = partial[-1]
-    low, high = (
-        max(sums.low, records.low),
-        sums.high if records.high is None else min(sums.high, records.high),
-    )
-    if high < low:
-        raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
-    convolved = sums.weights[low - sums.low : high - sums.low + 1]
-    u = np.arange(low, high + 1)
-    # cells are tilted around their own y, so the total is tilted around the sum of those
-    log_mean = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in cells))
-    with np.errstate(divide="ignore"):
-        log_rest = log_mean + log_q(low, high) + records.log_mass(u)
-        log_weights = np.log(convolved) + log_rest
-    panel = Panel(low, log_weights, tables, tuple(partial))
-    peak = log_weights.max()
-    if np.isfinite(peak):
-        astray = (
-            _FLOOR * sums.weights.max() * np.exp(log_rest - peak).sum() / np.exp(log_weights - peak).sum()
+        # two readings, each weighted by the other's variance; the floor is for noise that is never anything but 0
+        from_cells, from_usable = (
+            max(v, 1e-300) for v in (sum(c.noise.sd**2 for c in cells), usable[1].sd ** 2)
         )
-        cut_low = log_weights[0] > peak - _DEPTH and low > records.low
-        cut_high = log_weights[-1] > peak - _DEPTH and (records.high is None or high < records.high)
-        if astray < _ASTRAY and not (cut_low or cut_high):
-            return panel, True
-    trusted = np.flatnonzero(convolved >= _TRUSTED * convolved.max())
-    return panel.cut(low + int(trusted[0]), low + int(trusted[-1])), False
+        guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
+    sides = [records.nearest(max(guess, 0.0), above=above) for above in (True, False)]
+    return min((side for side in sides if side is not None), key=lambda side: abs(side - guess))
 
 
-def _extend(
-    panels: list[Panel], cells: list[Cell], records: RecordPrior, log_q: Callable[[int, int], np.ndarray]
-) -> list[Panel]:
-    """Add panels on both sides until the totals left out carry no mass."""
-    most = np.inf if records.high is None else records.high
+@dataclass(frozen=True)
+class _PanelMaker:
+    """Makes the panels of one release: its cells, the prior on records, and the rest of q."""
 
-    def matters(edge: int, panel: Panel) -> bool:
-        # without the prior on records, which may have holes; its logarithm is at most top_prior
-        bare = panel.log_weights[edge - panel.low] - float(records.log_mass(np.array([edge]))[0])
-        return bare + top_prior > max(p.log_weights.max() for p in panels) - _DEPTH
+    cells: list[Cell]
+    records: RecordPrior
+    log_q: Callable[[int, int], np.ndarray]
 
-    top_prior = 0.0 if records.weights is None else float(np.log(records.weights.max()))
-    while len(panels) < _MOST_PANELS:
-        left, right = panels[0], panels[-1]
-        if left.low > records.low and matters(left.low, left):
-            target = max(records.low, left.low - 1 - (left.high - left.low) // 2)
-            new = _reaching(left.low - 1, target, cells, records, log_q)
-            panels.insert(0, new.cut(0, left.low - 1))
-        elif right.high < most and matters(right.high, right):
-            target = min(most, right.high + 1 + (right.high - right.low) // 2)
-            new = _reaching(right.high + 1, target, cells, records, log_q)
-            panels.append(new.cut(right.high + 1, new.high))
-        else:
-            return panels
-    raise EngineError("the prior is too strong for this noise to enumerate the counts exactly.")
+    def panel(self, target: int) -> tuple[Panel, bool]:
+        """Return the panel around ``target``, and whether it carries the whole posterior of the total by itself.
+
+        If it does not, only the range of totals where it is accurate is kept.
+        """
+        records = self.records
+        # cells are cut where the panel is, so that inside it nothing is missing
+        margin = (4 + 2 * np.sqrt(len(self.cells))) * max(cell.noise.reach(DEPTH) for cell in self.cells)
+        most = int(target + margin) + 8
+        most = most if records.high is None else min(most, records.high)
+        tilt = tilt_for(self.cells, target, most)
+        made = [cell.weights(tilt, most) for cell in self.cells]
+        tables = tuple(Table(low, weights) for low, weights, _ in made)
+        partial = [tables[0]]
+        for table in tables[1:]:
+            partial.append(partial[-1].convolve(table))
+        sums = partial[-1]
+        low, high = max(sums.low, records.low), min(sums.high, most)
+        if high < low:
+            raise _contradiction()
+        convolved = sums.weights[low - sums.low : high - sums.low + 1]
+        u = np.arange(low, high + 1)
+        # each cell is tilted around its own reading, so the total is tilted around their sum
+        log_tilt = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in self.cells))
+        with np.errstate(divide="ignore"):
+            log_rest = log_tilt + self.log_q(low, high)
+            log_bare = np.log(convolved) + log_rest
+            log_prior = records.log_mass(u)
+        panel = Panel(low, log_bare + log_prior, log_bare, tables, tuple(partial))
+        peak = panel.log_weights.max()
+        if np.isfinite(peak):
+            mass = np.exp(panel.log_weights - peak).sum()
+            astray = _FLOOR * sums.weights.max() * np.exp(log_rest + log_prior - peak).sum() / mass
+            light = peak - _DEPTH - records.log_peak
+            cut_low = log_bare[0] > light and low > records.low
+            cut_high = log_bare[-1] > light and (records.high is None or high < records.high)
+            if astray < _ASTRAY and not (cut_low or cut_high):
+                return panel, True
+        trusted = np.flatnonzero(convolved >= _TRUSTED * convolved.max())
+        return panel.cut(low + int(trusted[0]), low + int(trusted[-1])), False
+
+    def extend(self, first: Panel) -> list[Panel]:
+        """Return panels on both sides of the first, until the totals left out carry no mass."""
+        panels = [first]
+        for above in (False, True):
+            while True:
+                last = panels[-1] if above else panels[0]
+                edge = last.high + 1 if above else last.low - 1
+                total = self.records.nearest(edge, above=above)
+                peak = max(panel.log_weights.max() for panel in panels)
+                light = peak - _DEPTH - self.records.log_peak
+                if total is None or (total == edge and last.log_bare[-1 if above else 0] <= light):
+                    break
+                half = (last.high - last.low) // 2
+                new = self._reaching(total, total + half if above else max(total - half, 0))
+                new = new.cut(edge, new.high) if above else new.cut(new.low, edge)
+                if new.log_bare.max() <= light:
+                    break
+                panels.insert(len(panels) if above else 0, new)
+                if len(panels) > _MOST_PANELS:
+                    raise EngineError(
+                        "the prior is too strong for this noise to enumerate the counts exactly."
+                    )
+        return panels
+
+    def _reaching(self, total: int, target: int) -> Panel:
+        """Return a panel around ``target``, or nearer, that is accurate at ``total``."""
+        if self.records.high is not None:
+            target = min(target, self.records.high)
+        while True:
+            panel, _ = self.panel(max(target, self.records.low))
+            if panel.low <= total <= panel.high:
+                return panel
+            if target == total:
+                raise _contradiction()
+            target = (target + total) // 2 if abs(target - total) > 1 else total
 
 
-def _reaching(
-    total: int,
-    target: float,
-    cells: list[Cell],
-    records: RecordPrior,
-    log_q: Callable[[int, int], np.ndarray],
-) -> Panel:
-    """Return a panel around ``target``, or nearer, that is accurate at ``total``."""
-    while True:
-        panel, _ = _panel(cells, target, records, log_q)
-        if panel.low <= total <= panel.high:
-            return panel
-        if abs(target - total) < 1:
-            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
-        target = total if abs(target - total) < 2 else 0.5 * (target + total)
+def _contradiction() -> EngineError:
+    return EngineError("the noisy counts contradict each other too strongly to enumerate.")

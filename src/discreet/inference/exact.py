@@ -14,10 +14,13 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
-from discreet.inference.binary import BinaryCounts, binary_counts
+from discreet.inference.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
 from discreet.inference.cells import CellCounts, cell_counts
 from discreet.inference.records import RecordPrior
 from discreet.priors import Beta, Dirichlet
+
+# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
+_SMALL = 0.1
 
 
 def applies(release: Release) -> bool:
@@ -36,31 +39,40 @@ def _bernoulli(
     release: Release, prior: Beta, records: RecordPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     counts = bernoulli_counts(release, prior, records)
-    if isinstance(counts, BinaryCounts):
-        no, yes = counts.sample(size, rng)
-    else:
-        no, yes = counts.sample(size, rng).T
-    # a ratio of gammas, which NumPy draws faster than betas
-    a, b = rng.standard_gamma(prior.a + yes), rng.standard_gamma(prior.b + no)
-    return {"p": a / (a + b)}
+    drawn = counts.sample(size, rng)
+    no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
+    return {"p": _shares(np.stack([prior.b + no, prior.a + yes]), rng)[1]}
 
 
 def _categorical(
     release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     counts = categorical_counts(release, prior, records).sample(size, rng)
-    p = rng.standard_gamma(np.asarray(prior.alpha) + counts)
-    return {"p": p / p.sum(axis=1, keepdims=True)}
+    return {"p": _shares((np.asarray(prior.alpha) + counts).T, rng).T}
 
 
-def bernoulli_counts(release: Release, prior: Beta, records: RecordPrior) -> BinaryCounts | CellCounts:
+def _shares(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
+    if alpha.min() > _SMALL:
+        gammas = rng.standard_gamma(alpha)
+    else:
+        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
+        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
+        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
+    return gammas / gammas.sum(axis=0)
+
+
+def bernoulli_counts(
+    release: Release, prior: Beta, records: RecordPrior
+) -> BinaryCounts | YesCounts | CellCounts:
     """Return the posterior of the no and yes counts."""
     values, noise = release.statistics.values, release.noise
     if release.records is None:
         alpha = np.array([prior.b, prior.a], dtype=float)
         return cell_counts(alpha, np.array(values), noise, records, None)
-    usable = (values[1], noise[1]) if len(values) == 2 else (None, None)
-    return binary_counts(prior.a, prior.b, release.records, values[0], noise[0], *usable)
+    if len(values) == 1:
+        return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
+    return binary_counts(prior.a, prior.b, release.records, (values[0], noise[0]), (values[1], noise[1]))
 
 
 def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,22 @@ class RecordPrior:
             return np.zeros(np.shape(n))
         with np.errstate(divide="ignore"):
             return np.log(self.weights[np.asarray(n, dtype=int) - self.low])
+
+    @property
+    def log_peak(self) -> float:
+        """The largest log prior."""
+        return 0.0 if self.weights is None else float(np.log(self.weights.max()))
+
+    def nearest(self, n: float, *, above: bool) -> int | None:
+        """Return the possible count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""
+        if self.weights is not None:
+            possible = self.low + np.flatnonzero(self.weights)
+            side = possible[possible >= n] if above else possible[possible <= n][::-1]
+            return int(side[0]) if side.size else None
+        if above:
+            return None if self.high is not None and n > self.high else max(ceil(n), self.low)
+        most = floor(n) if self.high is None else min(floor(n), self.high)
+        return most if most >= self.low else None
 
 
 def record_prior(records: Any) -> RecordPrior:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import EngineError
-from discreet.inference.weights import DEPTH, locate, log_rising, rough_log_rising, spread
+from discreet.inference.weights import locate, log_rising, rough_log_rising, spread
 from discreet.privacy import Noise
 
 _WIDEST = 2e7
@@ -17,16 +17,15 @@ _STEEPEST = 1e12
 
 @dataclass(frozen=True)
 class Cell:
-    """A latent count c >= 0 with prior weight g_alpha(c), read as y = c + noise."""
+    """A latent count c >= 0 with prior weight g_alpha(c), read as y = c + noise.
+
+    g is taken relative to its value at ``reference``, a count near y.
+    """
 
     alpha: float
     y: int
     noise: Noise
-
-    def most(self, target: float, limit: int | None) -> int:
-        """Return a count this cell will not exceed when the total is ``target``."""
-        most = int(max(self.y, target, 0) + 4 * self.noise.reach(DEPTH)) + 8
-        return most if limit is None else min(most, limit)
+    reference: int
 
     @property
     def finest(self) -> float:
@@ -37,24 +36,18 @@ class Cell:
         """Return the log weight of a count to a few digits."""
         return rough_log_rising(self.alpha, c) + self.noise.log_mass(c - self.y)
 
-    def weights(self, tilt: float, target: float, limit: int | None) -> tuple[int, np.ndarray, float]:
-        """Return the tilted weights over the window that carries them: first count, weights, log of their sum.
+    def weights(self, tilt: float, most: int) -> tuple[int, np.ndarray, float]:
+        """Return the tilted weights where they matter in [0, most]: first count, weights, log of their sum.
 
-        The tilt is exp(tilt (c - y)), and g is relative to one count whatever the window, so that tables of
-        different tilts are on one scale.
+        The tilt is exp(tilt (c - y)); tables of different tilts and windows are on one scale.
         """
         low, high = locate(
-            lambda c: self.rough(c) + tilt * (c - self.y),
-            0,
-            self.most(target, limit),
-            [self.y],
-            finest=self.finest,
+            lambda c: self.rough(c) + tilt * (c - self.y), 0, most, [self.y], finest=self.finest
         )
         if high - low > _WIDEST:
             raise EngineError("the noise is too wide to enumerate the counts exactly.")
         offset = np.arange(low, high + 1) - self.y
-        reference = max(self.y, 0) if limit is None else min(max(self.y, 0), limit)
-        height = log_rising(self.alpha, low, high, reference) + self.noise.log_mass(offset)
+        height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(offset)
         height += tilt * offset
         peak = height.max()
         weights = np.exp(height - peak)
@@ -62,11 +55,14 @@ class Cell:
         return low, weights / total, float(peak + np.log(total))
 
 
-def tilt_for(cells: list[Cell], target: float, limit: int | None) -> float:
-    """Return a tilt that brings the mean of the total within a fraction of its spread of ``target``."""
+def tilt_for(cells: list[Cell], target: float, most: int) -> float:
+    """Return a tilt that brings the mean of the total within a fraction of its spread of ``target``.
+
+    No cell is taken to exceed ``most``.
+    """
     counts, heights = [], []
     for cell in cells:
-        c = spread(0, cell.most(target, limit), [cell.y], finest=cell.finest)
+        c = spread(0, most, [cell.y], finest=cell.finest)
         edges = np.concatenate([[c[0] - 0.5], (c[1:] + c[:-1]) / 2, [c[-1] + 0.5]])
         counts.append(c)
         heights.append(cell.rough(c) + np.log(np.diff(edges)))

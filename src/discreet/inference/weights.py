@@ -26,7 +26,9 @@ def log_rising(alpha: float, low: int, high: int, reference: int | None = None) 
     start, stop = min(low, reference), max(high, reference)
     out = np.empty(stop - start + 1)
     out[0] = 0.0
-    np.cumsum(np.log1p((alpha - 1.0) / np.arange(start + 1, stop + 1, dtype=float)), out=out[1:])
+    first = 1 if start == 0 else 0  # g(1) / g(0) is alpha itself, which 1 + (alpha - 1) would round
+    steps = np.log1p((alpha - 1.0) / np.arange(start + 1 + first, stop + 1, dtype=float))
+    np.cumsum(steps if first == 0 else np.concatenate([[np.log(alpha)], steps])[: stop - start], out=out[1:])
     return out[low - start : high - start + 1] - out[reference - start]
 
 

@@ -67,11 +67,17 @@ def _shortest(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
+# Hyperparameters beyond these only make sums and products overflow.
+_LEAST = 1e-100
+
+
 def positive(**values: float) -> None:
     """Raise unless each named hyperparameter is positive and finite."""
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
             raise UsageError(f"{name} must be positive and finite, got {name}={value}.")
+        if not _LEAST <= value <= 1 / _LEAST:
+            raise UsageError(f"{name} must be between 1e-100 and 1e100, got {name}={value}.")
 
 
 def finite(**values: float) -> None:

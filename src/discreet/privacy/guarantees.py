@@ -14,7 +14,10 @@ from typing import ClassVar, get_args
 
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
-from discreet.rational import Number, exact
+from discreet.rational import Number, exact, plain
+
+# Smaller than any meaning it could have, and than what sums in float64 can vouch for.
+_LEAST_DELTA = Fraction(1, 10**30)
 
 
 def positive_budget(value: Number, name: str) -> Fraction:
@@ -30,6 +33,10 @@ def failure_probability(value: Number) -> Fraction:
     delta = exact(value, "delta")
     if not 0 < delta < 1:
         raise UsageError(f"delta must be between 0 and 1, both excluded, got delta={value}.")
+    if delta < _LEAST_DELTA:
+        raise UsageError(
+            f"delta must be at least 1e-30, got delta={value}.", hint="use pure differential privacy"
+        )
     return delta
 
 
@@ -72,7 +79,7 @@ class PureDP(Guarantee):
         return {"epsilon": self.epsilon}
 
     def describe(self) -> str:
-        return f"pure differential privacy with epsilon = {float(self.epsilon):g}"
+        return f"pure differential privacy with epsilon = {plain(self.epsilon)}"
 
 
 @dataclass(frozen=True)
@@ -102,8 +109,8 @@ class ApproxDP(Guarantee):
 
     def describe(self) -> str:
         return (
-            f"approximate differential privacy with epsilon = {float(self.epsilon):g} "
-            f"and delta = {float(self.delta):g}"
+            f"approximate differential privacy with epsilon = {plain(self.epsilon)} "
+            f"and delta = {plain(self.delta)}"
         )
 
 
@@ -124,7 +131,7 @@ class ZeroConcentratedDP(Guarantee):
         return {"rho": self.rho}
 
     def describe(self) -> str:
-        return f"zero-concentrated differential privacy with rho = {float(self.rho):g}"
+        return f"zero-concentrated differential privacy with rho = {plain(self.rho)}"
 
 
 def _set(record: Guarantee, **values: object) -> None:

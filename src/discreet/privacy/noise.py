@@ -57,7 +57,8 @@ class DiscreteLaplace(Noise):
 
     @property
     def sd(self) -> float:
-        return float(1.0 / (np.sqrt(2.0) * np.sinh(0.5 / self.scale)))
+        # 1 / (sqrt(2) sinh(1 / 2b)), written so that a tiny b gives a tiny number and not an overflow
+        return float(np.sqrt(2.0) * np.exp(-0.5 / self.scale) / -np.expm1(-1.0 / self.scale))
 
 
 @dataclass(frozen=True)
