@@ -231,14 +231,17 @@ def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
 
 
 def _constants(value: Any) -> dict[str, Any]:
-    """Read a family's known constants: finite JSON numbers, or lists of labels."""
     if not isinstance(value, dict):
         raise ValueError("the model's parameters are not an object")
-    for constant in value.values():
-        labels = isinstance(constant, list) and all(isinstance(label, str) for label in constant)
-        number = isinstance(constant, int | float) and not isinstance(constant, bool)
-        if not labels and not (number and math.isfinite(constant) and abs(constant) <= _LARGEST_COUNT):
-            raise ValueError("a parameter of the model is not a number or a list of labels")
+    return {name: _constant(constant) for name, constant in value.items()}
+
+
+def _constant(value: Any) -> Any:
+    """Read one known constant of a family: a finite number, or a list of labels."""
+    if isinstance(value, list):
+        return [_text(label) for label in value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("a parameter of the model is neither a number nor a list of labels")
     return value
 
 
