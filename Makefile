@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint types wall unit slow docs bench clean
+.PHONY: help demo test lint types wall unit slow docs pages bench clean
 
 help:
 	@echo "make demo    install and run the demo"
 	@echo "make test    install and run lint, types, the wall contract and the tests"
 	@echo "make slow    the long statistical sweeps"
 	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
 	@echo "make clean   remove everything the other targets made"
@@ -36,6 +37,11 @@ slow: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+# what the README and the docs show, run again; look at the difference before committing it
+pages: $(VENV)/.installed-dev
+	$(BIN)/python scripts/make_posterior_picture.py
+	$(BIN)/python scripts/refresh_pages.py
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/startup.py --check

@@ -37,7 +37,8 @@ def check(
 
         seen = inspect(data, family, domain, column)
     if json:
-        print_json("check", {"private": True, "notice": NOTICE, "model": family.name, **asdict(seen)})
+        content = {"model": family.name, **asdict(seen), "warnings": _warnings(seen)}
+        print_json("check", {"private": True, "notice": NOTICE, **content})
         return
     out = console()
     out.print(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
@@ -46,6 +47,18 @@ def check(
         share = f"{100 * count / seen.records:.1f}%" if seen.records else ""
         counts.add_row(name, f"{count:,}", share)
     out.print(counts)
+    for warning in _warnings(seen):
+        out.print(f"warning: {warning}")
+
+
+def _warnings(seen: Inspection) -> list[str]:
+    """Say what the counts suggest is wrong with the file."""
+    if not seen.unclosed:
+        return []
+    return [
+        f"lines with a quotation mark that is not closed: {seen.unclosed:,}. One line is one record, so a field with "
+        "line breaks in it makes several records of one. Write the file without such breaks, or as Parquet."
+    ]
 
 
 def _lines(seen: Inspection, *, labels: bool, outside: str) -> list[tuple[str, int]]:

@@ -75,8 +75,9 @@ def release(
 ) -> None:
     """Spend budget: turn rows into a private release file.
 
-    Noise comes from the operating system's random source; there is no seed. Every run is a new release and costs its
-    budget again.
+    One line of a CSV file is one record; a file with line breaks inside fields must be rewritten first, for example as
+    Parquet. Noise comes from the operating system's random source; there is no seed. Every run is a new release and
+    costs its budget again.
     """
     from discreet import families
 

@@ -123,12 +123,13 @@ class ParquetSource(DuckSource):
     def __init__(self, relation: Any, connection: Any, path: Path) -> None:
         super().__init__(relation, connection, foreign=False)
         self._path = path
+        self._file: Any = None
 
     def pick(self, positions: Sequence[int], need: Need) -> Picked:
         if need.labels and len(positions) == 1 and str(self._relation.types[positions[0]]) == "VARCHAR":
             import pyarrow.parquet as pq
 
-            file = pq.ParquetFile(self._path)
+            file = self._file = pq.ParquetFile(self._path)
             name, schema = file.schema_arrow.names[positions[0]], file.schema_arrow
             # by name only: not if the name is taken twice, or could be the path of a nested one
             if schema.names.count(name) == 1 and "." not in name and as_text(schema.field(name).type):
@@ -136,6 +137,11 @@ class ParquetSource(DuckSource):
                 reader = pa.RecordBatchReader.from_batches(pa.schema([schema.field(name)]), batches)
                 return BatchSource(reader).pick([0], need)
         return super().pick(positions, need)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
 
 
 def relation_source(relation: Any) -> DuckSource:

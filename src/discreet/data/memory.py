@@ -1,8 +1,8 @@
 """Sources in memory: arrays, lists, dictionaries of columns, pandas and Arrow; all become batches of Arrow columns.
 
 A typed column is converted by its type. A column of Python objects (a list, pandas' object type) or of NumPy's text has
-no declared type: each object is read on its own and what cannot be read is missing, so no value can raise. Where numbers
-are wanted the same goes for text of any type, because whatever read the rows before us may have guessed it.
+no declared type: each object is read on its own and what cannot be read is missing, so no value can raise. Where
+numbers are wanted the same goes for text of any type, because whatever read the rows before us may have guessed it.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def from_pandas(series: Any) -> Column:
     """Return a pandas column; one of Python objects is loose, also if they are known to be text."""
     categories = getattr(series.dtype, "categories", None)
     held = series.dtype if categories is None else categories.dtype
-    if held == object or getattr(held, "storage", None) == "python":
+    if held == "object" or getattr(held, "storage", None) == "python":
         return series.astype(object).tolist()
     if isinstance(series.dtype, np.dtype):
         return from_array(series.to_numpy())

@@ -94,7 +94,7 @@ def resolve(
         raise UsageError(f"{need.family} takes {wanted} column(s), got {len(columns)}.")
     if columns is None and source.header_of is not None:
         raise UsageError(
-            f"name the column{'s' if wanted > 1 else ''}: what the first line of a text file says is not published unasked."
+            f"name the column{'s' if wanted > 1 else ''}: a text file's first line is not published unasked."
         )
     if columns is None or source.names is None:
         if source.width(wanted) != wanted:

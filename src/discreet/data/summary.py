@@ -55,8 +55,8 @@ class Inspection:
     ``records = usable + missing``; with bounds, ``usable`` splits into ``inside`` and the records of which some column
     lies ``below`` or ``above`` (with several columns a record can be both). Of the missing, ``unknown`` held something
     that is no number (or no declared label), and ``malformed`` were lines that do not fit the header; ``unclosed`` of
-    those have an odd number of quotation marks, as the pieces of a field with a line break in it do. What does not apply
-    is ``None``.
+    those have an odd number of quotation marks, as the pieces of a field with a line break in it do. What does not
+    apply is ``None``.
     """
 
     columns: tuple[str, ...]

@@ -84,10 +84,9 @@ class Family(ABC):
         """Return the scalar whose sum is the statistic, from a column clipped to its bounds.
 
         Written with arithmetic that arrays and narwhals expressions share, and :func:`absolute`. It must treat each
-        value on its own: the sensitivity is that of one record, and a mean or rank over the column would let one record
-        move all the others. And it must not divide by a constant but multiply by its reciprocal: some engines divide by
-        a constant in just that way and others do not, so the last bit, and with it the exact sums, would depend on where
-        the rows are kept.
+        value on its own: the noise covers what one record adds, and a mean or rank over the column would let it move
+        what the others add. And it must not divide by a constant, but multiply by the reciprocal: engines divide by
+        constants differently, some by that very multiplication, and the last bit of the sums would tell them apart.
         """
         return x
 

@@ -47,7 +47,9 @@ def release(
     Parameters
     ----------
     data
-        A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list.
+        A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list. In a CSV file
+        one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
+        An empty line is no record if the file has two or more columns.
     model
         The family the analyst will fit, such as ``dc.Bernoulli()``.
     epsilon, delta, rho
@@ -55,7 +57,8 @@ def release(
     mechanism
         ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget.
     column, columns
-        Which column or columns make a record. Not needed for a bare array or list.
+        Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
+        first line is a record if somebody forgot the header.
     bounds
         ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
         knowledge, never from the data.
