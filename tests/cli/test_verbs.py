@@ -179,6 +179,22 @@ def test_check_counts_what_each_policy_touches(capsys: pytest.CaptureFixture[str
     assert ["missing", "2", "40.0%"] in lines
 
 
+def test_check_warns_of_line_breaks_inside_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("notes.csv").write_text('smoker,note\nyes,"two\nlines"\nno,one\n')
+    command = "check notes.csv -m bernoulli -c smoker".split()
+    assert run(command) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "warning: lines with a quotation mark that is not closed: 2. One line is one record" in printed
+    assert run([*command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["records"], answer["malformed"], answer["unclosed"]) == (3, 2, 2)
+    assert len(answer["warnings"]) == 1
+    assert run("check data.csv -m bernoulli -c smoker".split()) == 0
+    assert "warning" not in capsys.readouterr().out
+    assert run("check data.csv -m bernoulli -c smoker --json".split()) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
 def test_check_of_an_empty_table(capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty.csv").write_text("smoker,age\n")
     assert run("check empty.csv -m bernoulli -c smoker".split()) == 0

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -21,7 +23,8 @@ from discreet import data
 from discreet.data import fixed
 from discreet.data.source import Need
 from discreet.data.sources import open_source
-from tests.data.builders import NUMERIC, TEXT, Columns, arrow_table, declarations, expected
+from discreet.data.values import number
+from tests.data.builders import NUMERIC, SAME_TEXT, TEXT, Columns, arrow_table, declarations, expected
 
 INF, NAN = math.inf, math.nan
 
@@ -374,6 +377,126 @@ def test_labels_leave_no_trace(name, tmp_path, capfd, caplog, recwarn):
     assert not recwarn.list
 
 
+NUMBERS_IN_TEXT: list[str | None] = [
+    *("1.5", "-3", "100", "00012", "+7", ".5", "5.", "1e1", "1E-400", "1e400", "-1e400", "9007199254740993"),
+    *("inf", "+Inf", "-INFINITY", "nan", "NaN", "-nan"),
+    *("1_000", "0x10", "1,5", "1e", "e1", ".", "+", "--1", "infin", "nanx", "١", "１", "ınf", "word"),
+    *("", " ", None, " 3\t", "1 2", "4\n", "\x005", "\u00a06", "0." + "0" * 400 + "1", "1" * 400),
+]
+
+
+@pytest.mark.parametrize("outside", ["redact", "clip"])
+@pytest.mark.parametrize("name", SAME_TEXT)
+def test_text_that_nobody_declared_is_read_like_a_file(name, outside, tmp_path):
+    """One unreadable value makes a whole column text, in many readers; the others must count as ever."""
+    family = dc.Normal()
+    domain, layout = declarations(family, (-3, 100), outside)
+    read = [number(text) for text in NUMBERS_IN_TEXT]
+    truth = expected({"x": read}, family, domain, layout)
+    columns: Columns = {"x": NUMBERS_IN_TEXT}
+    if name not in ("list", "numpy text", "numpy objects"):
+        columns = {"id": ["-"] * len(NUMBERS_IN_TEXT), **columns}
+    if name.startswith(("csv", "tsv")):
+        # a line feed ends a line of a file, even inside quotes
+        columns = {k: [None if v == "4\n" else v for v in values] for k, values in columns.items()}
+    summary = data.summarize(SAME_TEXT[name](columns, tmp_path), family, domain, layout, ["x"])
+    assert summary.values == truth
+    seen = data.inspect(SAME_TEXT[name](columns, tmp_path), family, domain, ["x"])
+    unread = sum(text is not None and r is None for text, r in zip(columns["x"], read, strict=True))
+    assert (seen.records, seen.usable, seen.unknown) == (
+        len(read),
+        sum(r is not None and r == r for r in read),
+        unread,
+    )
+
+
+@pytest.mark.parametrize("engine", ["polars", "pyarrow", "numpy"])
+def test_numbers_in_text_to_the_last_bit(engine, rng):
+    mantissas, exponents = rng.uniform(-10, 10, 20_000), rng.integers(-340, 320, 20_000)
+    texts = [f"{m!r}e{e}" for m, e in zip(mantissas.tolist(), exponents.tolist(), strict=True)]
+    texts += [f"{m:.30f}" for m in mantissas.tolist()]
+    source = {"polars": pl.LazyFrame, "pyarrow": pa.table, "numpy": lambda t: np.array(t["x"])}[engine](
+        {"x": texts}
+    )
+    frame = next(open_source(source).pick([0], Need("normal", None)).frames)
+    found = frame.lazy().collect("pyarrow")["c0"].to_numpy()
+    assert np.array_equal(found.view(np.int64), np.array([float(t) for t in texts]).view(np.int64))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pd.read_csv,
+        lambda path: pd.read_csv(path, dtype_backend="pyarrow"),
+        pl.read_csv,
+        pl.scan_csv,
+        arrow_csv.read_csv,
+        lambda path: np.array([1, 2, path.read_text().split()[-1]]),
+        lambda path: np.array([b"1", 2, path.read_text().split()[-1].encode()]),
+    ],
+    ids=["pandas", "pandas arrow", "polars", "polars lazy", "pyarrow", "numpy", "numpy bytes"],
+)
+def test_one_word_among_numbers_is_one_missing_value(read, tmp_path):
+    family = dc.Normal()
+    domain, layout = declarations(family, (-3, 100))
+    path = tmp_path / "rows.csv"
+    for last, value in (("3", 3.0), ("word", None)):
+        path.write_text(f"x\n1\n2\n{last}\n")
+        truth = expected({"x": [1.0, 2.0, value]}, family, domain, layout)
+        assert data.summarize(read(path), family, domain, layout, ["x"]).values == truth
+
+
+def test_text_beside_numbers():
+    family = dc.MultivariateNormal(2)
+    domain, layout = declarations(family, [(0, 10), (0, 10)])
+    columns: Columns = {"a": [1.0, None, 3.0, 4.0], "b": ["5", "6", "word", ""]}
+    truth = expected({"a": columns["a"], "b": [5.0, 6.0, None, None]}, family, domain, layout)
+    for source in (columns, pl.DataFrame(columns), pa.table(columns), pd.DataFrame(columns)):
+        assert data.summarize(source, family, domain, layout, ["a", "b"]).values == truth
+        seen = data.inspect(source, family, domain, ["a", "b"])
+        assert (seen.usable, seen.missing, seen.unknown) == (1, 3, 1)
+
+
+def not_utf8(values: list[bytes | None]) -> pa.Array:
+    """Text as careless writers make it: Arrow does not look at the bytes."""
+    raw = pa.array(values, pa.binary())
+    return pa.StringArray.from_buffers(
+        len(raw), raw.buffers()[1], raw.buffers()[2], raw.buffers()[0], raw.null_count
+    )
+
+
+def test_text_that_is_not_utf8_is_missing(tmp_path):
+    labels = not_utf8([b"yes", b"\xff", b" no ", None, b"y\xe9s", b"yes"])
+    family = dc.Bernoulli()
+    domain, layout = declarations(family)
+    pq.write_table(pa.table({"id": range(6), "x": labels}), tmp_path / "rows.parquet")
+    with pytest.raises(duckdb.Error):  # so DuckDB must not be the one to read it
+        duckdb.connect().read_parquet(str(tmp_path / "rows.parquet")).fetchall()
+    table = pa.table({"id": range(6), "x": labels})
+    dictionary = pa.table({"x": labels.dictionary_encode()})
+    view = pa.table({"x": labels.cast(pa.string_view())})
+    for source in (
+        tmp_path / "rows.parquet",
+        table,
+        table.to_reader(),
+        dictionary,
+        view,
+        pd.Series(labels, dtype=pd.ArrowDtype(pa.string())),
+    ):
+        assert data.summarize(source, family, domain, layout, ["x"]).values == (1, 3)
+        if not isinstance(source, pa.RecordBatchReader):
+            assert data.inspect(source, family, domain, ["x"]).unknown == 2
+    nested = pa.array([{"b": 1}] * 6)
+    pq.write_table(pa.table({"a": nested, "a.b": labels, "c": labels}), tmp_path / "points.parquet")
+    assert data.summarize(tmp_path / "points.parquet", family, domain, layout, ["a.b"]).values == (1, 3)
+    numeric = dc.Normal()
+    domain, layout = declarations(numeric, (0, 10))
+    numbers = not_utf8([b"1", b"\xff", b" 2 ", None, b"\xe93"])
+    truth = expected({"x": [1.0, None, 2.0, None, None]}, numeric, domain, layout)
+    for source in (pa.table({"x": numbers}), pa.table({"x": numbers}).to_reader()):
+        assert data.summarize(source, numeric, domain, layout, ["x"]).values == truth
+
+
 def test_no_records_at_all(tmp_path: Path):
     family = dc.Normal()
     domain, layout = declarations(family, (0, 10))
@@ -389,6 +512,6 @@ def test_no_records_at_all(tmp_path: Path):
         duckdb.connect().from_arrow(empty),
         tmp_path / "rows.csv",
     ):
-        assert data.summarize(source, family, domain, layout).values == (0, 0, 0)
-        assert data.summarize(source, family, domain, layout).n_records == 0
-        assert data.inspect(source, family, domain).usable == 0
+        assert data.summarize(source, family, domain, layout, ["x"]).values == (0, 0, 0)
+        assert data.summarize(source, family, domain, layout, ["x"]).n_records == 0
+        assert data.inspect(source, family, domain, ["x"]).usable == 0

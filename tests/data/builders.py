@@ -136,6 +136,26 @@ TEXT: dict[str, Builder] = {
 }
 
 
+# text that nobody declared to be text, so that a numeric family may read it
+SAME_TEXT: dict[str, Builder] = {
+    **{name: build for name, build in TEXT.items() if not name.startswith(("duckdb", "parquet"))},
+    "pandas string in Python": pandas_frame("string[python]"),
+    "polars enum": lambda columns, _: pl.DataFrame(
+        {
+            k: pl.Series(v, dtype=pl.Enum([w for w in dict.fromkeys(v) if w is not None]))
+            for k, v in columns.items()
+        }
+    ),
+    "numpy text": lambda columns, _: np.ma.masked_array(
+        [v or "" for v in columns["x"]], mask=[v is None for v in columns["x"]]
+    ),
+    "numpy objects": lambda columns, _: np.array(columns["x"], dtype=object),
+    "dict of text arrays": lambda columns, _: {
+        k: np.array(["" if v is None else v for v in values]) for k, values in columns.items()
+    },
+}
+
+
 def _members(values: list[Any]) -> str:
     return ", ".join(f"'{v}'" for v in dict.fromkeys(values) if v is not None)
 

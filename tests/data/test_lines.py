@@ -138,6 +138,28 @@ def test_a_long_line_is_malformed_and_no_other(tmp_path):
     assert data.inspect(path, FAMILY, DOMAIN, ["x"]).malformed == 2
 
 
+def test_lines_with_an_open_quote_are_counted(tmp_path):
+    """A field with line breaks is several records; the pieces at its ends have an odd number of marks."""
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b'a,x\n1,2\n"two\n\nlines, with ""words""\nof text",3\n"a ""q""",4\n1,2,3\n"b"b,4\n')
+    seen = data.inspect(path, FAMILY, DOMAIN, ["x"])
+    assert (seen.records, seen.usable, seen.malformed, seen.unclosed) == (7, 2, 5, 2)
+    path.write_bytes(b"x\n" + b"1" * (lines.LONGEST + 1) + b"\n1\n")
+    seen = data.inspect(path, FAMILY, DOMAIN, ["x"])
+    assert (seen.records, seen.malformed, seen.unclosed) == (2, 1, 0)
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(st.lists(st.text('a",', max_size=8), min_size=1, max_size=20))
+def test_an_open_quote_is_always_malformed(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("open") / "rows.csv"
+    path.write_text("a,x\n" + "".join(f"{row}\n" for row in rows))
+    seen = data.inspect(path, FAMILY, DOMAIN, ["x"])
+    assert seen.unclosed == sum(row.count('"') % 2 for row in rows)
+    assert seen.malformed is not None
+    assert seen.malformed >= seen.unclosed
+
+
 def test_a_word_far_down(tmp_path, capfd):
     values: list = [str(i % 90) for i in range(60_000)]
     values[45_000], values[50_000] = "forty-two", "7,8"
@@ -271,7 +293,7 @@ def test_columns_of_a_file(tmp_path):
     with pytest.raises(UsageError, match=re.escape("there is no column 'y'.")) as error:
         sums(path, ["y"])
     assert error.value.hint == "the columns are a, x, x"
-    with pytest.raises(UsageError, match=re.escape("normal takes 1 column(s), and the data has 3.")):
+    with pytest.raises(UsageError, match="name the column"):
         sums(path, None)
     with pytest.raises(UsageError, match=re.escape("normal takes 1 column(s), got 2.")):
         sums(path, ["a", "x"])

@@ -101,6 +101,93 @@ def test_rude_objects_are_missing():
     assert data.inspect([1, Rude(), None, "word", "", "nan", math.nan, 2, pd.NA], family, domain).unknown == 4
 
 
+def raiser(*bases, error=RuntimeError, **methods):
+    """Return a class whose methods raise; a property if it is the class that is asked for."""
+
+    def fail(self, *arguments):
+        raise error("sentinel")
+
+    names = [*methods.get("names", ()), "__hash__"]
+    return type("Raiser", bases, {name: property(fail) if name == "__class__" else fail for name in names})
+
+
+class Panic(BaseException):
+    """Like the panics of some extension modules, not an Exception."""
+
+
+def raising_objects(error=RuntimeError):
+    yield raiser(str, error=error, names=["strip", "__eq__"])("7")
+    yield raiser(float, error=error, names=["__float__"])(7.0)
+    yield raiser(int, error=error, names=["__int__", "__float__", "__index__"])(7)
+    yield raiser(Decimal, error=error, names=["__float__", "__int__"])(7)
+    yield raiser(Fraction, error=error, names=["__float__", "__gt__", "__truediv__", "_numerator"])(7)
+    yield raiser(error=error, names=["__eq__", "__ne__"])()
+    yield raiser(error=error, names=["__class__"])()
+    yield raiser(list, error=error, names=["__len__", "__ne__"])([7, 7])
+    yield raiser(tuple, error=error, names=["__getitem__", "__ne__"])((7, 7))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, GeneratorExit, MemoryError, RecursionError, Panic])
+def test_objects_that_raise_count_as_missing(error):
+    plane = dc.MultivariateNormal(2)
+    for family, bounds, good in (
+        (dc.Normal(), (0, 10), 5.0),
+        (dc.Bernoulli(), None, "yes"),
+        (plane, [(0, 10), (0, 10)], (5.0, 6.0)),
+    ):
+        domain, layout = declarations(family, bounds)
+        truth = data.summarize([good, None, good], family, domain, layout)
+        for value in raising_objects(error):
+            assert data.summarize([good, value, good], family, domain, layout) == truth
+            assert data.inspect([good, value, good], family, domain).missing == 1
+            if family is plane:
+                assert data.summarize([good, (5.0, value), good], family, domain, layout) == truth
+            else:
+                column = pd.Series([good, value, good], dtype=object)
+                assert data.summarize(column, family, domain, layout).values == truth.values
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_objects_that_raise_interrupts_say_nothing(error):
+    family = dc.Normal()
+    domain, layout = declarations(family, (0, 10))
+    for value in raising_objects(error):
+        with pytest.raises(error) as caught:
+            data.summarize([5.0, value], family, domain, layout)
+        assert "sentinel" not in repr(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_arrays_without_a_length_are_missing_rows():
+    family = dc.MultivariateNormal(2)
+    domain, layout = declarations(family, [(0, 10), (0, 10)])
+    rows = [(1.0, 2.0), np.array(3.0), np.float64(3.0)]
+    good = [(1.0, 2.0), None, None]
+    assert data.summarize(rows, family, domain, layout) == data.summarize(good, family, domain, layout)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["yes", "\ud800", "no"],
+        np.array(["yes", "\ud800", "no"]),
+        np.array([b"yes", b"\xff", b"no"]),
+        pd.Series(["yes", "\ud800", "no"], dtype="string[python]"),
+        pd.Series(["yes", "\ud800", "no"], dtype=object),
+        pd.Series(["yes", "\ud800", "no"], dtype="string[python]").astype("category"),
+        np.ma.masked_array(["yes", "yes", "no"], mask=[False, True, False]),
+    ],
+    ids=["list", "numpy", "numpy bytes", "pandas string", "pandas object", "pandas category", "masked"],
+)
+def test_text_that_is_not_unicode_is_missing(column):
+    family = dc.Bernoulli()
+    domain, layout = declarations(family)
+    assert data.summarize(column, family, domain, layout).values == (0, 2)
+    numeric = dc.Normal()
+    domain, layout = declarations(numeric, (0, 10))
+    assert data.summarize(column, numeric, domain, layout).values[-1] == 0
+
+
 def test_rows_of_the_wrong_length_are_missing():
     family = dc.MultivariateNormal(2)
     domain, layout = declarations(family, [(0, 10), (0, 10)])

@@ -129,11 +129,14 @@ class ParquetSource(DuckSource):
         if need.labels and len(positions) == 1 and str(self._relation.types[positions[0]]) == "VARCHAR":
             import pyarrow.parquet as pq
 
-            file = self._file = pq.ParquetFile(self._path)
+            # a dictionary, because few labels are many values
+            wanted = self._relation.columns[positions[0]]
+            file = self._file = pq.ParquetFile(self._path, read_dictionary=[wanted])
             name, schema = file.schema_arrow.names[positions[0]], file.schema_arrow
-            # by name only: not if the name is taken twice, or could be the path of a nested one
-            if schema.names.count(name) == 1 and "." not in name and as_text(schema.field(name).type):
-                batches = file.iter_batches(BATCH, columns=[name])
+            # Arrow finds columns by name only, so not if the name is taken twice
+            if schema.names.count(name) == 1 and as_text(schema.field(name).type):
+                # a name with a point in it may bring along a part of a nested column
+                batches = (batch.select([name]) for batch in file.iter_batches(BATCH, columns=[name]))
                 reader = pa.RecordBatchReader.from_batches(pa.schema([schema.field(name)]), batches)
                 return BatchSource(reader).pick([0], need)
         return super().pick(positions, need)
