@@ -25,10 +25,18 @@ _EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
 
 def exact(value: Number, name: str) -> Fraction:
     """Read ``value`` as an exact rational, or say which argument ``name`` is not a finite number."""
-    number = _read(value, name)
-    if number and not 1 / _LARGEST <= abs(number) <= _LARGEST:
+    number = None if _is_endless(value) else _read(value, name)
+    if number is None or (number and not 1 / _LARGEST <= abs(number) <= _LARGEST):
         raise UsageError(f"{name} must be between 1e-300 and 1e300 in size, or 0, got {name}={value!s:.40}.")
     return number
+
+
+def _is_endless(value: Number) -> bool:
+    """Tell whether a text would take too long to expand."""
+    if not isinstance(value, Decimal | str):
+        return False
+    exponent = _EXPONENT.search(str(value))
+    return len(str(value)) > _LONGEST or (exponent is not None and abs(int(exponent[1])) > _LONGEST)
 
 
 def _read(value: Number, name: str) -> Fraction:
@@ -37,10 +45,6 @@ def _read(value: Number, name: str) -> Fraction:
             raise ValueError
         if isinstance(value, Integral):
             return Fraction(int(value))
-        if isinstance(value, Decimal | str):
-            exponent = _EXPONENT.search(str(value))
-            if len(str(value)) > _LONGEST or (exponent and abs(int(exponent[1])) > _LONGEST):
-                raise ValueError
         if isinstance(value, Fraction | Decimal | str):
             return Fraction(value)
         # repr is the shortest decimal that reads back as the same float

@@ -250,10 +250,7 @@ def absolute(x: Any) -> Any:
 
 def known(value: Any, name: str, *, positive: bool = False) -> float:
     """Return a family's known constant as a float, or say what is wrong with it."""
-    try:
-        number = float(exact(value, name))
-    except OverflowError:
-        raise UsageError(f"{name} is too large for a floating-point number, got {name}={value}.") from None
+    number = float(exact(value, name))
     if positive and not number > 0:
         raise UsageError(f"{name} must be positive, got {name}={value}.")
     return number
