@@ -19,11 +19,12 @@ from discreet.families.shapes import Missing, Neighbors
 from discreet.inference.analyst import Engine
 from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.curator import release_with
+from discreet.priors.base import Prior
 
 N_DRAWS = 99
 
 #: How many calibration assertions share the suite's false-alarm rate of 1e-3.
-N_ASSERTIONS = 150
+N_ASSERTIONS = 250
 THRESHOLD = 1e-3 / N_ASSERTIONS
 
 
@@ -37,6 +38,7 @@ class Setting:
     neighbors: Neighbors = "replace"
     missing: Missing = "none"
     engine: Engine = "auto"
+    prior: Prior | None = None
 
 
 def simulate(
@@ -53,7 +55,7 @@ def simulate(
     ``keep`` replaces that rule.
     """
     family, out = setting.family, []
-    prior = family.default_prior
+    prior = setting.prior or family.default_prior
     assert prior is not None
     for _ in range(trials):
         theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}
@@ -76,6 +78,7 @@ def simulate(
         )
         posterior = dc.infer(
             release,
+            prior=prior,
             draws=N_DRAWS,
             chains=1,
             records=records,

@@ -81,3 +81,25 @@ def test_intervals_cover_with_a_tenth_missing_at_random(family: str, rng: np.ran
     ranks = simulate(setting, TRIALS, rng, keep=lose_a_tenth)[:, 0]
     covered = float(np.mean((ranks > 0.025) & (ranks < 0.975)))
     assert 0.93 <= covered <= 0.97
+
+
+STRONGER = {
+    "bernoulli": (dc.Bernoulli(), dc.priors.Beta(2, 8)),
+    "categorical": (dc.Categorical(10), dc.priors.Dirichlet([0.3] * 5 + [4.0] * 5)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("n", [30, 300, 10_000])
+@pytest.mark.parametrize("epsilon", [0.03, 0.3])
+@pytest.mark.parametrize("family", STRONGER)
+def test_long_run_with_uneven_priors(family, epsilon, n, neighbors, missing, rng) -> None:
+    """Five thousand trials each, with priors that are not flat and ten cells."""
+    model, prior = STRONGER[family]
+    setting = Setting(model, dc.LaplaceMechanism(epsilon), n, neighbors, missing, prior=prior)
+    ranks = simulate(setting, 5 * TRIALS, rng)
+    assert uniform_p(ranks[:, 0]) > THRESHOLD
+    assert tails_p(ranks[:, 0]) > THRESHOLD
+    assert uniform_p(ranks[:, -1]) > THRESHOLD
