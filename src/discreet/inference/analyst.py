@@ -12,7 +12,7 @@ from discreet.errors import EngineError, UsageError
 from discreet.inference import exact, naive
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
-from discreet.inference.records import record_prior
+from discreet.inference.records import RecordPrior, record_prior
 from discreet.priors.base import Prior
 
 Engine = Literal["auto", "exact", "naive"]
@@ -20,6 +20,9 @@ Engine = Literal["auto", "exact", "naive"]
 _NAIVE_WARNING = (
     "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
 )
+
+# A prior on records this many standard deviations of the noise away from the reading deserves a warning.
+_FAR = 6.0
 
 
 def infer(
@@ -45,10 +48,11 @@ def infer(
     draws, chains
         Total number of draws, and how many chains they are filed under.
     records
-        Prior on the number of records where that is private (``add_remove``): a tuple ``(low, high)`` for a
-        uniform one, or an array of weights on 0, 1, 2, ...; flat by default.
+        Prior on the number of *usable* records, those whose value is not missing, where it is private
+        (``add_remove``): a tuple ``(low, high)`` for a uniform one, or an array of weights on 0, 1, 2, ...; flat
+        by default. A prior that contradicts the release is used as given, and a warning says so.
     rng
-        A seed or a generator.
+        A seed (a whole number from 0 on) or a generator.
 
     Returns
     -------
@@ -71,23 +75,50 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
+    if engine != "naive" and not exact.applies(release):
+        raise _not_yet(release, engine)
     prior = _prior(release, prior)
     count_prior = record_prior(records)
-    rng = np.random.default_rng(rng)
+    rng = _generator(rng)
     if engine == "naive":
         values = naive.draw(release, prior, draws, rng)
         diagnostics = Diagnostics(
             "naive", "noise and truncation ignored", "asked for", (_NAIVE_WARNING,), independent=True
         )
     else:
-        _require_exact(release, engine)
         values = exact.draw(release, prior, count_prior, draws, rng)
         reason = (
             "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
         )
-        diagnostics = Diagnostics("exact", "none", reason, independent=True)
+        diagnostics = Diagnostics("exact", "none", reason, _doubts(release, count_prior), independent=True)
     labels = None if release.family.labels is None else {"p": release.family.labels}
     return Posterior(values, diagnostics, n_chains=chains, labels=labels)
+
+
+def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"rng must be a seed (a whole number from 0 on) or a generator, got {rng!r}."
+        ) from None
+
+
+def _doubts(release: Release, records: RecordPrior) -> tuple[str, ...]:
+    """Return a warning if the prior on records is far from what the release says of their number."""
+    if release.records is not None:
+        return ()
+    # both families of labels release cells under add_remove, and their sum is the usable count
+    read = sum(release.statistics.values)
+    sd = float(np.sqrt(sum(law.sd**2 for law in release.noise)))
+    sides = [records.nearest(float(read), above=above) for above in (True, False)]
+    gap = min(abs(side - read) for side in sides if side is not None)
+    if gap <= _FAR * sd + 1:
+        return ()
+    return (
+        f"the prior on records contradicts the release, which counts about {max(read, 0):,} usable records "
+        f"(give or take {2 * sd:,.0f})",
+    )
 
 
 def _prior(release: Release, prior: Prior | None) -> Prior:
@@ -96,23 +127,20 @@ def _prior(release: Release, prior: Prior | None) -> Prior:
     if prior is None:
         prior = family.default_prior
         if prior is None:
-            weak = family.suggested_prior(release.domain)
-            hint = (
-                f"use dc.priors.{family.prior_type.__name__}(...)"
-                if weak is None
-                else f"a weak one on the scale of this release's bounds is prior=dc.priors.{weak!r}"
-            )
-            raise UsageError(f"{family.name} has no neutral prior: give one.", hint=hint)
+            raise UsageError(f"{family.name} has no neutral prior: give one.", hint=_example_prior(release))
     family.check_prior(prior)
     return prior
 
 
-def _require_exact(release: Release, engine: str) -> None:
-    if exact.applies(release):
-        return
-    if engine == "exact":
-        raise EngineError(f"the exact engine does not read {release.family.name} releases yet.")
-    raise EngineError(
-        f"no noise-aware engine reads {release.family.name} releases yet.",
-        hint="engine='naive' ignores the noise, for comparison only",
+def _example_prior(release: Release) -> str:
+    """Return a weak prior on the scale of the release's bounds, as an argument to paste."""
+    weak = release.family.suggested_prior(release.domain)
+    return f"prior=dc.priors.{release.family.prior_type.__name__ + '(...)' if weak is None else repr(weak)}"
+
+
+def _not_yet(release: Release, engine: str) -> EngineError:
+    which = "the exact engine does not read" if engine == "exact" else "no noise-aware engine reads"
+    return EngineError(
+        f"{which} {release.family.name} releases yet.",
+        hint=f"to compare, ignoring the noise: engine='naive', {_example_prior(release)}",
     )

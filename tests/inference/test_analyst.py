@@ -1,0 +1,117 @@
+"""The analyst's verb: which engine, which prior, which warning, and every refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet as dc
+
+YES_NO = [1] * 300 + [0] * 700
+
+
+@pytest.fixture
+def bernoulli() -> dc.Release:
+    return dc.release(YES_NO, dc.Bernoulli(), epsilon=1)
+
+
+@pytest.fixture
+def private() -> dc.Release:
+    return dc.release(YES_NO, dc.Bernoulli(), epsilon=1, neighbors="add_remove")
+
+
+@pytest.fixture
+def normal() -> dc.Release:
+    return dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1)
+
+
+def test_auto_takes_the_exact_engine_and_says_why(bernoulli: dc.Release) -> None:
+    how = dc.infer(bernoulli, rng=0).diagnostics
+    assert (how.engine, how.approximation, how.warnings) == ("exact", "none", ())
+    assert "enumerated" in how.reason
+
+
+def test_the_same_seed_gives_the_same_draws(bernoulli: dc.Release) -> None:
+    once, again, other = (dc.infer(bernoulli, rng=seed).draws["p"] for seed in (3, 3, 4))
+    assert np.array_equal(once, again)
+    assert not np.array_equal(once, other)
+
+
+def test_naive_is_labelled(bernoulli: dc.Release) -> None:
+    how = dc.infer(bernoulli, engine="naive").diagnostics
+    assert "over-confident" in how.warnings[0]
+
+
+def test_auto_never_picks_naive(normal: dc.Release) -> None:
+    with pytest.raises(dc.EngineError, match="no noise-aware engine reads normal") as caught:
+        dc.infer(normal)
+    assert caught.value.hint is not None
+    assert "engine='naive'" in caught.value.hint
+    # the hint can be pasted
+    prior = eval(caught.value.hint.split("prior=")[1], {"dc": dc})
+    assert dc.infer(normal, engine="naive", prior=prior).n_draws == 4000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "gibbs"}, "engine must be one of"),
+        ({"draws": 0}, "draws must be a positive"),
+        ({"draws": 2.5}, "draws must be a positive"),
+        ({"chains": True}, "chains must be a positive"),
+        ({"draws": 10, "chains": 4}, "multiple of chains"),
+        ({"records": (0, 10)}, "takes no prior"),
+        ({"rng": -1}, "rng must be a seed"),
+        ({"rng": "x"}, "rng must be a seed"),
+        ({"prior": dc.priors.Gamma(1, 1)}, "takes a Beta prior"),
+    ],
+)
+def test_refusals(bernoulli: dc.Release, options: dict[str, object], message: str) -> None:
+    with pytest.raises(dc.UsageError, match=message):
+        dc.infer(bernoulli, **options)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ((5, 2), "low <= high"),
+        ((0.5, 2), "whole numbers"),
+        ("many", "whole numbers"),
+        ([0, 0], "not all zero"),
+        ([1, -1], "non-negative"),
+        ([[1]], "non-negative"),
+        (7, "whole numbers"),
+    ],
+)
+def test_bad_priors_on_records(private: dc.Release, records: object, message: str) -> None:
+    with pytest.raises(dc.UsageError, match=message):
+        dc.infer(private, records=records)
+
+
+def test_a_prior_on_records_that_contradicts_the_release_is_reported(private: dc.Release) -> None:
+    assert dc.infer(private, records=(0, 5000)).diagnostics.warnings == ()
+    assert dc.infer(private, records=(990, 1010)).diagnostics.warnings == ()
+    (warning,) = dc.infer(private, records=(1, 100)).diagnostics.warnings
+    assert "contradicts the release" in warning
+
+
+def test_a_path_will_do(bernoulli: dc.Release, tmp_path) -> None:
+    bernoulli.save(tmp_path / "r.json")
+    assert np.array_equal(
+        dc.infer(tmp_path / "r.json", rng=1).draws["p"], dc.infer(bernoulli, rng=1).draws["p"]
+    )
+
+
+def test_the_interval_is_about_right(bernoulli: dc.Release) -> None:
+    low, high = dc.infer(bernoulli, rng=0).interval(0.999)["p"]
+    assert low < 0.3 < high
+
+
+def test_naive_reads_every_family(rng: np.random.Generator) -> None:
+    """At almost no noise and no truncation the naive engine is the ordinary conjugate posterior."""
+    x = rng.normal(5, 1, 400)
+    release = dc.release(x, dc.Normal(), bounds=(-10, 20), epsilon=10**6)
+    prior = dc.priors.NormalInverseGamma(0, 1, 2, 2)
+    posterior = dc.infer(release, prior=prior, engine="naive", draws=4000, rng=0)
+    exact = dc.Normal().update(prior, dc.Normal().sufficient(x).sum(axis=0), 400)
+    assert posterior.mean()["mean"] == pytest.approx(exact.mean, abs=0.01)  # pyright: ignore[reportAttributeAccessIssue]
