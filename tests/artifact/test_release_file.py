@@ -62,6 +62,18 @@ def test_save_and_load(tmp_path: Path, content: str) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
 
 
+def test_a_release_shows_itself_in_one_line() -> None:
+    answers = {"smoker": [1, 0] * 1250}
+    made = dc.release(answers, dc.Bernoulli(), column="smoker", epsilon=0.5)
+    promise = "pure differential privacy with epsilon = 0.5"
+    assert repr(made) == f"<Release of smoker: bernoulli, 2 statistics, {promise}, 2500 records>"
+    private = dc.release(answers, dc.Bernoulli(), column="smoker", epsilon=0.5, neighbors="add_remove")
+    assert (
+        repr(private) == f"<Release of smoker: bernoulli, 2 statistics, {promise}, private number of records>"
+    )
+    assert "2500" not in repr(private)
+
+
 def test_a_failed_save_leaves_the_old_file(
     tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

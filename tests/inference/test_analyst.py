@@ -115,3 +115,19 @@ def test_naive_reads_every_family(rng: np.random.Generator) -> None:
     posterior = dc.infer(release, prior=prior, engine="naive", draws=4000, rng=0)
     exact = dc.Normal().update(prior, dc.Normal().sufficient(x).sum(axis=0), 400)
     assert posterior.mean()["mean"] == pytest.approx(exact.mean, abs=0.01)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_posteriors_say_what_they_are_about(bernoulli: dc.Release, rng: np.random.Generator) -> None:
+    assert dc.infer(bernoulli).about == "bernoulli model of x, pure differential privacy with epsilon = 1"
+    x = rng.normal(5, 1, (400, 2))
+    release = dc.release({"age": x[:, 0], "bmi": x[:, 1]}, dc.MultivariateNormal(2), columns=["age", "bmi"],
+                         bounds=[(0, 10), (0, 10)], epsilon=5)  # fmt: skip
+    prior = release.family.suggested_prior(release.domain)
+    names = [row.name for row in dc.infer(release, prior=prior, engine="naive").summary().rows]
+    assert names == [
+        "mean[age]",
+        "mean[bmi]",
+        "covariance[age, age]",
+        "covariance[age, bmi]",
+        "covariance[bmi, bmi]",
+    ]

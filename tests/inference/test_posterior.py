@@ -207,6 +207,29 @@ def test_arviz_keeps_chains_labels_and_engine(mixed: Posterior) -> None:
     assert group.attrs["engine"] == "gibbs"
     assert group.attrs["approximation"] == "central limit"
     assert group.attrs["warnings"] == "few records."
+    # each axis has its own name, or selecting a row would select a column as well
+    assert group["covariance"].dims == ("chain", "draw", "covariance_dim_0", "covariance_dim_1")
+    for dim in ("mean_dim_0", "covariance_dim_0", "covariance_dim_1"):
+        assert np.asarray(group[dim]).tolist() == ["x", "y"]
+
+
+def test_what_it_is_about_travels_with_it(mixed: Posterior, tmp_path) -> None:
+    import xarray
+
+    assert mixed.about is None
+    assert "about" not in mixed.to_arviz()["posterior"].attrs
+    known = Posterior(mixed.draws, CHAINED, about="normal model of x, y")
+    known.save(tmp_path / "posterior.nc")
+    with xarray.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf") as tree:
+        assert tree["posterior"].attrs["about"] == known.about == "normal model of x, y"
+
+
+def test_rounding_does_not_make_a_matrix_lopsided(mixed: Posterior) -> None:
+    nearly = mixed.draws["covariance"] * (1 + np.array([[0, 1e-15], [0, 0]]))
+    assert not np.array_equal(nearly, nearly.swapaxes(1, 2))
+    assert len(Posterior({"covariance": nearly}, EXACT).scalars()) == 3
+    off = mixed.draws["covariance"] + np.array([[0, 1e-6], [0, 0]])
+    assert len(Posterior({"covariance": off}, EXACT).scalars()) == 4
 
 
 def test_saved_file_reads_back(mixed: Posterior, tmp_path) -> None:

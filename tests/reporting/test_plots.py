@@ -16,9 +16,11 @@ from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.reporting import plot_comparison, plot_posterior
 from discreet.reporting.density import has_curve, smooth_density, support_of
-from discreet.reporting.plots import MOST_ROWS
+from discreet.reporting.plots import MOST_LABELS, MOST_PANELS
+from discreet.reporting.style import ACCENT, number
 
 EXACT = Diagnostics("exact", independent=True)
+NAIVE = Diagnostics("naive", "noise and truncation ignored", independent=True)
 
 
 def texts(figure: Figure) -> str:
@@ -43,6 +45,17 @@ def three(rng: np.random.Generator) -> dict[str, Posterior]:
 def categories(rng: np.random.Generator, labels: list[str]) -> Posterior:
     draws = {"p": rng.dirichlet(np.arange(1.0, len(labels) + 1), 300)}
     return Posterior(draws, EXACT, labels={"p": labels})
+
+
+def two_columns(rng: np.random.Generator, how: Diagnostics) -> Posterior:
+    """Return means of about 120 and 3, with covariances to match."""
+    scale = np.array([20.0, 0.2])
+    half = rng.normal(size=(400, 2, 30)) * scale[:, None]
+    draws = {
+        "mean": np.array([120.0, 3.0]) + rng.normal(size=(400, 2)) * scale / 20,
+        "covariance": half @ half.swapaxes(1, 2) / 30,
+    }
+    return Posterior(draws, how, labels={"mean": ["x", "y"], "covariance": ["x", "y"]})
 
 
 # -- densities ----------------------------------------------------------------------------------------
@@ -72,6 +85,13 @@ def test_density_does_not_fall_off_at_an_edge(rng: np.random.Generator) -> None:
     assert y[-1] == pytest.approx(1, abs=band)
     x, y = smooth_density(u, (-np.inf, np.inf))
     assert np.interp(0.0, x, y) == pytest.approx(0.5, abs=band)  # what the mirror is for
+
+
+def test_support_of_a_covariance() -> None:
+    for name in ("covariance[x, x]", "covariance[0, 0]", "covariance[a, b, a, b]"):
+        assert support_of(name) == (0, np.inf)
+    for name in ("covariance[x, y]", "covariance[x, xx]", "covariance", "mean[x]"):
+        assert support_of(name) == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -104,31 +124,84 @@ def test_scalar_shows_engine_median_and_interval(one: Posterior) -> None:
     assert np.asarray(x).min() >= 0
 
 
-def test_several_parameters_each_get_a_panel(rng: np.random.Generator) -> None:
-    half = rng.normal(size=(200, 3, 4))
-    posterior = Posterior(
-        {"rate": rng.gamma(3, size=200), "mean": half[..., 0], "covariance": half @ half.swapaxes(1, 2)},
-        Diagnostics("gibbs", "central limit"),
-        labels={"covariance": ["a", "b", "c"]},
-    )
+def test_components_of_different_scale_never_share_an_axis(rng: np.random.Generator) -> None:
+    posterior = two_columns(rng, EXACT)
     figure = plot_posterior(posterior)
-    assert len(figure.axes) == 3
-    assert [t.get_text() for t in figure.axes[2].get_yticklabels()] == [
-        "a, a",
-        "a, b",
-        "a, c",
-        "b, b",
-        "b, c",
-        "c, c",
-    ]
-    assert len(plot_posterior(posterior, parameters=["rate"]).axes) == 1
-    assert "central limit" in texts(figure)
+    assert [a.get_title("left").strip() for a in figure.axes] == list(posterior.scalars())
+    for axes, draws in zip(figure.axes, posterior.scalars().values(), strict=True):
+        left, right = axes.get_xlim()
+        low, high = np.quantile(draws, [0.025, 0.975])
+        assert high - low > 0.3 * (right - left)
+    assert len(plot_posterior(posterior, parameters=["mean"]).axes) == 2
+    assert len(plot_posterior(posterior, parameters=["covariance[x, y]"]).axes) == 1
+    assert "central limit" in texts(plot_posterior(two_columns(rng, Diagnostics("gibbs", "central limit"))))
 
 
-def test_long_vectors_are_cut_and_say_so(rng: np.random.Generator) -> None:
-    figure = categories(rng, [f"label {i}" for i in range(100)]).plot()
-    assert len(figure.axes[0].get_yticks()) == MOST_ROWS
-    assert f"first {MOST_ROWS} of 100" in texts(figure)
+def test_many_panels_are_cut_and_say_so(rng: np.random.Generator) -> None:
+    posterior = Posterior({"mean": rng.normal(size=(50, 20))}, EXACT)
+    figure = posterior.plot()
+    assert len(figure.axes) == MOST_PANELS
+    assert f"first {MOST_PANELS} of 20 panels (most_panels=None draws all)" in texts(figure)
+    assert len(posterior.plot(most_panels=None).axes) == 20
+
+
+def test_long_vectors_are_cut_and_say_how_to_see_the_rest(rng: np.random.Generator) -> None:
+    posterior = categories(rng, [f"label {i}" for i in range(100)])
+    figure = posterior.plot()
+    assert len(figure.axes[0].get_yticks()) == MOST_LABELS
+    words = " ".join(texts(figure).split())
+    assert f"first {MOST_LABELS} of 100 labels (most_labels=None draws all)" in words
+    whole = posterior.plot(most_labels=None)
+    assert len(whole.axes[0].get_yticks()) == 100
+    assert "most_labels" not in texts(whole)
+    # the figure grows with what it shows
+    assert whole.get_figheight() > 2 * figure.get_figheight()
+    pair = plot_comparison({"a": posterior, "b": posterior}, most_labels=None)
+    assert len(pair.axes[0].get_yticks()) == 100
+    assert "first 5 of 100" in texts(plot_comparison({"a": posterior, "b": posterior}, most_labels=5))
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, True, "all"])
+def test_most_must_be_a_count(one: Posterior, value: object) -> None:
+    for option in ("most_labels", "most_panels"):
+        with pytest.raises(UsageError, match=f"{option} must be"):
+            one.plot(**{option: value})  # pyright: ignore[reportArgumentType]
+
+
+def test_subtitle_says_what_it_is_about(one: Posterior) -> None:
+    about = "bernoulli model of smoker, pure differential privacy with epsilon = 0.05"
+    known = Posterior(one.draws, EXACT, about=about)
+    assert about in texts(known.plot()).splitlines()
+    assert about in texts(plot_comparison({"a": known, "b": known})).splitlines()
+    # readings of different things have no common subtitle
+    assert about not in texts(plot_comparison({"a": known, "b": one}))
+
+
+def test_long_subtitles_stay_inside_the_figure(one: Posterior) -> None:
+    about = (
+        "multivariate_normal model of " + ", ".join(f"wide column {i}" for i in range(12)) + ", epsilon = 1"
+    )
+    figure = Posterior(one.draws, NAIVE, about=about).plot()
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in figure.texts]
+    assert all(box.x1 <= figure.bbox.x1 for box in boxes)
+    top = max(a.get_tightbbox().y1 for a in figure.axes)  # pyright: ignore[reportOptionalMemberAccess]
+    assert min(box.y0 for box in boxes) > top
+    assert about in " ".join(t.get_text() for t in figure.texts)
+
+
+def test_naive_is_marked_in_the_accent_color(one: Posterior) -> None:
+    naive = Posterior(one.draws, NAIVE)
+
+    def warnings(figure: Figure) -> list[tuple[str, object]]:
+        return [(t.get_text(), t.get_color()) for t in figure.texts if "ignores" in t.get_text()]
+
+    warning = [("naive: ignores the privacy noise", ACCENT)]
+    assert warnings(naive.plot()) == warning
+    assert warnings(plot_comparison({"naive": naive, "noise-aware": one})) == warning
+    assert warnings(plot_comparison({"naive": naive}, note="mine")) == warning
+    assert warnings(one.plot()) == warnings(plot_comparison({"naive": one})) == []
+    assert naive.plot().axes[0].lines[0].get_color() == ACCENT != one.plot().axes[0].lines[0].get_color()
 
 
 def test_interval_rows_hold_the_quantiles(rng: np.random.Generator) -> None:
@@ -145,6 +218,10 @@ def test_draws_without_a_density(values: list[float], tmp_path) -> None:
     figure = posterior.plot(tmp_path / "few.png")
     expected = "one value, 0.31" if len(set(values)) == 1 else "3 draws, each shown"
     assert expected in texts(figure)
+
+
+def test_numbers_have_no_negative_zero() -> None:
+    assert [number(x, 2) for x in (-0.001, 0.001, -0.01)] == ["0.00", "0.00", "-0.01"]
 
 
 def test_labels_are_never_read_as_mathematics(rng: np.random.Generator, tmp_path) -> None:
@@ -186,6 +263,15 @@ def test_comparison_of_vectors_and_of_one_component(rng: np.random.Generator) ->
     assert figure.axes[0].get_xlabel() == "share"
     assert {"naive", "noise-aware"} <= set(texts(figure).splitlines())
     assert len(plot_comparison(both, "p[b]").axes) == 2
+
+
+def test_comparison_of_means_gives_each_its_axis(rng: np.random.Generator) -> None:
+    both = {"naive": two_columns(rng, NAIVE), "noise-aware": two_columns(rng, EXACT)}
+    figure = plot_comparison(both, "mean")
+    assert [t.get_text() for a in figure.axes for t in a.get_yticklabels()] == ["x", "y"]
+    (low, high), (_, far) = (axes.get_xlim() for axes in figure.axes)
+    assert 100 < low < high < 140
+    assert far < 10
 
 
 def test_comparison_with_a_single_draw(three: dict[str, Posterior]) -> None:

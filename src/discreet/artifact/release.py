@@ -20,6 +20,9 @@ LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
     "discrete_gaussian": DiscreteGaussian,
 }
 
+# Columns named when a release is shown in one line.
+_MOST_COLUMNS = 4
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -46,7 +49,7 @@ class NoiseRecord:
     sensitivity: Fraction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """A private release: noisy statistics, what they mean, and what was promised for them."""
 
@@ -86,6 +89,14 @@ class Release:
             for scale, grid in zip(self.mechanism.scale, self.statistics.grid, strict=True)
         )
 
+    def __repr__(self) -> str:
+        columns = ", ".join(self.columns[:_MOST_COLUMNS])
+        if len(self.columns) > _MOST_COLUMNS:
+            columns += f" and {len(self.columns) - _MOST_COLUMNS} more"
+        records = "private number of records" if self.records is None else _counted(self.records, "record")
+        statistics = _counted(len(self.statistics.names), "statistic")
+        return f"<Release of {columns}: {self.family.name}, {statistics}, {self.guarantee.describe()}, {records}>"
+
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""
         from discreet.artifact.statement import statement
@@ -124,3 +135,7 @@ class Release:
             return cls.from_json(content)
         except ReleaseFileError as problem:
             raise ReleaseFileError(f"{path}: {problem.message}", hint=problem.hint) from None
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"1 {thing}" if n == 1 else f"{n} {thing}s"

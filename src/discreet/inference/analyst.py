@@ -91,8 +91,15 @@ def infer(
             "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
         )
         diagnostics = Diagnostics("exact", "none", reason, _doubts(release, count_prior), independent=True)
-    labels = None if release.family.labels is None else {"p": release.family.labels}
-    return Posterior(values, diagnostics, n_chains=chains, labels=labels)
+    about = f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
+    return Posterior(values, diagnostics, n_chains=chains, labels=_labels(release), about=about)
+
+
+def _labels(release: Release) -> dict[str, tuple[str, ...]]:
+    """Return names for the components of vectors and matrices: the labels of cells, or the columns."""
+    if release.family.labels is not None:
+        return {"p": release.family.labels}
+    return dict.fromkeys(release.family.draw_names, release.columns) if release.family.n_columns > 1 else {}
 
 
 def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:

@@ -34,6 +34,8 @@ class Posterior:
         How many chains of equal length the draws are.
     labels
         Names of the components of a vector (or of the rows and columns of a matrix), by parameter name.
+    about
+        One line that says which model of which data under which guarantee this is; the subtitle of plots.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Posterior:
     diagnostics: Diagnostics
     n_chains: int = field(default=1, kw_only=True)
     labels: Mapping[str, Sequence[str]] | None = field(default=None, kw_only=True)
+    about: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -124,7 +127,7 @@ class Posterior:
         out = []
         for name, x in self.draws.items():
             words = (self.labels or {}).get(name)
-            symmetric = x.ndim == 3 and np.array_equal(x, x.swapaxes(1, 2))
+            symmetric = _is_symmetric(x)
             for index in product(*map(range, x.shape[1:])):
                 if symmetric and index[0] > index[1]:
                     continue
@@ -150,6 +153,8 @@ class Posterior:
             "independent": int(how.independent),
             "inference_library": "discreet",
         }
+        if self.about is not None:
+            attributes["about"] = self.about
         with suppress(PackageNotFoundError):
             attributes["inference_library_version"] = version("discreet")
         dims = {name: [f"{name}_dim_{i}" for i in range(x.ndim - 1)] for name, x in self.draws.items()}
@@ -197,6 +202,13 @@ def _tails(prob: float) -> list[float]:
             f"prob must lie strictly between 0 and 1, got prob={prob!r}.", hint="0.95 is a 95% interval"
         )
     return [(1 - prob) / 2, (1 + prob) / 2]
+
+
+def _is_symmetric(x: np.ndarray) -> bool:
+    """Tell whether the draws are symmetric matrices, up to the rounding of a product of factors."""
+    if x.ndim != 3 or x.shape[1] != x.shape[2]:
+        return False
+    return bool(np.abs(x - x.swapaxes(1, 2)).max() <= 1e-12 * np.abs(x).max())
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:

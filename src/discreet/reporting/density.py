@@ -15,7 +15,13 @@ _SHOWN = (0.002, 0.998)
 
 def support_of(parameter: str) -> tuple[float, float]:
     """Return the interval in which the draws of this name lie in every family."""
-    return _SUPPORT.get(parameter.partition("[")[0], (-np.inf, np.inf))
+    name, _, rest = parameter.partition("[")
+    inside = rest.removesuffix("]")
+    first = inside[: (len(inside) - 2) // 2]
+    # on the diagonal of a covariance, which reads "x, x", there are variances
+    if name == "covariance" and inside == f"{first}, {first}":
+        name = "variance"
+    return _SUPPORT.get(name, (-np.inf, np.inf))
 
 
 def has_curve(draws: np.ndarray) -> bool:

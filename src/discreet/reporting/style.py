@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,8 +26,10 @@ INK, QUIET, HAIRLINE = "#1f2933", "#66737f", "#d5dae0"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 #: Readings that always keep their color, so that a reader learns it once.
 KNOWN = {"noise-aware": "#0072B2", "naive": "#D55E00", "non-private": "#525d68"}
-# Inches: the band of the heading, and the margin.
-_BAND, _MARGIN = 0.72, 0.14
+#: For what a reader must not overlook.
+ACCENT = KNOWN["naive"]
+# Inches: the margin, and a letter of the heading's quiet lines.
+_MARGIN, _LETTER = 0.14, 0.07
 
 
 def stems(axes: Axes, draws: np.ndarray, hue: str, height: float) -> None:
@@ -82,21 +86,54 @@ def title_panel(axes: Axes, name: str, words: str) -> None:
     )
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Make a figure with a margin all round and a band on top for the heading."""
-    figure = Figure(figsize=(width, height + _BAND), layout="constrained", facecolor="white")
-    side, foot = _MARGIN / width, _MARGIN / (height + _BAND)
-    inner = (side, foot, 1 - 2 * side, 1 - _BAND / (height + _BAND) - foot)
-    figure.get_layout_engine().set(rect=inner, w_pad=0.04, h_pad=0.04, wspace=0.04, hspace=0.03)  # pyright: ignore
+@dataclass(frozen=True)
+class Heading:
+    """A title, quiet lines below it, and a warning that nobody overlooks; broken where the figure ends."""
+
+    width: float
+    title: str
+    notes: Sequence[str]
+    warning: str | None = None
+
+    def lines(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the lines below the title, and how each is set."""
+        room = max(int((self.width - 2 * _MARGIN) / _LETTER), 20)
+        quiet = [(line, {"color": QUIET}) for note in self.notes for line in _broken(note, room)]
+        # bold letters are wider
+        warning = _broken(self.warning or "", int(room * 0.85))
+        return quiet + [(line, {"color": ACCENT, "fontweight": "bold"}) for line in warning]
+
+    @property
+    def band(self) -> float:
+        """Inches that the heading takes."""
+        return 0.48 + 0.24 * len(self.lines())
+
+    def write(self, figure: Figure) -> None:
+        """Write everything at the top of ``figure``."""
+        height = figure.get_size_inches()[1]
+        left = (_MARGIN + 0.04) / self.width
+        figure.text(
+            left, 1 - 0.36 / height, self.title, color=INK, fontsize=14, fontweight="bold", parse_math=False
+        )
+        for row, (line, looks) in enumerate(self.lines()):
+            figure.text(left, 1 - (0.60 + 0.22 * row) / height, line, fontsize=9.5, parse_math=False, **looks)
+
+
+def _broken(text: str, room: int) -> list[str]:
+    """Break a text into lines, never at an equals sign."""
+    lines = wrap(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"), room, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def new_figure(width: float, height: float, heading: Heading, *, gap: float = 0.03) -> Figure:
+    """Make a figure with a margin all round and the heading on top; ``gap`` is the space between rows of panels."""
+    whole = height + heading.band
+    figure = Figure(figsize=(width, whole), layout="constrained", facecolor="white")
+    side, foot = _MARGIN / width, _MARGIN / whole
+    inner = (side, foot, 1 - 2 * side, height / whole - foot)
+    figure.get_layout_engine().set(rect=inner, w_pad=0.04, h_pad=0.04, wspace=0.04, hspace=gap)  # pyright: ignore
+    heading.write(figure)
     return figure
-
-
-def write_heading(figure: Figure, title: str, note: str) -> None:
-    """Write the title and, below it, the quiet line."""
-    width, height = figure.get_size_inches()
-    left = (_MARGIN + 0.04) / width
-    figure.text(left, 1 - 0.36 / height, title, color=INK, fontsize=14, fontweight="bold", parse_math=False)
-    figure.text(left, 1 - 0.60 / height, note, color=QUIET, fontsize=9.5, parse_math=False)
 
 
 def common_decimals(widths: Sequence[float]) -> int | None:
@@ -110,7 +147,8 @@ def common_decimals(widths: Sequence[float]) -> int | None:
 
 def number(value: float, decimals: int | None) -> str:
     """Print one value."""
-    return f"{value:.4g}" if decimals is None else f"{value:.{decimals}f}"
+    # adding 0 turns -0.00 into 0.00
+    return f"{value:.4g}" if decimals is None else f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def span(low: float, high: float, decimals: int | None) -> str:

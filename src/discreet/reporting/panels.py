@@ -1,0 +1,106 @@
+"""What one panel shows: a density, a row of intervals, or several readings above one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.reporting.density import has_curve, smooth_density, support_of
+from discreet.reporting.style import INK, common_decimals, number, rule, span, stems, strip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: float) -> str:
+    """Draw one scalar: density, interval shaded, median marked. Return the numbers in words."""
+    low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2])
+    strip(axes)
+    if not has_curve(draws):
+        stems(axes, draws, hue, height=0.6)
+        axes.set_ylim(0, 1)
+        return f"one value, {draws[0]:.4g}" if np.ptp(draws) == 0 else f"{len(draws)} draws, each shown"
+    x, y = smooth_density(draws, support_of(name))
+    inside = (x >= low) & (x <= high)
+    axes.fill_between(x, y, color=hue, alpha=0.12, linewidth=0)
+    axes.fill_between(x, y, where=inside.tolist(), color=hue, alpha=0.30, linewidth=0)
+    axes.plot(x, y, color=hue, linewidth=1.8)
+    axes.vlines(median, 0, np.interp(median, x, y), color=hue, linewidth=1.4)
+    axes.set_ylim(0, y.max() * 1.08)
+    axes.set_xlim(x[0], x[-1])
+    digits = common_decimals([high - low])
+    return f"median {number(median, digits)}, {100 * prob:.4g}% interval {span(low, high, digits)}"
+
+
+def interval_panel(
+    axes: Axes, tables: Sequence[Mapping[str, np.ndarray]], hues: Sequence[str], prob: float
+) -> None:
+    """Draw a median, a thin interval and a thick one of the middle half for each component."""
+    shown = list(tables[0])
+    levels = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
+    lane = 0.0 if len(tables) == 1 else min(0.24, 0.62 / (len(tables) - 1))
+    for series, (table, hue) in enumerate(zip(tables, hues, strict=True)):
+        rows = np.arange(len(shown)) + (series - (len(tables) - 1) / 2) * lane
+        q = np.array([np.quantile(table[full], levels) for full in shown])
+        axes.hlines(rows, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
+        axes.hlines(rows, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
+        axes.plot(q[:, 2], rows, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
+    strip(axes)
+    names = [full.partition("[")[2][:-1] for full in shown]
+    axes.set_yticks(range(len(shown)), names, color=INK, fontsize=9.5, parse_math=False)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    rule(axes)
+
+
+def interval_words(prob: float) -> str:
+    """Say what :func:`interval_panel` marks."""
+    return f"median, 50% and {100 * prob:.4g}% intervals"
+
+
+def overlay(
+    figure: Figure, parameter: str, draws: Mapping[str, np.ndarray], hues: Sequence[str], prob: float
+) -> None:
+    """Draw densities above and, on the same axis below, one named interval for each."""
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 0.34 * len(draws)])
+    top, edges = 0.0, []
+    for (name, values), hue in zip(draws.items(), hues, strict=True):
+        if has_curve(values):
+            x, y = smooth_density(values, support_of(parameter))
+            upper.fill_between(x, y, color=hue, alpha=0.13, linewidth=0)
+            upper.plot(x, y, color=hue, linewidth=2.0, label=name)
+            top, edges = max(top, y.max()), [*edges, x[0], x[-1]]
+        else:
+            edges += [values.min(), values.max()]
+    for values, hue in zip(draws.values(), hues, strict=True):
+        if not has_curve(values):
+            stems(upper, values, hue, height=(top or 1.0) * 0.6)
+    upper.set_ylim(0, (top or 1.0) * 1.06)
+    quantiles = [np.quantile(values, [(1 - prob) / 2, 0.5, (1 + prob) / 2]) for values in draws.values()]
+    digits = common_decimals([q[2] - q[0] for q in quantiles])
+    for row, ((low, median, high), hue) in enumerate(zip(quantiles, hues, strict=True)):
+        lower.hlines(row, low, high, color=hue, linewidth=3.2)
+        lower.plot(median, row, "o", color="white", markeredgecolor=hue, markersize=6, markeredgewidth=1.8)
+        lower.annotate(
+            span(low, high, digits),
+            (1, row),
+            (6, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            color=hue,
+            fontsize=9.5,
+        )
+    strip(upper)
+    upper.tick_params(bottom=False, labelbottom=False)
+    strip(lower)
+    lower.set_yticks(range(len(draws)), list(draws), fontsize=10, fontweight="bold", parse_math=False)
+    for label, hue in zip(lower.get_yticklabels(), hues, strict=True):
+        label.set_color(hue)
+    lower.set_ylim(len(draws) - 0.4, -0.6)
+    rule(upper)
+    rule(lower)
+    if max(edges) > min(edges):
+        lower.set_xlim(min(edges), max(edges))
