@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -33,6 +34,16 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "other.json").write_text('{"format": "something else"}')
     (folder / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
     (folder / "file").write_text("a file, not a folder")
+    (folder / "release.nc").write_text(good)
+    (folder / "link.nc").symlink_to("good.json")
+    (folder / "link.csv").symlink_to("data.csv")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "smoker.json").write_text(good)
+    model = dc.Categorical(["a", "b", "c"])
+    dc.release(folder / "data.csv", model, column="answer", epsilon=1).save(folder / "answers.json")
+    dc.release(folder / "data.csv", dc.Normal(), column="age", bounds=(0, 99), epsilon=1).save(
+        folder / "age.json"
+    )
     return folder
 
 
@@ -40,7 +51,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder that holds a copy of the inputs."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(inputs, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(inputs, tmp_path, dirs_exist_ok=True, symlinks=True)
     return tmp_path
 
 
@@ -100,10 +111,21 @@ CASES = [
     (f"{GAUSSIAN} --epsilon 1 --delta nan", 2, "delta"),
     (f"{GAUSSIAN} --rho 0", 2, "rho"),
     (f"{GAUSSIAN} --rho 1 --epsilon 1", 2, "rho"),
-    (f"{RELEASE} --mechanism cauchy", 2, "--mechanism"),
+    (f"{RELEASE} --mechanism cauchy", 2, "--mechanism': 'cauchy' is not one of"),
     ("demo --epsilon 0 -o out", 2, "epsilon"),
     # a release that is there already was paid for
     (RELEASE.replace("out.json", "good.json"), 2, "exists already"),
+    ("infer good.json -o good.json", 2, ".nc"),
+    ("infer good.json -o link.nc", 2, "input file"),
+    ("infer answers.json -o release.nc", 2, "paid for"),
+    ("infer release.nc -o release.nc", 2, "input file"),
+    ("infer good.json --plot good.json", 2, ".png, .pdf or .svg"),
+    ("infer good.json -o out.nc --plot out.gif", 2, ".png, .pdf or .svg"),
+    ("infer good.json -o out.nc --plot nowhere/out.png", 1, "nowhere"),
+    ("demo -o taken", 2, "paid for"),
+    # so is data
+    (f"{RELEASE.replace('out.json', 'data.csv')} --force", 2, "input file"),
+    (f"{RELEASE.replace('out.json', './link.csv')} --force", 2, "input file"),
     # release files
     ("show truncated.json", 4, "truncated.json"),
     ("infer truncated.json", 4, "truncated.json"),
@@ -112,7 +134,9 @@ CASES = [
     ("infer other.json", 4, "not a discreet release"),
     ("infer binary.json", 4, "binary.json"),
     ("infer newer.json", 4, "version"),
-    ("infer data.csv", 4, "data.csv"),
+    ("infer data.csv", 4, "looks like data"),
+    ("show data.csv", 4, "looks like data"),
+    ("show text.parquet", 4, "looks like data"),
     # the analyst's options
     ("infer good.json --prior beta:1", 2, "beta"),
     ("infer good.json --prior beta:0,1", 2, "positive"),
@@ -124,7 +148,8 @@ CASES = [
     ("infer good.json --prob 1.5", 2, "prob"),
     ("infer good.json --records=0,9", 2, "records"),
     ("infer good.json --records=low,high", 2, "--records"),
-    ("infer good.json --engine magic", 2, "--engine"),
+    ("infer good.json --engine magic", 2, "--engine': 'magic' is not one of"),
+    ("infer good.json --seed=-1", 2, "--seed=-1"),
     # the program itself
     ("frobnicate", 2, "frobnicate"),
     ("infer", 2, "FILE"),
@@ -144,7 +169,78 @@ def test_one_line_the_right_code_and_nothing_written(
     assert lines[0].startswith("error: ")
     assert clue.lower() in lines[0].lower()
     assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("hint: "))
+    assert not PYTHON.search(printed.err)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+# what only somebody who writes Python could act on
+PYTHON = re.compile(r"\bdc\.|=[\[('\"]|----|Value error|None")
+
+
+def test_the_pattern_knows_python_when_it_sees_it() -> None:
+    for words in ("bounds=(0, 1)", "dc.priors.Beta(...)", "engine='naive'", "Value error, no"):
+        assert PYTHON.search(words)
+
+
+MODEL = "release data.csv -c answer --epsilon 1 -o out.json -m"
+HINTS = [
+    (RELEASE.replace("--epsilon 1", ""), "", "give a budget, such as --epsilon 0.5."),
+    (GAUSSIAN, "", "give a budget, such as --rho 0.01, or --epsilon 0.5 with --delta 1e-6."),
+    (RELEASE.replace("--epsilon 1", "--epsilon=-1"), "", "got --epsilon=-1."),
+    (NUMERIC, "", "hint: for example --bounds=0,100\n"),
+    (
+        f"{NUMERIC} --bounds=9,0",
+        "",
+        "got --bounds=9,0.\nhint: the smaller number comes first: --bounds=0,9\n",
+    ),
+    (f"{NUMERIC} --bounds=0", "", "hint: write --bounds=LOW,HIGH, as in --bounds=-3,100"),
+    (
+        f"{MODEL} multivariate_normal:dim=2 --bounds=0,9",
+        "",
+        "hint: repeat --bounds, once for each column: --bounds=0,100 --bounds=0,100\n",
+    ),
+    (MODEL, "categorical", 'hint: write -m "categorical:labels=a|b|c"\n'),
+    (MODEL, "categorical:a|b|c", 'hint: write "categorical:labels=a|b|c"\n'),
+    (
+        MODEL,
+        "categorical:labels=a,b,c",
+        'hint: labels are separated by |, as in "categorical:labels=a|b|c"\n',
+    ),
+    (MODEL, "bernoulli:0.5", "hint: bernoulli has no constants"),
+    (MODEL, "bernouli", "hint: did you mean bernoulli? known families: "),
+    (MODEL, "normal:mean=x", "got mean=x."),
+    ("infer good.json --prior", "gamma:1,1", "hint: for example --prior beta:1,1\n"),
+    ("infer good.json --prior", "beta(1, 1)", "hint: write beta:1,1\n"),
+    ("infer good.json --prior", "dc.priors.Beta(2, 0.5)", "hint: write beta:2,0.5\n"),
+    ("infer answers.json --prior", "dirichlet:1,1", "hint: for example --prior dirichlet:1,1,1\n"),
+    ("infer age.json", "", "hint: a weak one on the scale of this release: --prior normal_inverse_gamma:"),
+    ("infer good.json --records=0,9", "", "hint: leave out --records\n"),
+    (RELEASE.replace("out.json", "nowhere/out.json"), "", "hint: create the folder first"),
+    (
+        "release text.parquet -m poisson -c age --bounds=0,99 --epsilon 1 -o out.json",
+        "",
+        "hint: cast the column to a number type, or give the CSV file\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "last", "words"), HINTS)
+def test_the_way_out_is_in_the_words_of_the_command_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, last: str, words: str
+) -> None:
+    assert run([*command.split(), *filter(None, [last])]) in (1, 2)
+    assert words in capsys.readouterr().err
+
+
+def test_a_family_that_only_another_program_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.artifact.codec import seal
+
+    body = json.loads(Path("good.json").read_text())
+    body["model"]["name"] = "rayleigh"
+    body["sha256"] = seal(body)
+    Path("rayleigh.json").write_text(json.dumps(body))
+    assert run(["infer", "rayleigh.json"]) == 4
+    assert "'rayleigh'; a program that registers it can read it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "code", "clue"), CASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -91,6 +92,36 @@ def test_show_prints_the_statement_and_the_totals(smoking: Path, capsys: pytest.
         assert any(line.split()[:2] == [name, f"{value:,}"] for line in printed.splitlines())
 
 
+@pytest.mark.parametrize("missing", ["count", "none"])
+def test_show_says_how_many_said_yes(missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = ["yes"] * 300 + ["no"] * 900
+    # so little noise that the counts are exact: at scale 1/15 it is not 0 with probability 2 e^-15
+    made = dc.release({"x": answers}, dc.Bernoulli(), column="x", epsilon=30, missing=missing)  # pyright: ignore[reportArgumentType]
+    made.save("yes.json")
+    assert run(["show", "yes.json"]) == 0
+    assert "In counts: 300 yes and 900 no." in capsys.readouterr().out
+
+
+def test_lines_end_without_blanks_and_keep_budgets_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = dc.release("data.csv", dc.Bernoulli(), column="smoker", mechanism="gaussian", rho=0.01)
+    made.save("rho.json")
+    for width in range(40, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert run(["show", "rho.json"]) == 0
+        printed = capsys.readouterr().out
+        assert printed.count("rho = 0.01") == 2
+        assert all(line == line.rstrip() for line in printed.splitlines())
+
+
+def test_a_promise_that_says_nothing_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    for epsilon, note in (("10", ""), ("50", "note: epsilon = 50 protects nobody in practice.\n")):
+        command = f"release data.csv -m bernoulli -c smoker --epsilon {epsilon} -o e{epsilon}.json"
+        assert run(command.split()) == 0
+        assert capsys.readouterr().err == note
+
+
 def test_show_as_json_is_the_file(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", "smoking.json", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -117,6 +148,18 @@ def test_infer_prints_the_librarys_own_numbers(smoking: Path, capsys: pytest.Cap
     assert (row["low"], row["high"]) == posterior.interval(0.8)["p"]
     assert row["mean"] == posterior.mean()["p"]
     assert (answer["engine"], answer["approximation"], answer["prob"]) == ("exact", "none", 0.8)
+    assert (answer["columns"], answer["dataset"], answer["prior"]) == (["smoker"], None, "beta:2,3")
+    assert (answer["guarantee"], answer["n_draws"]) == ({"kind": "pure", "epsilon": "1"}, 400)
+    assert answer["files"] == []
+
+
+def test_infer_names_the_neutral_prior_and_its_files(
+    smoking: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("infer smoking.json -o draws.nc --plot picture.svg --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["prior"], answer["files"]) == ("beta:1,1", ["draws.nc", "picture.svg"])
+    assert all(Path(file).is_file() for file in answer["files"])
 
 
 def test_infer_with_the_same_seed_prints_the_same(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,19 +223,42 @@ def test_check_counts_what_each_policy_touches(capsys: pytest.CaptureFixture[str
 
 
 def test_check_warns_of_line_breaks_inside_fields(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("notes.csv").write_text('smoker,note\nyes,"two\nlines"\nno,one\n')
+    Path("notes.csv").write_text('smoker,note\nyes,"two\nlines"\n' + "no,one\n" * 4)
     command = "check notes.csv -m bernoulli -c smoker".split()
     assert run(command) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "warning: lines with a quotation mark that is not closed: 2. One line is one record" in printed
     assert run([*command, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["records"], answer["malformed"], answer["unclosed"]) == (3, 2, 2)
+    assert (answer["records"], answer["malformed"], answer["unclosed"]) == (6, 2, 2)
     assert len(answer["warnings"]) == 1
     assert run("check data.csv -m bernoulli -c smoker".split()) == 0
     assert "warning" not in capsys.readouterr().out
     assert run("check data.csv -m bernoulli -c smoker --json".split()) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "model", "words"),
+    [
+        ("left right left", "bernoulli", 'none of the records are usable. .* "categorical:labels=M|F"'),
+        ("yes left left", "bernoulli", "fewer than half of the records are usable"),
+        ("F M F", "bernoulli", "over a quarter of the records hold something that the model does not read"),
+        ("A B c", "categorical:labels=a|b|c", "fewer than half .* upper and lower case too"),
+        ("1_0 1_1 12", "poisson --bounds=0,99", "fewer than half .* decimal point"),
+        ("yes no yes no no", "bernoulli", None),
+    ],
+)
+def test_check_warns_of_values_that_nothing_reads(
+    capsys: pytest.CaptureFixture[str], values: str, model: str, words: str | None
+) -> None:
+    Path("x.csv").write_text("x\n" + "\n".join(values.split()) + "\n")
+    code = run(f"check x.csv -c x -m {model} --json".split())
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert len(answer["warnings"]) == (words is not None)
+    if words is not None:
+        assert re.search(words.replace("|", r"\|"), answer["warnings"][0])
 
 
 def test_check_of_an_empty_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,6 +272,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"discreet {dc.__version__}\n"
     assert run([]) == 0
     assert "release" in capsys.readouterr().out
+    for verb in ("release", "infer"):
+        assert run([verb, "--help"]) == 0
+        assert "bool" not in capsys.readouterr().out
 
 
 def test_the_installed_program_exits_with_the_code(smoking: Path) -> None:

@@ -152,7 +152,7 @@ def test_declared_text_is_refused_for_numbers(tmp_path):
         with pytest.raises(UsageError) as caught:
             sums(source)
         assert caught.value.message == "column 'x' holds text, but normal needs numbers."
-        assert caught.value.hint is None
+        assert caught.value.hint == "cast the column to a number type, or give the CSV file"
         assert_sealed(caught.value)
 
 

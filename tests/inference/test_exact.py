@@ -421,3 +421,57 @@ def test_weights_of_tiny_priors(alpha: float) -> None:
             mpmath.loggamma(mpmath.mpf(alpha) + 5) - mpmath.loggamma(6) - mpmath.loggamma(mpmath.mpf(alpha))
         )
     assert log_rising(alpha, 0, 5)[-1] == pytest.approx(exact, abs=1e-12)
+
+
+def total_by_convolution(
+    alpha: np.ndarray,
+    y: np.ndarray,
+    law: Noise,
+    records: RecordPrior,
+    usable: tuple[int, Noise] | None,
+    most: int,
+) -> np.ndarray:
+    """The posterior of the total by direct convolution of log weights: slow, and right however far the tails go."""
+    c = np.arange(most + 1)
+    log_sum = None
+    for a, v in zip(alpha, y, strict=True):
+        cell = log_rises(a, c) + law.log_mass(v - c)
+        log_sum = (
+            cell
+            if log_sum is None
+            else np.array([np.logaddexp.reduce(log_sum[: m + 1] + cell[: m + 1][::-1]) for m in c])
+        )
+    assert log_sum is not None
+    log_total = log_sum - log_rises(float(np.sum(alpha)), c)
+    if usable is not None:
+        log_total = log_total + usable[1].log_mass(usable[0] - c)
+    log_total[: records.low] = -np.inf
+    return np.exp(log_total - np.logaddexp.reduce(log_total))
+
+
+def test_many_cells_with_a_prior_stronger_than_the_data() -> None:
+    """Ten cells, noise far wider than the counts: several panels, one of them at a total of nothing."""
+    alpha = np.array([0.3] * 5 + [4.0] * 5)
+    y = np.array([-1, -58, 51, 92, 3, -15, -36, -28, -68, -5])
+    law = DiscreteLaplace(2 / 0.03)
+    records, usable = RecordPrior(0, 300), (83, law)
+    counts = cell_counts(alpha, y, (law,) * 10, records, usable)
+    assert len(counts.panels) > 1
+    totals, got = counts.totals()
+    assert np.abs(got - total_by_convolution(alpha, y, law, records, usable, 300)[totals]).sum() < 1e-9
+
+
+def test_cases_drawn_from_the_model_are_never_refused(rng: np.random.Generator) -> None:
+    for case in range(200):
+        k, n = int(rng.integers(2, 12)), int(np.exp(rng.uniform(0, np.log(60))))
+        alpha = np.exp(rng.uniform(np.log(0.03), np.log(60), k))
+        width = float(np.exp(rng.uniform(np.log(0.3), np.log(200))))
+        law = DiscreteLaplace(width) if case % 2 else DiscreteGaussian(width)
+        u = n if case % 3 == 0 else int(rng.integers(0, n + 1))
+        y = rng.multinomial(u, rng.dirichlet(alpha)) + law.sample(k, rng)
+        records = [RecordPrior(n, n), RecordPrior(0, n), RecordPrior(0, 2 * n)][case % 3]
+        usable = (u + int(law.sample(1, rng)[0]), law) if case % 3 == 1 else None
+        totals, got = cell_counts(alpha, y, (law,) * k, records, usable).totals()
+        assert records.high is not None
+        expected = total_by_convolution(alpha, y, law, records, usable, records.high)
+        assert np.abs(got - expected[totals]).sum() + (1 - expected[totals].sum()) < 1e-8

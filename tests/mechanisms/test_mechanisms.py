@@ -79,7 +79,8 @@ def test_gaussian_zcdp_loss() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "laplace noise takes epsilon alone"),
+        ({}, "give a budget, such as epsilon=0.5"),
+        ({"mechanism": "gaussian"}, "give a budget, such as rho=0.01"),
         ({"epsilon": 1, "delta": 1e-6}, "laplace noise takes epsilon alone"),
         ({"rho": 1}, "laplace noise takes epsilon alone"),
         ({"mechanism": "gaussian", "epsilon": 1}, "gaussian noise takes either"),

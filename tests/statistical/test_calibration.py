@@ -96,10 +96,10 @@ STRONGER = {
 @pytest.mark.parametrize("epsilon", [0.03, 0.3])
 @pytest.mark.parametrize("family", STRONGER)
 def test_long_run_with_uneven_priors(family, epsilon, n, neighbors, missing, rng) -> None:
-    """Five thousand trials each, with priors that are not flat and ten cells."""
+    """Three thousand trials each, with priors that are not flat and ten cells."""
     model, prior = STRONGER[family]
     setting = Setting(model, dc.LaplaceMechanism(epsilon), n, neighbors, missing, prior=prior)
-    ranks = simulate(setting, 5 * TRIALS, rng)
+    ranks = simulate(setting, 3 * TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
     assert tails_p(ranks[:, 0]) > THRESHOLD
     assert uniform_p(ranks[:, -1]) > THRESHOLD

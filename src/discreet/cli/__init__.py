@@ -6,7 +6,6 @@ Exit codes: 0 fine, 1 input or output failed, 2 usage, 3 budget refused, 4 unrea
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -28,6 +27,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from discreet.cli.app import app
     from discreet.cli.console import report_error
+    from discreet.cli.wording import as_options
     from discreet.errors import DiscreetError
 
     as_json = "--json" in arguments
@@ -35,10 +35,12 @@ def run(arguments: Sequence[str]) -> int:
         code = app(args=list(arguments) or ["--help"], prog_name="discreet", standalone_mode=False)
     except typer.TyperException as error:
         hint = "discreet --help lists the commands, discreet COMMAND --help the options of one."
-        return report_error(error.format_message(), hint, error.exit_code, as_json=as_json)
+        # how typer's own dependencies prefix what it says about a choice
+        message = error.format_message().replace("Value error, ", "")
+        return report_error(message, hint, error.exit_code, as_json=as_json)
     except DiscreetError as error:
-        hint = None if error.hint is None else _as_options(error.hint)
-        return report_error(_as_options(error.message), hint, error.exit_code, as_json=as_json)
+        hint = None if error.hint is None else as_options(error.hint)
+        return report_error(as_options(error.message), hint, error.exit_code, as_json=as_json)
     except typer.Abort:
         return report_error("interrupted.", None, 130, as_json=as_json)
     except Exception as error:
@@ -51,8 +53,3 @@ def run(arguments: Sequence[str]) -> int:
         hint = f"set {DEBUG_VARIABLE}=1 to see the traceback; it may show rows, so do not publish it."
         return report_error(message, hint, 1, as_json=as_json)
     return code if isinstance(code, int) else 0
-
-
-def _as_options(text: str) -> str:
-    """Say ``--engine naive`` where the library says ``engine='naive'``."""
-    return re.sub(r"\b([a-z_]+)='([a-z_]+)'", r"--\1 \2", text)

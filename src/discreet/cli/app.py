@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import discreet
 from discreet.cli.check import check
@@ -15,8 +16,30 @@ from discreet.cli.infer import infer
 from discreet.cli.release import release
 from discreet.cli.show import show
 
+
+class _Command(TyperCommand):
+    """A command whose help does not call ``--help`` a ``<bool>``."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _bare(super().get_help_option(ctx))
+
+
+class _Group(TyperGroup):
+    """Likewise for the program itself."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _bare(super().get_help_option(ctx))
+
+
+def _bare(option: Any) -> Any:
+    if option is not None:
+        option.metavar = ""
+    return option
+
+
 app = typer.Typer(
     name="discreet",
+    cls=_Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,7 +55,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def discreet_(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Learn from sensitive data, publish what you learned, and still know how sure you are.
@@ -45,7 +71,7 @@ def _add(verb: Callable[..., None], panel: str, example: str) -> None:
     """Add a command whose help is its docstring, each paragraph on one line for the terminal to wrap."""
     paragraphs = inspect.cleandoc(verb.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
+    app.command(cls=_Command, help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
 
 
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"

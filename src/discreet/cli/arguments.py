@@ -19,7 +19,7 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help="Family, with its known constants: bernoulli, normal:variance=4, categorical:labels=a|b|c …",
+        help='Family, with its known constants: bernoulli, normal:variance=4, "categorical:labels=a|b|c" …',
         show_default=False,
     ),
 ]
@@ -58,14 +58,16 @@ Neighbors = Annotated[
         "--neighbors", help="What is protected: a record's content, or also that it is there at all."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
+
+_BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."
 
 
 def read_bounds(texts: list[str] | None) -> list[tuple[str, str]] | None:
     """Split each ``--bounds`` into two exact decimals, still as text."""
     if not texts:
         return None
-    return [_read_pair(text, "--bounds", "write --bounds=LOW,HIGH, as in --bounds=-3,100.") for text in texts]
+    return [_read_pair(text, "--bounds", _BOUNDS_HINT) for text in texts]
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

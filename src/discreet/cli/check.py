@@ -10,6 +10,7 @@ from discreet.cli.console import busy, console, plain, print_json, table
 
 if TYPE_CHECKING:
     from discreet.data import Inspection
+    from discreet.families.base import Family
 
 NOTICE = "private, not for publication"
 
@@ -37,7 +38,7 @@ def check(
 
         seen = inspect(data, family, domain, column)
     if json:
-        content = {"model": family.name, **asdict(seen), "warnings": _warnings(seen)}
+        content = {"model": family.name, **asdict(seen), "warnings": _warnings(seen, family)}
         print_json("check", {"private": True, "notice": NOTICE, **content})
         return
     out = console()
@@ -47,18 +48,39 @@ def check(
         share = f"{100 * count / seen.records:.1f}%" if seen.records else ""
         counts.add_row(name, f"{count:,}", share)
     out.print(counts)
-    for warning in _warnings(seen):
+    for warning in _warnings(seen, family):
         out.print(f"warning: {warning}")
 
 
-def _warnings(seen: Inspection) -> list[str]:
-    """Say what the counts suggest is wrong with the file."""
-    if not seen.unclosed:
-        return []
-    return [
-        f"lines with a quotation mark that is not closed: {seen.unclosed:,}. One line is one record, so a field with "
-        "line breaks in it makes several records of one. Write the file without such breaks, or as Parquet."
-    ]
+def _warnings(seen: Inspection, family: Family) -> list[str]:
+    """Say what the counts suggest is wrong with the declarations or the file."""
+    warnings = []
+    trouble = None
+    if 2 * seen.usable < seen.records:
+        trouble = f"{'fewer than half' if seen.usable else 'none'} of the records are usable"
+    elif 4 * seen.unknown > seen.records:
+        # a column of M and F would pass as half usable: to a yes-or-no family, F means false
+        trouble = "over a quarter of the records hold something that the model does not read"
+    if trouble:
+        warnings.append(f"{trouble}. Is it the right column? {_reads(family)}")
+    if seen.unclosed:
+        warnings.append(
+            f"lines with a quotation mark that is not closed: {seen.unclosed:,}. One line is one record, so a field "
+            "with line breaks in it makes several records of one. Write the file without such breaks, or as Parquet."
+        )
+    return warnings
+
+
+def _reads(family: Family) -> str:
+    """Say what a family takes for a value."""
+    if family.labels is not None:
+        return "Labels match exactly, upper and lower case too; blanks around them do not matter."
+    if family.vocabulary is not None:
+        return (
+            f"{family.name} reads yes/no, y/n, true/false, t/f and 1/0; for two other words, say M and F, use "
+            '-m "categorical:labels=M|F".'
+        )
+    return "Numbers are written with digits and a decimal point: 1,5 and 1_000 are no numbers."
 
 
 def _lines(seen: Inspection, *, labels: bool, outside: str) -> list[tuple[str, int]]:

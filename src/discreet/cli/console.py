@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from discreet.privacy.guarantees import Guarantee
+
 #: A command that is done sooner shows no progress.
 PATIENCE_SECONDS = 1.0
+
+# stands for a blank at which no line is broken; never in what is shown, because plain() refuses it and _Tidy writes a
+# blank for it (a no-break space would not do: rich breaks lines there, and searches for "epsilon = 1" would fail)
+_JOINT = "\ue000"
 
 
 def report_error(message: str, hint: str | None, code: int, *, as_json: bool) -> int:
@@ -36,11 +43,34 @@ def print_json(verb: str, content: Mapping[str, Any]) -> None:
     )
 
 
+def guarantee_json(guarantee: Guarantee) -> dict[str, str]:
+    """Return a guarantee's kind and its exact budgets."""
+    return {"kind": guarantee.kind, **{name: str(value) for name, value in guarantee.budgets().items()}}
+
+
 def console() -> Console:
     """Return the console for results."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False)
+    return Console(markup=False, highlight=False, file=cast(TextIO, _Tidy(sys.stdout)))
+
+
+class _Tidy:
+    """A stream without blanks at the ends of lines, which rich leaves when it wraps and aligns."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r" +$", "", text, flags=re.MULTILINE).replace(_JOINT, " "))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def paragraph(text: str) -> str:
+    """Return plain text in which no line is broken around an equals sign."""
+    return plain(text).replace(" = ", f"{_JOINT}={_JOINT}")
 
 
 def table(*columns: str, title: str | None = None) -> Table:

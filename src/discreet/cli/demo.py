@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli.arguments import AsJson
 from discreet.cli.console import busy, console, plain, print_json, table
-from discreet.cli.files import ensure_writable
+from discreet.cli.files import ensure_no_release, ensure_writable
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _ANSWERS = {
     "smoker": {"no": 0, "yes": 1},
     "health": {word: word for word in ("excellent", "good", "fair", "poor")},
 }
+_DATASET = "clinic survey"
 _AXES = {"smoker": "share of smokers", "health": "share of patients, by self-rated health"}
 
 
@@ -58,6 +59,8 @@ def demo(
         raise DataError(f"cannot create {output}: {problem.strerror}.") from None
     files = [output / f"{column}.{kind}" for column in questions for kind in ("json", "png")]
     for path in files:
+        # the demo may replace its own releases, which cost nobody anything
+        ensure_no_release(path, except_of=_DATASET)
         ensure_writable(path, replace=True)
 
     readings: dict[str, dict[str, Posterior]] = {}
@@ -67,7 +70,7 @@ def demo(
         from discreet.reporting import plot_comparison
 
         for column, family in questions.items():
-            made = release(clinic_survey(), family, column=column, epsilon=epsilon, dataset="clinic survey")
+            made = release(clinic_survey(), family, column=column, epsilon=epsilon, dataset=_DATASET)
             made.save(output / f"{column}.json")
             readings[column] = {
                 NON_PRIVATE: _from_rows(clinic_survey(), column, family),
@@ -141,7 +144,7 @@ def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
         "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n",
         soft_wrap=True,
     )
-    shown = table("share of patients", "reading", "mean", "95% interval", "width")
+    shown = table("share of patients", "reading", "mean", "95% interval", "width, points")
     shown.columns[1].justify = "left"
     for position, row in enumerate(rows):
         cells = (f"{100 * row.mean:.1f}%", f"{100 * row.low:.1f}% to {100 * row.high:.1f}%")

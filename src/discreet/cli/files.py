@@ -1,12 +1,19 @@
-"""Output files are checked before any work is done or any budget is spent."""
+"""Files are checked before any work is done or any budget is spent."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, ReleaseFileError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+_DATA_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
 def ensure_writable(path: Path, *, replace: bool, loss: str = "") -> None:
@@ -22,4 +29,50 @@ def ensure_writable(path: Path, *, replace: bool, loss: str = "") -> None:
             pass
     except OSError as problem:
         reason = problem.strerror or "permission denied"
-        raise DataError(f"cannot write {path}: {reason}.", hint="nothing was done.") from None
+        hint = "nothing was done."
+        if isinstance(problem, FileNotFoundError):
+            hint = "create the folder first; nothing was done."
+        raise DataError(f"cannot write {path}: {reason}.", hint=hint) from None
+
+
+def ensure_distinct(path: Path, source: Path) -> None:
+    """Raise if writing ``path`` would destroy ``source``, under whatever name."""
+    if path.exists() and source.exists() and path.samefile(source):
+        raise UsageError(f"{path} is the input file; it would be lost.", hint="name another output file.")
+
+
+def ensure_ending(path: Path, *endings: str, option: str) -> None:
+    """Raise unless the name ends as it should, which also keeps a slip from naming a release or data."""
+    if path.suffix.lower() not in endings:
+        listed = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
+        raise UsageError(f"the name given to {option} must end in {listed}, got {path}.")
+
+
+def ensure_no_release(path: Path, *, except_of: str | None = None) -> None:
+    """Raise if ``path`` is a release file, unless it is one of the data set ``except_of``."""
+    try:
+        content = path.read_bytes() if path.is_file() else b""
+        body = json.loads(content) if content.lstrip().startswith(b"{") else None
+    except (OSError, ValueError, RecursionError):
+        return
+    if not isinstance(body, dict) or body.get("format") != "discreet/release":
+        return
+    if except_of is None or body.get("dataset") != except_of:
+        raise UsageError(
+            f"{path} is a release file, and the release in it was paid for.", hint="name another output file."
+        )
+
+
+def load_release(path: Path) -> Release:
+    """Read a release file; if it cannot be one, and is named like data, say so."""
+    from discreet.artifact.release import Release
+
+    try:
+        return Release.load(path)
+    except ReleaseFileError:
+        if not path.name.lower().endswith(_DATA_ENDINGS):
+            raise
+        raise ReleaseFileError(
+            f"{path} is not a release file; it looks like data.",
+            hint="discreet release makes a release file from data.",
+        ) from None

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from discreet.cli.arguments import AsJson, ReleaseFile, read_records
-from discreet.cli.console import busy, console, plain, print_json
-from discreet.cli.files import ensure_writable
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.files import (
+    ensure_distinct,
+    ensure_ending,
+    ensure_no_release,
+    ensure_writable,
+    load_release,
+)
 from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+    from discreet.priors import Prior
 
 _ENGINE = "How to compute"
 _OUTPUT = "Output"
@@ -28,7 +38,7 @@ def infer(
         str | None,
         typer.Option(
             metavar="LOW,HIGH",
-            help="Uniform prior on a private record count.",
+            help="Uniform prior on a private count of usable (not missing) records.",
             show_default="flat",
         ),
     ] = None,
@@ -57,7 +67,7 @@ def infer(
             "--output",
             "-o",
             metavar="FILE",
-            help="Save the draws as a NetCDF file that ArviZ reads.",
+            help="Save the draws as a NetCDF file (.nc) that ArviZ reads.",
             show_default=False,
             rich_help_panel=_OUTPUT,
         ),
@@ -74,21 +84,22 @@ def infer(
     json: AsJson = False,
 ) -> None:
     """Infer the parameter behind a release, noise included. Free: no budget is spent."""
-    from discreet import priors
-    from discreet.artifact.release import Release
     from discreet.inference.analyst import infer as make_posterior
 
-    release = Release.load(file)
-    if prior is None and release.family.default_prior is None:
-        raise UsageError(
-            f"{release.family.name} has no neutral prior: give one.",
-            hint=f"a weak one on the scale of this release: --prior {release.family.suggested_prior(release.domain)}",
-        )
-    chosen = None if prior is None else priors.parse(prior)
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
     counts = read_records(records)
-    for path in (output, plot):
-        if path is not None:
-            ensure_writable(path, replace=True)
+    if output is not None:
+        ensure_ending(output, ".nc", option="--output")
+    if plot is not None:
+        ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
+    files = [path for path in (output, plot) if path is not None]
+    for path in files:
+        ensure_distinct(path, file)
+        ensure_no_release(path)
+        ensure_writable(path, replace=True)
+    release = load_release(file)
+    chosen = _prior(prior, release)
     with busy("Inferring …"):
         posterior = make_posterior(
             release, prior=chosen, engine=engine, draws=draws, chains=chains, records=counts, rng=seed
@@ -99,13 +110,45 @@ def infer(
         if plot is not None:
             posterior.plot(plot)
     if json:
-        print_json("infer", {"release": release.id, "model": release.family.name, **summary.to_dict()})
+        content = {
+            "release": release.id,
+            "dataset": release.dataset,
+            "model": release.family.name,
+            "columns": list(release.columns),
+            "guarantee": guarantee_json(release.guarantee),
+            "prior": str(chosen),
+            "n_draws": posterior.n_draws,
+            **summary.to_dict(),
+            "files": list(map(str, files)),
+        }
+        print_json("infer", content)
         return
     columns = ", ".join(release.columns)
     out = console()
-    out.print(plain(f"{release.family.name} model of {columns}, {release.guarantee.describe()}"))
+    out.print(paragraph(f"{release.family.name} model of {columns}, {release.guarantee.describe()}"))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
-    for path in (output, plot):
-        if path is not None:
-            out.print(f"Wrote {plain(str(path))}.")
+    for path in files:
+        out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
+
+
+def _prior(text: str | None, release: Release) -> Prior | None:
+    """Return the prior asked for, or the neutral one; if there is none or it does not fit, name one that does."""
+    from discreet import priors
+
+    family = release.family
+    if text is None:
+        if family.default_prior is None:
+            weak = family.suggested_prior(release.domain)
+            raise UsageError(
+                f"{family.name} has no neutral prior: give one.",
+                hint=f"a weak one on the scale of this release: --prior {weak}",
+            )
+        return family.default_prior
+    chosen = priors.parse(text)
+    try:
+        family.check_prior(chosen)
+    except UsageError as problem:
+        weak = family.suggested_prior(release.domain)
+        raise UsageError(problem.message, hint=f"for example --prior {weak}") from None
+    return chosen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,10 +19,15 @@ from discreet.cli.arguments import (
     Outside,
     read_bounds,
 )
-from discreet.cli.console import busy, console, plain, print_json
-from discreet.cli.files import ensure_writable
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.files import ensure_distinct, ensure_writable
+
+if TYPE_CHECKING:
+    from discreet.privacy.guarantees import Guarantee
 
 _BUDGET = "Budget"
+#: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
+_HIGHEST_EPSILON = 10
 
 
 def release(
@@ -70,7 +76,7 @@ def release(
             metavar="NAME", help="Name of the data set, to be written into the file.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
     """Spend budget: turn rows into a private release file.
@@ -84,6 +90,7 @@ def release(
     family = families.parse(model)
     limits = read_bounds(bounds)
     # a release that cannot be saved is budget thrown away
+    ensure_distinct(output, data)
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     arguments: dict[str, Any] = {
         "columns": column,
@@ -102,8 +109,8 @@ def release(
 
         made = make_release(data, family, **arguments)
         made.save(output)
+    _note_weakness(made.guarantee)
     if json:
-        guarantee = made.guarantee
         print_json(
             "release",
             {
@@ -112,12 +119,21 @@ def release(
                 "model": family.name,
                 "columns": list(made.columns),
                 "records": made.records,
-                "guarantee": {"kind": guarantee.kind, **{k: str(v) for k, v in guarantee.budgets().items()}},
+                "guarantee": guarantee_json(made.guarantee),
                 "statement": made.statement(),
             },
         )
         return
     out = console()
-    out.print(f"Wrote {plain(str(output))}: {made.guarantee.describe()}.")
+    out.print(f"Wrote {plain(str(output))}: {paragraph(made.guarantee.describe())}.")
     out.print()
-    out.print(plain(made.statement()))
+    out.print(paragraph(made.statement()))
+
+
+def _note_weakness(guarantee: Guarantee) -> None:
+    """Say on stderr that a promise is too weak to mean anything."""
+    from discreet.rational import plain as decimal
+
+    epsilon = guarantee.budgets().get("epsilon")
+    if epsilon is not None and epsilon > _HIGHEST_EPSILON:
+        print(f"note: epsilon = {decimal(epsilon)} protects nobody in practice.", file=sys.stderr)

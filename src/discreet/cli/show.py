@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.cli.arguments import AsJson, ReleaseFile
-from discreet.cli.console import console, number, plain, print_json, table
+from discreet.cli.console import console, number, paragraph, plain, print_json, table
+from discreet.cli.files import load_release
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -15,19 +16,17 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     """Print a release's privacy statement and what it holds."""
     from json import loads
 
-    from discreet.artifact.release import Release
-
-    release = Release.load(file)
+    release = load_release(file)
     if json:
         print_json("show", {"statement": release.statement(), "release": loads(release.to_json())})
         return
     out = console()
-    out.print(plain(release.statement()))
+    out.print(paragraph(release.statement()))
     facts = table("", "")
     facts.show_header = False
     facts.columns[1].justify = "left"
     for name, value in _facts(release):
-        facts.add_row(name, plain(value))
+        facts.add_row(name, paragraph(value))
     out.print(facts)
     totals = table("released total", "value", "noise scale")
     grid = release.statistics.grid
@@ -44,6 +43,21 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         out.print(
             "z is a value mapped onto the range from -1 to 1; a total of z is the sum over all usable records."
         )
+    if release.family.name == "bernoulli" and release.statistics.names[0] == "z":
+        out.print(_in_counts(release))
+
+
+def _in_counts(release: Release) -> str:
+    """Say what totals of z = 2x - 1 and of usable records mean as counts of yes and no."""
+    values, noise = release.statistics.values, release.noise
+    # with nothing missing by declaration, all records are usable and their number is public
+    usable = values[-1] if release.domain.missing == "count" else release.records or 0
+    sd = sum(law.sd**2 for law in noise) ** 0.5 / 2
+    yes, no = (f"{(usable + sign * values[0]) / 2:,.10g}" for sign in (1, -1))
+    return (
+        f"In counts: {yes} yes and {no} no. They are noisy too, each by a standard deviation of {number(sd, sd)}, "
+        "so they may be fractions or negative."
+    )
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:

@@ -78,7 +78,8 @@ def wrong_type(column: str, dtype: Any, family: str, *, labels: bool) -> UsageEr
     else:
         held = "values of an unsuitable type"
     needed = "labels (text, integers or booleans)" if labels else "numbers"
-    return UsageError(f"column {column!r} holds {held}, but {family} needs {needed}.")
+    hint = "cast the column to a number type, or give the CSV file" if held == "text" else None
+    return UsageError(f"column {column!r} holds {held}, but {family} needs {needed}.", hint=hint)
 
 
 def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:

@@ -41,7 +41,11 @@ def check_pair(
     low, high = pair
     shown = f"bounds=({_plain(low)}, {_plain(high)})"
     if not low < high:
-        raise UsageError(f"the lower bound must be less than the upper bound, got {shown}.")
+        turned = f"bounds=({_plain(high)}, {_plain(low)})"
+        raise UsageError(
+            f"the lower bound must be less than the upper bound, got {shown}.",
+            hint=f"the smaller number comes first: {turned}" if high < low else None,
+        )
     if max(abs(low), abs(high)) > _LARGEST or not float(low) < float(high):
         raise UsageError(f"bounds must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
     if low < lowest or high > highest:

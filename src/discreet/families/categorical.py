@@ -114,7 +114,16 @@ class Categorical(Family):
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> Categorical:
-        read = {"labels": lambda text: text.split("|"), "k": lambda text: known(text, "k")}
+        # values are trimmed before they are compared, so a label with blanks around it would match nothing
+        read = {
+            "labels": lambda text: [label.strip() for label in text.split("|")],
+            "k": lambda text: known(text, "k"),
+        }
+        if "|" not in options.get("labels", "|"):
+            raise UsageError(
+                "categorical needs at least two labels, got 1.",
+                hint='labels are separated by |, as in "categorical:labels=a|b|c"',
+            )
         return cls(**{name: read[name](value) for name, value in options.items()})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Mapping
@@ -15,9 +16,10 @@ _Kind = TypeVar("_Kind", bound=type[Family])
 
 
 def register(kind: _Kind) -> _Kind:
-    """Let release files and the command line name this family; usable as a decorator.
+    """Make this family known by its name to the program that registers it; usable as a decorator.
 
     Nothing is ever imported by a name found in a file: a file that names a family which is not registered is refused.
+    So whoever reads such a file registers the family first, and the command line knows the built-in ones only.
     """
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -34,7 +36,13 @@ def names() -> tuple[str, ...]:
 
 
 def build(name: str, constants: Mapping[str, Any]) -> Family:
-    """Return the family of this name with these known constants."""
+    """Return the family of this name with these known constants, as a release file gives them."""
+    if name not in _FAMILIES:
+        raise UsageError(
+            f"unknown family {name!r}; a program that registers it can read it, the command line knows the built-in "
+            "ones only.",
+            hint=_known(name),
+        )
     return _checked(name, constants)(**constants)
 
 
@@ -45,19 +53,17 @@ def parse(text: str) -> Family:
     separated by commas.
     """
     name, _, rest = text.partition(":")
+    name = name.strip().lower().replace("-", "_")
     options: dict[str, str] = {}
     # a comma starts a new constant only if a key follows, so labels may hold commas
     for part in re.split(r",(?=\s*[a-z_]+\s*=)", rest) if rest.strip() else []:
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key or not value.strip():
-            raise UsageError(
-                f"cannot read model {text!r}.", hint="write name:constant=value, as in normal:variance=4"
-            )
+            raise UsageError(f"cannot read model {text!r}.", hint=_syntax(name))
         if key in options:
             raise UsageError(f"model {text!r} gives {key} twice.")
         options[key] = value.strip()
-    name = name.strip().lower().replace("-", "_")
     return _checked(name, options).from_options(options)
 
 
@@ -65,7 +71,7 @@ def _checked(name: str, constants: Mapping[str, Any]) -> type[Family]:
     """Return the family of this name, if its constructor takes these constants."""
     kind = _FAMILIES.get(name)
     if kind is None:
-        raise UsageError(f"unknown family {name!r}.", hint=f"known families: {', '.join(names())}")
+        raise UsageError(f"unknown family {name!r}.", hint=_known(name))
     taken = inspect.signature(kind).parameters
     unknown = [key for key in constants if key not in taken]
     if unknown:
@@ -79,3 +85,21 @@ def _checked(name: str, constants: Mapping[str, Any]) -> type[Family]:
     if needed:
         raise UsageError(f"{name} needs {needed[0]}.", hint=f"on the command line write {name}:{needed[0]}=…")
     return kind
+
+
+def _known(name: str) -> str:
+    """List the known families, the most similar one first."""
+    close = difflib.get_close_matches(name, names(), n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return f"{guess}known families: {', '.join(names())}"
+
+
+def _syntax(name: str) -> str:
+    """Say how the command line writes this family's constants."""
+    kind = _FAMILIES.get(name)
+    if kind is None:
+        return "write name:constant=value, as in normal:variance=4"
+    taken = list(inspect.signature(kind).parameters)
+    if not taken:
+        return f"{name} has no constants: write {name}"
+    return f'write "{name}:labels=a|b|c"' if "labels" in taken else f"write {name}:{taken[0]}=…"

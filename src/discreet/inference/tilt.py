@@ -62,7 +62,8 @@ def tilt_for(cells: list[Cell], target: float, most: int) -> float:
     """
     counts, heights = [], []
     for cell in cells:
-        c = spread(0, most, [cell.y], finest=cell.finest)
+        # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
+        c = np.union1d(spread(0, most, [cell.y], finest=cell.finest), spread(0, most, []))
         edges = np.concatenate([[c[0] - 0.5], (c[1:] + c[:-1]) / 2, [c[-1] + 0.5]])
         counts.append(c)
         heights.append(cell.rough(c) + np.log(np.diff(edges)))

@@ -71,6 +71,8 @@ def release(
         ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
     dataset
         A name for the statement.
+    unit, max_rows, ledger, analyst
+        Not available yet: leave them out.
 
     Returns
     -------
@@ -211,6 +213,9 @@ def _mechanism(
         if (epsilon, delta, rho) != (None, None, None):
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
         return mechanism
+    if mechanism in ("laplace", "gaussian") and (epsilon, delta, rho) == (None, None, None):
+        example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
+        raise UsageError(f"give a budget, such as {example}.")
     if mechanism == "laplace":
         if epsilon is None or delta is not None or rho is not None:
             raise UsageError(

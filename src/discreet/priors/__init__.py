@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from discreet.errors import UsageError
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
@@ -32,6 +34,12 @@ def parse(text: str) -> Prior:
     name, _, rest = text.partition(":")
     kind = _KNOWN.get(name.strip().lower().replace("-", "_"))
     if kind is None:
+        other = re.search(r"(\w+)\s*[ (=](.*)", text)
+        if other and other[1].lower() in _KNOWN:
+            numbers = re.findall(r"[-+]?[\d.]+(?:e[-+]?\d+)?", other[2])
+            raise UsageError(
+                f"cannot read prior {text!r}.", hint=f"write {other[1].lower()}:{','.join(numbers) or '…'}"
+            )
         raise UsageError(f"unknown prior {name.strip()!r}.", hint=f"known priors: {', '.join(_KNOWN)}")
     try:
         numbers = [float(part) for part in rest.split(",")] if rest.strip() else []

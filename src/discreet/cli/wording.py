@@ -1,0 +1,39 @@
+"""The library's errors speak Python; here they learn to speak the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_OPTIONS = "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prob|bounds|records"
+_PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
+
+
+def _pairs(found: re.Match[str]) -> str:
+    """Write ``bounds=[(0, 1), (0, 9)]`` as ``--bounds=0,1 --bounds=0,9``."""
+    return " ".join(f"--{found[1]}={low},{high}" for low, high in _PAIR.findall(found[2]))
+
+
+def _option(found: re.Match[str]) -> str:
+    """Write ``engine='naive'`` as ``--engine naive``, and ``epsilon=-1`` as ``--epsilon=-1``."""
+    name, value = found[1], found[2].strip("'")
+    return f"--{name}{'=' if value.startswith('-') else ' '}{value}"
+
+
+#: What the library says, and what the command line says instead; in this order.
+_TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?<!-)\b(bounds|records)=(\[\(.*?\)\]|\(.*?\))", _pairs),
+    (rf"(?<!-)\b({_OPTIONS})=('[^']*'|-?[\w.]+(?:[-+]\d+)?(?<!\.))", _option),
+    (r"\b([a-z_]+)='([^']*)'", r"\1=\2"),
+    (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),
+    (r'dc\.Categorical\(\["a", "b"\]\)', 'write -m "categorical:labels=a|b|c"'),
+    (r"dc\.Normal\(\)", "-m normal"),
+    (r"^leave out records", "leave out --records"),
+)
+
+
+def as_options(text: str) -> str:
+    """Say ``--engine naive`` where the library says ``engine='naive'``, and so on."""
+    for pattern, replacement in _TABLE:
+        text = re.sub(pattern, replacement, text)
+    return text
