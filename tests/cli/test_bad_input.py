@@ -213,7 +213,7 @@ HINTS = [
     ("infer good.json --prior", "beta(1, 1)", "hint: write beta:1,1\n"),
     ("infer good.json --prior", "dc.priors.Beta(2, 0.5)", "hint: write beta:2,0.5\n"),
     ("infer answers.json --prior", "dirichlet:1,1", "hint: for example --prior dirichlet:1,1,1\n"),
-    ("infer age.json", "", "hint: a weak one on the scale of this release: --prior normal_inverse_gamma:"),
+    ("infer age.json", "", "ignoring the noise: --engine naive --prior normal_inverse_gamma:"),
     ("infer good.json --records=0,9", "", "hint: leave out --records\n"),
     (RELEASE.replace("out.json", "nowhere/out.json"), "", "hint: create the folder first"),
     (

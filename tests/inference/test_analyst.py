@@ -48,7 +48,7 @@ def test_auto_never_picks_naive(normal: dc.Release) -> None:
     assert caught.value.hint is not None
     assert "engine='naive'" in caught.value.hint
     # the hint can be pasted
-    prior = eval(caught.value.hint.split("prior=")[1], {"dc": dc})
+    prior = eval(caught.value.hint.split("prior=")[1])
     assert dc.infer(normal, engine="naive", prior=prior).n_draws == 4000
 
 

@@ -133,17 +133,11 @@ def infer(
 
 
 def _prior(text: str | None, release: Release) -> Prior | None:
-    """Return the prior asked for, or the neutral one; if there is none or it does not fit, name one that does."""
+    """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
     from discreet import priors
 
     family = release.family
     if text is None:
-        if family.default_prior is None:
-            weak = family.suggested_prior(release.domain)
-            raise UsageError(
-                f"{family.name} has no neutral prior: give one.",
-                hint=f"a weak one on the scale of this release: --prior {weak}",
-            )
         return family.default_prior
     chosen = priors.parse(text)
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_OPTIONS = "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prob|bounds|records"
+_OPTIONS = (
+    "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records"
+)
 _PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
 
 
@@ -28,6 +30,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),
     (r'dc\.Categorical\(\["a", "b"\]\)', 'write -m "categorical:labels=a|b|c"'),
     (r"dc\.Normal\(\)", "-m normal"),
+    (r"(--engine \w+), (--prior )", r"\1 \2"),
     (r"^leave out records", "leave out --records"),
 )
 

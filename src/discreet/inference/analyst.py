@@ -13,6 +13,7 @@ from discreet.inference import exact, naive
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.records import RecordPrior, record_prior
+from discreet.priors import parse
 from discreet.priors.base import Prior
 
 Engine = Literal["auto", "exact", "naive"]
@@ -28,7 +29,7 @@ _FAR = 6.0
 def infer(
     release: Release | str | Path,
     *,
-    prior: Prior | None = None,
+    prior: Prior | str | None = None,
     engine: Engine = "auto",
     draws: int = 4000,
     chains: int = 4,
@@ -42,7 +43,8 @@ def infer(
     release
         A release, or the path of a release file.
     prior
-        The family's conjugate prior. A release can be read under any prior, again and again, at no cost.
+        The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release can be
+        read under any prior, again and again, at no cost.
     engine
         ``"auto"`` takes the most exact engine that applies and never ``"naive"``; ``"exact"``; ``"naive"``.
     draws, chains
@@ -128,13 +130,18 @@ def _doubts(release: Release, records: RecordPrior) -> tuple[str, ...]:
     )
 
 
-def _prior(release: Release, prior: Prior | None) -> Prior:
+def _prior(release: Release, prior: Prior | str | None) -> Prior:
     """Return the prior to use: the caller's, checked, or the family's neutral one."""
     family = release.family
+    if isinstance(prior, str):
+        prior = parse(prior)
     if prior is None:
         prior = family.default_prior
         if prior is None:
-            raise UsageError(f"{family.name} has no neutral prior: give one.", hint=_example_prior(release))
+            raise UsageError(
+                f"{family.name} has no neutral prior: give one.",
+                hint=f"a weak one on the scale of this release is {_example_prior(release)}",
+            )
     family.check_prior(prior)
     return prior
 
@@ -142,7 +149,7 @@ def _prior(release: Release, prior: Prior | None) -> Prior:
 def _example_prior(release: Release) -> str:
     """Return a weak prior on the scale of the release's bounds, as an argument to paste."""
     weak = release.family.suggested_prior(release.domain)
-    return f"prior=dc.priors.{release.family.prior_type.__name__ + '(...)' if weak is None else repr(weak)}"
+    return f"prior=dc.priors.{release.family.prior_type.__name__}(...)" if weak is None else f"prior='{weak}'"
 
 
 def _not_yet(release: Release, engine: str) -> EngineError:
