@@ -28,10 +28,6 @@ import numpyro.distributions as dist
 from jax.scipy.special import gammaln, log_ndtr, logsumexp
 from numpyro.infer import MCMC, NUTS
 
-#: Parametrizations of the model as it is written, and those with a part integrated out by hand.
-AS_WRITTEN = ("summed", "non-centered")
-REWRITTEN = ("convolved", "collapsed")
-
 Model = Callable[..., None]
 
 
