@@ -12,11 +12,11 @@ from scipy.special import gammaln
 import discreet as dc
 from discreet.artifact import Release
 from discreet.families.base import Family
-from discreet.inference.binary import binary_counts, yes_counts
-from discreet.inference.cells import CellCounts, cell_counts
-from discreet.inference.exact import bernoulli_counts, categorical_counts
+from discreet.inference.counting.binary import binary_counts, yes_counts
+from discreet.inference.counting.cells import CellCounts, cell_counts
+from discreet.inference.counting.draws import bernoulli_counts, categorical_counts
+from discreet.inference.counting.weights import log_rising
 from discreet.inference.records import RecordPrior, record_prior
-from discreet.inference.weights import log_rising
 from discreet.mechanisms.base import Draw, NoiseMechanism
 from discreet.mechanisms.curator import declare, privatize
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
@@ -224,7 +224,7 @@ def test_rejection_and_tables_draw_the_same_law(
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
     by_rejection = posterior.sample(size, rng)
-    monkeypatch.setattr("discreet.inference.tables._ROUNDS", 0)
+    monkeypatch.setattr("discreet.inference.counting.tables._ROUNDS", 0)
     by_tables = posterior.sample(size, rng)
     support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
     p = posterior.probability(support)

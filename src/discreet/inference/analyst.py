@@ -11,16 +11,13 @@ from discreet.artifact import Release
 from discreet.errors import EngineError, UsageError
 from discreet.inference import exact, naive
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.engine import Question
 from discreet.inference.posterior import Posterior
-from discreet.inference.records import RecordPrior, record_prior
+from discreet.inference.records import record_prior
 from discreet.priors import parse
 from discreet.priors.base import Prior
 
 Engine = Literal["auto", "exact", "naive"]
-
-_NAIVE_WARNING = (
-    "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
-)
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
 _FAR = 6.0
@@ -77,24 +74,22 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
-    if engine != "naive" and not exact.applies(release):
+    if engine != "naive" and exact.refusal(release) is not None:
         raise _not_yet(release, engine)
     prior = _prior(release, prior)
-    count_prior = record_prior(records)
-    rng = _generator(rng)
-    if engine == "naive":
-        values = naive.draw(release, prior, draws, rng)
-        diagnostics = Diagnostics(
-            "naive", "noise and truncation ignored", "asked for", (_NAIVE_WARNING,), independent=True
-        )
-    else:
-        values = exact.draw(release, prior, count_prior, draws, rng)
-        reason = (
-            "asked for" if engine == "exact" else "counts can be enumerated, so nothing need be approximated"
-        )
-        diagnostics = Diagnostics("exact", "none", reason, _doubts(release, count_prior), independent=True)
+    question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
+    answer = naive.draw(question) if engine == "naive" else exact.draw(question)
+    name = "naive" if engine == "naive" else "exact"
+    why = "counts can be enumerated, so nothing need be approximated"
+    diagnostics = Diagnostics(
+        name,
+        answer.approximation,
+        why if engine == "auto" else "asked for",
+        (*answer.warnings, *_doubts(question)),
+        independent=answer.independent,
+    )
     about = f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
-    return Posterior(values, diagnostics, n_chains=chains, labels=_labels(release), about=about)
+    return Posterior(answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=about)
 
 
 def _labels(release: Release) -> dict[str, tuple[str, ...]]:
@@ -113,13 +108,17 @@ def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
         ) from None
 
 
-def _doubts(release: Release, records: RecordPrior) -> tuple[str, ...]:
+def _doubts(question: Question) -> tuple[str, ...]:
     """Return a warning if the prior on records is far from what the release says of their number."""
+    release, records = question.release, question.records
     if release.records is not None:
         return ()
-    # both families of labels release cells under add_remove, and their sum is the usable count
-    read = sum(release.statistics.values)
-    sd = float(np.sqrt(sum(law.sd**2 for law in release.noise)))
+    # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
+    rows = np.array(release.layout.rows, dtype=float)
+    mine = np.linalg.inv(rows)[0] if rows.shape[0] == rows.shape[1] else np.ones(len(rows))
+    steps = mine * np.array(release.statistics.grid, dtype=float)
+    read = round(float(steps @ np.array(release.statistics.values, dtype=float)))
+    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
     sides = [records.nearest(float(read), above=above) for above in (True, False)]
     gap = min(abs(side - read) for side in sides if side is not None)
     if gap <= _FAR * sd + 1:

@@ -1,95 +1,22 @@
-"""The exact engine: enumerate the latent counts, then draw independently.
+"""The exact engine: no approximation of the model, independent draws.
 
-No approximation beyond dropping less than 1e-12 of the mass. Applies to families of labels, Bernoulli and
-Categorical, with either noise law, either neighbor relation, missing values counted or declared absent. The cost
-follows the width of the noise, not the number of records.
+Families of labels have latent counts that can be enumerated (:mod:`discreet.inference.counting`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
 from discreet.artifact import Release
-from discreet.families import Bernoulli, Categorical
-from discreet.inference.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
-from discreet.inference.cells import CellCounts, cell_counts
-from discreet.inference.records import RecordPrior
-from discreet.priors import Beta, Dirichlet
-
-# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
-_SMALL = 0.1
+from discreet.inference.counting import draws as counting
+from discreet.inference.engine import Answer, Question
 
 
-def applies(release: Release) -> bool:
-    """Whether this engine can read the release."""
-    return type(release.family) in _ENGINES
+def refusal(release: Release) -> str | None:
+    """Return why this engine cannot read the release, or None if it can."""
+    return (
+        None if counting.reads(release) else f"the exact engine does not read {release.family.name} releases"
+    )
 
 
-def draw(
-    release: Release, prior: Any, records: RecordPrior, size: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    """Draw parameters from their exact posterior, independently."""
-    return _ENGINES[type(release.family)](release, prior, records, size, rng)
-
-
-def _bernoulli(
-    release: Release, prior: Beta, records: RecordPrior, size: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    counts = bernoulli_counts(release, prior, records)
-    drawn = counts.sample(size, rng)
-    no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
-    return {"p": _shares(np.stack([prior.b + no, prior.a + yes]), rng)[1]}
-
-
-def _categorical(
-    release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    counts = categorical_counts(release, prior, records).sample(size, rng)
-    return {"p": _shares((np.asarray(prior.alpha) + counts).T, rng).T}
-
-
-def _shares(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
-    if alpha.min() > _SMALL:
-        gammas = rng.standard_gamma(alpha)
-    else:
-        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
-        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
-        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
-    return gammas / gammas.sum(axis=0)
-
-
-def bernoulli_counts(
-    release: Release, prior: Beta, records: RecordPrior
-) -> BinaryCounts | YesCounts | CellCounts:
-    """Return the posterior of the no and yes counts."""
-    values, noise = release.statistics.values, release.noise
-    if release.records is None:
-        alpha = np.array([prior.b, prior.a], dtype=float)
-        return cell_counts(alpha, np.array(values), noise, records, None)
-    if len(values) == 1:
-        return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
-    return binary_counts(prior.a, prior.b, release.records, (values[0], noise[0]), (values[1], noise[1]))
-
-
-def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:
-    """Return the posterior of the cell counts."""
-    values, noise = release.statistics.values, release.noise
-    alpha = np.asarray(prior.alpha, dtype=float)
-    k = alpha.size
-    if release.records is None:
-        return cell_counts(alpha, np.array(values), noise, records, None)
-    n = release.records
-    if len(values) == k:
-        return cell_counts(alpha, np.array(values), noise, RecordPrior(n, n), None)
-    usable = values[k], noise[k]
-    return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
-
-
-_ENGINES: dict[type, Callable[..., dict[str, np.ndarray]]] = {
-    Bernoulli: _bernoulli,
-    Categorical: _categorical,
-}
+def draw(question: Question) -> Answer:
+    """Draw from the exact posterior, independently."""
+    return Answer(counting.draw(question))

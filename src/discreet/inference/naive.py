@@ -7,17 +7,22 @@ It exists to be compared against.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.inference.engine import Answer, Question
+
+_WARNING = "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
 
 
-def draw(release: Release, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def draw(question: Question) -> Answer:
     """Draw from the conjugate posterior given the projected statistics."""
-    s, n = noisy_sums(release)
-    return release.family.draw(release.family.update(prior, release.family.project(s, n), n), size, rng)
+    family = question.release.family
+    s, n = noisy_sums(question.release)
+    updated = family.update(question.prior, family.project(s, n), n)
+    return Answer(
+        family.draw(updated, question.size, question.rng), "noise and truncation ignored", (_WARNING,)
+    )
 
 
 def noisy_sums(release: Release) -> tuple[np.ndarray, float]:

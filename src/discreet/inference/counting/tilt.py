@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import EngineError
-from discreet.inference.weights import locate, log_rising, rough_log_rising, spread
+from discreet.inference.counting.weights import locate, log_rising, rough_log_rising, spread
 from discreet.privacy import Noise
 
 _WIDEST = 2e7

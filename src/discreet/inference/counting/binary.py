@@ -5,8 +5,9 @@ noise. Given the data the parameter is Beta(a + c, b + u - c), so the posterior 
 
     P(u, c | y)  ~  g_a(c) g_b(u - c) / g_{a+b}(u) * noise_z(y_z - 2c + u) * noise_u(y_u - u),
 
-with g from :mod:`discreet.inference.weights` and a flat prior on u = 0, ..., n (missing values are ignorable). A row of
-fixed u is a product of slices of three one-dimensional tables, so it costs two multiplications per count.
+with g from :mod:`discreet.inference.counting.weights` and a flat prior on u = 0, ..., n (missing values are
+ignorable). A row of fixed u is a product of slices of three one-dimensional tables, so it costs two multiplications per
+count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from discreet.errors import EngineError
-from discreet.inference.weights import DEPTH, locate, log_rising, rough_log_rising, sample_index, spread
+from discreet.inference.counting.weights import (
+    DEPTH,
+    locate,
+    log_rising,
+    rough_log_rising,
+    sample_index,
+    spread,
+)
 from discreet.privacy import Noise
 
 # Some twenty seconds of work; with missing values counted epsilon would have to be below 0.001 to need more.

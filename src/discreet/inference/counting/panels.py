@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import EngineError
+from discreet.inference.counting.tables import FLOOR, Table, draw_split
+from discreet.inference.counting.tilt import Cell, tilt_for
+from discreet.inference.counting.weights import DEPTH
 from discreet.inference.records import RecordPrior
-from discreet.inference.tables import FLOOR, Table, draw_split
-from discreet.inference.tilt import Cell, tilt_for
-from discreet.inference.weights import DEPTH
 
 # How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
 _ASTRAY = 1e-11

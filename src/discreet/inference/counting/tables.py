@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.weights import sample_index
+from discreet.inference.counting.weights import sample_index
 
 #: Rounding in a convolution, relative to its peak.
 FLOOR = 1e-16

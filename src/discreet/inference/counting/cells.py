@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.panels import Panel, PanelMaker
+from discreet.inference.counting.panels import Panel, PanelMaker
+from discreet.inference.counting.tables import Table
+from discreet.inference.counting.tilt import Cell
+from discreet.inference.counting.weights import log_rising, sample_index
 from discreet.inference.records import RecordPrior
-from discreet.inference.tables import Table
-from discreet.inference.tilt import Cell
-from discreet.inference.weights import log_rising, sample_index
 from discreet.privacy import Noise
 
 

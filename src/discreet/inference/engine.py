@@ -1,0 +1,36 @@
+"""What every engine hands back, and what it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.inference.records import RecordPrior
+
+
+@dataclass(frozen=True)
+class Question:
+    """A release and everything the analyst says about it.
+
+    ``size`` draws are asked for in all, filed under ``chains`` chains of equal length.
+    """
+
+    release: Release
+    prior: Any
+    records: RecordPrior
+    size: int
+    chains: int
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted."""
+
+    draws: dict[str, np.ndarray]
+    approximation: str = "none"
+    warnings: tuple[str, ...] = ()
+    independent: bool = True
