@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,12 +26,14 @@ class Panel:
     """A range of totals, their log weights, and the tilted tables that split a total into cells.
 
     ``log_bare`` leaves the prior on records out: it has no holes, so it can tell whether there is weight beyond an
-    edge.
+    edge. Tables are in the order of ``order``, widest first: then what is left after splitting off a cell is always
+    wider than the cell, and few candidates are rejected.
     """
 
     low: int
     log_weights: np.ndarray
     log_bare: np.ndarray
+    order: tuple[int, ...]
     cells: tuple[Table, ...]
     partial: tuple[Table, ...]
 
@@ -44,20 +46,21 @@ class Panel:
         """Return the part of this panel inside [low, high]."""
         low, high = max(low, self.low), min(high, self.high)
         kept = slice(low - self.low, high - self.low + 1)
-        return Panel(low, self.log_weights[kept], self.log_bare[kept], self.cells, self.partial)
+        return replace(self, low=low, log_weights=self.log_weights[kept], log_bare=self.log_bare[kept])
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw cell counts given their totals, cells on the last axis."""
         counts = np.empty((totals.size, len(self.cells)), dtype=np.int64)
         for k in range(len(self.cells) - 1, 0, -1):
-            counts[:, k] = draw_split(self.cells[k], self.partial[k - 1], totals, rng)
-            totals = totals - counts[:, k]
-        counts[:, 0] = totals
+            drawn = draw_split(self.cells[k], self.partial[k - 1], totals, rng)
+            counts[:, self.order[k]] = drawn
+            totals = totals - drawn
+        counts[:, self.order[0]] = totals
         return counts
 
     def share(self, counts: np.ndarray) -> np.ndarray:
         """Return P(c | its total) of count vectors."""
-        cells = np.prod([table.at(counts[..., k]) for k, table in enumerate(self.cells)], axis=0)
+        cells = np.prod([t.at(counts[..., k]) for k, t in zip(self.order, self.cells, strict=True)], axis=0)
         return cells / self.partial[-1].at(counts.sum(axis=-1))
 
 
@@ -81,7 +84,9 @@ class PanelMaker:
         most = most if records.high is None else min(most, records.high)
         tilt = tilt_for(self.cells, target, most)
         made = [cell.weights(tilt, most) for cell in self.cells]
-        tables = tuple(Table(low, weights) for low, weights, _ in made)
+        tables = [Table(low, weights) for low, weights, _ in made]
+        order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
+        tables = [tables[k] for k in order]
         partial = [tables[0]]
         for table in tables[1:]:
             partial.append(partial[-1].convolve(table))
@@ -97,7 +102,7 @@ class PanelMaker:
             log_rest = log_tilt + self.log_q(low, high)
             log_bare = np.log(convolved) + log_rest
             log_prior = records.log_mass(u)
-        panel = Panel(low, log_bare + log_prior, log_bare, tables, tuple(partial))
+        panel = Panel(low, log_bare + log_prior, log_bare, order, tuple(tables), tuple(partial))
         peak = panel.log_weights.max()
         if np.isfinite(peak):
             mass = np.exp(panel.log_weights - peak).sum()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.fft import next_fast_len
 
 from discreet.inference.counting.weights import sample_index
 
@@ -15,6 +16,7 @@ _DIRECT = 128
 # Rejection gives way to tables after this many rounds, or when this few draws are left.
 _ROUNDS = 64
 _FEW = 16
+_CANDIDATES = 16
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class Table:
     def high(self) -> int:
         """The last count."""
         return self.low + self.weights.size - 1
+
+    @property
+    def spread(self) -> float:
+        """An inverse measure of concentration, cheap to compute: the number of counts that seem equally likely."""
+        return float(self.weights.sum() ** 2 / (self.weights @ self.weights))
 
     def at(self, counts: np.ndarray) -> np.ndarray:
         """Return the weights of these counts, 0 outside the table."""
@@ -48,7 +55,7 @@ class Table:
 
 def _fourier_convolve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     size = a.size + b.size - 1
-    padded = 1 << (size - 1).bit_length()
+    padded = next_fast_len(size, real=True)
     return np.fft.irfft(np.fft.rfft(a, padded) * np.fft.rfft(b, padded), padded)[:size]
 
 
@@ -58,16 +65,22 @@ def draw_split(cell: Table, rest: Table, total: np.ndarray, rng: np.random.Gener
     Rejection from the cell's own weights needs no table per draw; the stubborn few get one.
     """
     out = np.empty(total.size, dtype=np.int64)
-    ceiling = rest.weights.max()
+    padded = np.concatenate([[0.0], rest.weights / rest.weights.max(), [0.0]])
     todo = np.arange(total.size)
-    pool, used = np.empty(0, dtype=np.int64), 0
     for _ in range(_ROUNDS):
-        if pool.size - used < todo.size:
-            pool, used = cell.low + sample_index(cell.weights, 3 * todo.size, rng), 0
-        c = pool[used : used + todo.size]
-        used += todo.size
-        accepted = rng.random(todo.size) * ceiling < rest.at(total[todo] - c)
-        out[todo[accepted]] = c[accepted]
+        # several candidates for each draw that is left, so that the last few do not need many rounds
+        tries = min(max(total.size // (2 * todo.size), 1), _CANDIDATES)
+        c = cell.low + sample_index(cell.weights, tries * todo.size, rng).reshape(tries, todo.size)
+        place = total[todo] - (rest.low - 1) - c
+        np.clip(place, 0, padded.size - 1, out=place)
+        accepted = rng.random(c.shape) < padded[place]
+        if tries == 1:
+            accepted = accepted[0]
+            out[todo[accepted]] = c[0, accepted]
+        else:
+            first = accepted.argmax(axis=0)
+            accepted = accepted.any(axis=0)
+            out[todo[accepted]] = c[first[accepted], np.flatnonzero(accepted)]
         todo = todo[~accepted]
         if todo.size <= _FEW:
             break

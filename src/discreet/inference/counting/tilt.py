@@ -61,12 +61,13 @@ def tilt_for(cells: list[Cell], target: float, most: int) -> float:
     No cell is taken to exceed ``most``.
     """
     counts, heights = [], []
+    # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
+    ends = spread(0, most, [])
     for cell in cells:
-        # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
-        c = np.union1d(spread(0, most, [cell.y], finest=cell.finest), spread(0, most, []))
-        edges = np.concatenate([[c[0] - 0.5], (c[1:] + c[:-1]) / 2, [c[-1] + 0.5]])
+        c = np.union1d(spread(0, most, [cell.y], finest=cell.finest), ends)
+        middles = (c[1:] + c[:-1]) / 2
         counts.append(c)
-        heights.append(cell.rough(c) + np.log(np.diff(edges)))
+        heights.append(cell.rough(c) + np.log(np.diff(middles, prepend=c[0] - 0.5, append=c[-1] + 0.5)))
     sizes = np.array([c.size for c in counts])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     count, log_weight = np.concatenate(counts), np.concatenate(heights)

@@ -12,6 +12,7 @@ difference of two log-gammas keeps seven digits, the sum of ``log1p`` all of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import log
 
 import numpy as np
 from scipy.special import gammaln
@@ -45,12 +46,14 @@ def spread(
     The distance from an anchor grows e-fold in ``per_fold`` nodes.
     """
     reach = max(high - low, finest)
-    steps = np.concatenate(
-        [[0.0], np.geomspace(finest, reach, 8 + int(per_fold * np.log(reach / finest + 1)))]
-    )
-    centers = np.clip(np.array([low, high, *anchors]), low, high)
-    nodes = np.round(np.concatenate([centers[:, None] + steps, centers[:, None] - steps], axis=None))
-    return np.unique(nodes[(nodes >= low) & (nodes <= high)])
+    folds = log(reach / finest)
+    steps = finest * np.exp(folds * np.linspace(0.0, 1.0, 8 + int(per_fold * folds)))
+    centers = np.array([low, high, *(min(max(anchor, low), high) for anchor in anchors)])[:, None]
+    nodes = np.rint(np.concatenate([centers, centers + steps, centers - steps], axis=1)).ravel()
+    nodes.sort()
+    inside = (nodes >= low) & (nodes <= high)
+    inside[1:] &= nodes[1:] > nodes[:-1]
+    return nodes[inside]
 
 
 def locate(
