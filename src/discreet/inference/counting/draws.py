@@ -20,6 +20,9 @@ from discreet.priors import Beta, Dirichlet
 
 # Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
 _SMALL = 0.1
+# A uniform of 0 would have no logarithm; the next one is 2^-53.
+_LEAST = 2.0**-54
+_LOG_4 = float(np.log(4))
 
 
 def reads(release: Release) -> bool:
@@ -40,7 +43,7 @@ def _bernoulli(
     counts = bernoulli_counts(release, prior, records)
     drawn = counts.sample(size, rng)
     no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
-    return {"p": _shares(np.stack([prior.b + no, prior.a + yes]), rng)[1]}
+    return {"p": _betas(prior.a + yes, prior.b + no, rng)}
 
 
 def _categorical(
@@ -48,6 +51,27 @@ def _categorical(
 ) -> dict[str, np.ndarray]:
     counts = categorical_counts(release, prior, records).sample(size, rng)
     return {"p": _shares((np.asarray(prior.alpha) + counts).T, rng).T}
+
+
+def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one beta variable for each pair.
+
+    One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful of
+    array operations, in less time than two gammas take; the others are drawn afresh.
+    """
+    if min(a.min(), b.min()) <= 1:
+        return _shares(np.stack([b, a]), rng)[1]
+    total = a + b
+    u = np.maximum(rng.random((2, a.size)), _LEAST)
+    log_u, log_v = np.log(u)
+    log_odds = log_u - np.log1p(-u[0])
+    stretched = log_odds * np.sqrt((total - 2) / (2 * a * b - total))
+    w = a * np.exp(stretched)
+    log_ratio = a * stretched + log_odds - _LOG_4 + total * np.log(total / (b + w))
+    out = w / (b + w)
+    rejected = np.flatnonzero(log_ratio < 2 * log_u + log_v)
+    out[rejected] = rng.beta(a[rejected], b[rejected])
+    return out
 
 
 def _shares(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
