@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.errors import EngineError, UsageError
-from discreet.inference import exact, naive
+from discreet.errors import UsageError
+from discreet.inference import choice
+from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
 from discreet.inference.posterior import Posterior
 from discreet.inference.records import record_prior
 from discreet.priors import parse
 from discreet.priors.base import Prior
-
-Engine = Literal["auto", "exact", "naive"]
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
 _FAR = 6.0
@@ -43,7 +42,10 @@ def infer(
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release can be
         read under any prior, again and again, at no cost.
     engine
-        ``"auto"`` takes the most exact engine that applies and never ``"naive"``; ``"exact"``; ``"naive"``.
+        ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
+        ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``: Markov
+        chains over latent records, exact, for small public numbers of records. ``"gibbs"``: a central limit for the sums,
+        any family, any size. ``"naive"``: the noise ignored, to compare against.
     draws, chains
         Total number of draws, and how many chains they are filed under.
     records
@@ -74,17 +76,15 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
-    if engine != "naive" and exact.refusal(release) is not None:
-        raise _not_yet(release, engine)
+    choice.check(engine, release)
     prior = _prior(release, prior)
     question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
-    answer = naive.draw(question) if engine == "naive" else exact.draw(question)
-    name = "naive" if engine == "naive" else "exact"
-    why = "counts can be enumerated, so nothing need be approximated"
+    name, reason = choice.choose(question) if engine == "auto" else (engine, "asked for")
+    answer = choice.engine(name).draw(question)
     diagnostics = Diagnostics(
         name,
         answer.approximation,
-        why if engine == "auto" else "asked for",
+        reason,
         (*answer.warnings, *_doubts(question)),
         independent=answer.independent,
     )
@@ -149,11 +149,3 @@ def _example_prior(release: Release) -> str:
     """Return a weak prior on the scale of the release's bounds, as an argument to paste."""
     weak = release.family.suggested_prior(release.domain)
     return f"prior=dc.priors.{release.family.prior_type.__name__}(...)" if weak is None else f"prior='{weak}'"
-
-
-def _not_yet(release: Release, engine: str) -> EngineError:
-    which = "the exact engine does not read" if engine == "exact" else "no noise-aware engine reads"
-    return EngineError(
-        f"{which} {release.family.name} releases yet.",
-        hint=f"to compare, ignoring the noise: engine='naive', {_example_prior(release)}",
-    )

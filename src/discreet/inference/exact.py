@@ -17,6 +17,11 @@ def refusal(release: Release) -> str | None:
     )
 
 
+def predicted_seconds(question: Question) -> float:
+    """Return roughly how long the draws take."""
+    return 0.1
+
+
 def draw(question: Question) -> Answer:
     """Draw from the exact posterior, independently."""
     return Answer(counting.draw(question))

@@ -15,6 +15,16 @@ from discreet.inference.engine import Answer, Question
 _WARNING = "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
 
 
+def refusal(release: Release) -> str | None:
+    """Return None: every family has a conjugate update."""
+    return None
+
+
+def predicted_seconds(question: Question) -> float:
+    """Return roughly how long the draws take."""
+    return 1e-3
+
+
 def draw(question: Question) -> Answer:
     """Draw from the conjugate posterior given the projected statistics."""
     family = question.release.family

@@ -1,0 +1,63 @@
+"""Which engine answers a question, and why."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Literal, Protocol, cast
+
+from discreet.artifact import Release
+from discreet.errors import EngineError
+from discreet.inference.engine import Answer, Question
+
+Engine = Literal["auto", "exact", "augment", "gibbs", "naive"]
+
+#: Seconds that ``auto`` is willing to spend on a more exact engine.
+REASONABLE = 20.0
+
+# Most exact first. The last two are imported when they are needed, because they bring a compiler along.
+_PREFERENCE = ("exact", "augment", "gibbs")
+
+
+class _Module(Protocol):
+    """What an engine's module offers."""
+
+    def refusal(self, release: Release) -> str | None: ...
+    def predicted_seconds(self, question: Question) -> float: ...
+    def draw(self, question: Question) -> Answer: ...
+
+
+def engine(name: str) -> _Module:
+    """Return the module of an engine."""
+    return cast(_Module, import_module(f"discreet.inference.{name}"))
+
+
+def check(name: Engine, release: Release) -> None:
+    """Raise unless this engine (for ``auto``, at least one) reads the release."""
+    names = _PREFERENCE if name == "auto" else (name,)
+    reasons = []
+    for each in names:
+        reason = engine(each).refusal(release)
+        if reason is None:
+            return
+        reasons.append(f"{each} does not apply: {reason}")
+    fit = next(each for each in (*_PREFERENCE, "naive") if engine(each).refusal(release) is None)
+    raise EngineError("; ".join(reasons) + ".", hint=f"use engine='{fit}'")
+
+
+def choose(question: Question) -> tuple[str, str]:
+    """Return the most exact engine whose predicted cost is reasonable, and the reason."""
+    passed_over: list[str] = []
+    best: tuple[float, str] | None = None
+    for name in _PREFERENCE:
+        module = engine(name)
+        refusal = module.refusal(question.release)
+        if refusal is not None:
+            passed_over.append(f"{name} does not apply ({refusal})")
+            continue
+        seconds = module.predicted_seconds(question)
+        if seconds <= REASONABLE:
+            return name, "; ".join([*passed_over, f"{name} is the most exact engine left"][-3:])
+        passed_over.append(f"{name} would take about {seconds:,.0f} s")
+        best = min((seconds, name), best or (seconds, name))
+    assert best is not None
+    return best[1], "; ".join(passed_over)
