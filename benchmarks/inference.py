@@ -4,9 +4,12 @@
 
 Every round makes a fresh private release and gives it to everybody in turn, so that a busy machine slows all alike.
 Ours is one call of ``dc.infer(release, draws=4000)``, everything included, on a release object nobody has read
-before. NUTS runs 4 chains of 1000 draws after 1000 of warm-up, in several parametrizations (see numpyro_models.py), and
-the best of them is the rival. All are judged by one estimator, the bulk effective sample size of Vehtari et al.
-(2021), of the worst component of p, and their means must agree.
+before. NUTS runs 4 chains of 1000 draws after 1000 of warm-up, in several parametrizations (see numpyro_models.py),
+and the best of them is the rival. All are judged by one estimator, the bulk effective sample size of Vehtari et al.
+(2021), of the worst component of the parameter, and their means must agree.
+
+Labels go through the exact engine. The truncated families go through ``gibbs``, whose model (a central limit for the
+sums) NUTS can share.
 
 NUTS is timed in two ways:
 
@@ -41,13 +44,15 @@ import numpy as np
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.families import Bernoulli, Categorical
+from discreet.families import Bernoulli, Categorical, Exponential, Normal
 from discreet.families.base import Family
 from discreet.families.layout import layout_for
 from discreet.families.shapes import Missing
+from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import bulk_ess
-from discreet.mechanisms.curator import declare, privatize
+from discreet.mechanisms.curator import declare, privatize, release_with
 from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.priors.base import Prior
 
 EPSILON = 0.1
 DRAWS, CHAINS, WARMUP = 4000, 4, 1000
@@ -67,6 +72,8 @@ class Case:
     shares: tuple[float, ...]
     missing: Missing
     target: float | None
+    prior: Prior | None = None
+    engine: Engine = "auto"
 
     def release(self, n_records: int, rng: np.random.Generator) -> Release:
         """Release counts of these shares; a tenth of the values is missing where that is counted."""
@@ -95,11 +102,59 @@ class Case:
         return (models.bernoulli if self.missing == "none" else models.bernoulli_missing)(FEW, b)
 
 
-CASES = (
+@dataclass(frozen=True)
+class Truncated(Case):
+    """A family of numbers, redacted outside its bounds; ``shares`` are the parameters of the simulated records."""
+
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def release(self, n_records: int, rng: np.random.Generator) -> Release:
+        """Release records drawn from the family."""
+        theta = dict(zip(self.family.draw_names, np.array(self.shares), strict=True))
+        return release_with(
+            lambda law: int(law.sample(1, rng)[0]),
+            self.family.sample(theta, n_records, rng),
+            self.family,
+            LaplaceMechanism(EPSILON),
+            bounds=self.bounds,
+            missing=self.missing,
+        )
+
+    def parametrizations(self) -> dict[str, Callable[..., None]]:
+        import numpyro_models as models
+
+        if isinstance(self.family, Exponential):
+            return models.exponential(FEW, 2 / EPSILON, self.bounds)
+        return models.normal(FEW, 2.25 / EPSILON, self.bounds)
+
+
+CASES: tuple[Case, ...] = (
     Case("Bernoulli", Bernoulli(), (0.7, 0.3), "none", 1000),
     Case("Bernoulli, missing counted", Bernoulli(), (0.7, 0.3), "count", None),
     Case("Categorical(10)", Categorical(10), tuple(i / 55 for i in range(1, 11)), "none", 100),
+    Truncated(
+        "Exponential, gibbs",
+        Exponential(),
+        (1.0,),
+        "none",
+        20,
+        dc.priors.Gamma(10, 10),
+        "gibbs",
+        (0.025, 4.46),
+    ),
+    Truncated(
+        "Normal, gibbs",
+        Normal(),
+        (1.2, 1.5),
+        "none",
+        20,
+        dc.priors.NormalInverseGamma(1, 2, 4, 4),
+        "gibbs",
+        (-2.0, 4.0),
+    ),
 )
+# Growth is timed on released counts: rows would have to be simulated.
+COUNTED = tuple(case for case in CASES if not isinstance(case, Truncated))
 
 
 @dataclass
@@ -111,12 +166,12 @@ class Series:
     rates: list[float] = field(default_factory=list)
     apart: list[float] = field(default_factory=list)
 
-    def add(self, seconds: float, compiling: float, p: np.ndarray, reference: np.ndarray) -> None:
-        """Note a run; p and the draws it is compared with are (chains, draws, ...)."""
+    def add(self, seconds: float, compiling: float, draws: np.ndarray, reference: np.ndarray) -> None:
+        """Note a run; its draws and those it is compared with are (chains, draws, components)."""
         self.seconds.append(seconds)
         self.compiling.append(compiling)
-        self.rates.append(float(bulk_ess(p).min()) / seconds)
-        gap = np.abs(p.mean(axis=(0, 1)) - reference.mean(axis=(0, 1))) / reference.std(axis=(0, 1))
+        self.rates.append(float(bulk_ess(draws).min()) / seconds)
+        gap = np.abs(draws.mean(axis=(0, 1)) - reference.mean(axis=(0, 1))) / reference.std(axis=(0, 1))
         self.apart.append(float(gap.max()))
 
     @property
@@ -127,22 +182,24 @@ class Series:
         return [a / b for a, b in zip(self.rates, other.rates, strict=True)]
 
 
-def time_ours(release: Release, repeats: int, seed: int) -> tuple[float, np.ndarray]:
-    """Return the median time of a call, and one call's draws as (chains, draws, ...)."""
+def time_ours(case: Case, release: Release, repeats: int, seed: int) -> tuple[float, np.ndarray]:
+    """Return the median time of a call, and one call's draws as (chains, draws, components)."""
+    from nuts import components
+
     times, draws = [], np.empty(0)
     for repeat in range(repeats):
         fresh = replace(release)  # what a release remembers after its first reading is not counted as known
         rng = np.random.default_rng([seed, repeat])
         start = time.perf_counter()
-        posterior = dc.infer(fresh, draws=DRAWS, rng=rng)
+        posterior = dc.infer(fresh, prior=case.prior, engine=case.engine, draws=DRAWS, rng=rng)
         times.append(time.perf_counter() - start)
-        draws = posterior.draws["p"]
-    return statistics.median(times), draws.reshape(CHAINS, -1, *draws.shape[1:])
+        draws = components(posterior.draws)
+    return statistics.median(times), draws.reshape(CHAINS, -1, draws.shape[-1] if draws.ndim > 1 else 1)
 
 
 def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Run one case and return its figures."""
-    from numpyro_models import AsCalled, HandCompiled
+    from nuts import AsCalled, HandCompiled
 
     rng = np.random.default_rng(20)
     first = case.release(FEW, rng)
@@ -152,15 +209,15 @@ def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, An
             say(f"compiling {case.name}, {name}, {way.name} …")
             samplers[way.name, name] = way(model, _data(first), warmup=WARMUP, draws=DRAWS, chains=CHAINS)
     ours, theirs = Series(), {key: Series() for key in samplers}
-    time_ours(first, 2, 0)
+    time_ours(case, first, 2, 0)
     for number in range(1, rounds + 1):
         release = case.release(FEW, rng)
-        seconds, reference = time_ours(release, 11, number)
+        seconds, reference = time_ours(case, release, 11, number)
         ours.add(seconds, 0.0, reference, reference)
         for key, sampler in samplers.items():
             say(f"round {number} of {rounds}: {case.name}, {key[1]}, {key[0]} …")
             run = sampler(number, _data(release))
-            theirs[key].add(run.seconds, run.compiling, run.p, reference)
+            theirs[key].add(run.seconds, run.compiling, run.draws, reference)
     same = max(max(series.apart) for series in theirs.values()) <= FARTHEST_MEAN
     against = []
     for way, target in ((AsCalled.name, case.target), (HandCompiled.name, None)):
@@ -191,7 +248,8 @@ def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, An
 def _data(release: Release) -> Any:
     import jax.numpy as jnp
 
-    return jnp.asarray(release.statistics.values, dtype=float)
+    steps = zip(release.statistics.values, release.statistics.grid, strict=True)
+    return jnp.asarray([float(value * grid) for value, grid in steps])
 
 
 def _row(name: str, timed: str | None, series: Series) -> dict[str, Any]:
@@ -211,7 +269,7 @@ def growth(case: Case, rounds: int) -> dict[str, Any]:
     times: dict[int, list[float]] = {FEW: [], MANY: []}
     for number in range(-2, 4 * rounds):  # the first two warm up
         for n_records, seen in times.items():
-            seconds, _ = time_ours(case.release(n_records, rng), 1, number + 2)
+            seconds, _ = time_ours(case, case.release(n_records, rng), 1, number + 2)
             if number >= 0:
                 seen.append(seconds)
     small, large = (1000 * statistics.median(seen) for seen in times.values())
@@ -273,9 +331,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", help="run only the cases whose name contains this text")
     options = parser.parse_args()
     try:
-        import numpyro_models  # noqa: F401
+        import nuts  # noqa: F401
     except ImportError as problem:
         print(f"{problem}. Hint: pip install -e '.[bench]'", file=sys.stderr)
         return 2
@@ -284,10 +343,13 @@ def main() -> int:
         if sys.stderr.isatty():
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
+    def wanted(case: Case) -> bool:
+        return options.only is None or options.only.lower() in case.name.lower()
+
     figures = {
-        "schema": "discreet/benchmark-inference/2",
-        "growth": [growth(case, options.rounds) for case in CASES],
-        "speed": [compare(case, options.rounds, say) for case in CASES],
+        "schema": "discreet/benchmark-inference/3",
+        "growth": [growth(case, options.rounds) for case in COUNTED if wanted(case)],
+        "speed": [compare(case, options.rounds, say) for case in CASES if wanted(case)],
     }
     say("")
     if options.json:

@@ -1,9 +1,8 @@
-"""The benchmark's models as a NumPyro user would write them, in every parametrization that seemed worth trying, and
-the two ways of running NUTS on them.
+"""The benchmark's models as a NumPyro user would write them, in every parametrization that seemed worth trying.
 
-All have the same data and the same posterior of ``p``. NUTS needs continuous parameters, so either the latent count is
-summed out or it is replaced by a continuous one (its normal limit, or a real-valued count); with n = 1000 and this much
-noise that changes nothing visible, and the benchmark checks it.
+All models of a case have the same data and the same posterior. For labels NUTS needs continuous parameters, so either
+the latent count is summed out or it is replaced by a continuous one (its normal limit, or a real-valued count); with
+n = 1000 and this much noise that changes nothing visible, and the benchmark checks it.
 
 ==============  ======================================================================================================
 summed          every possible count summed out inside the likelihood: exact
@@ -11,22 +10,27 @@ non-centered    count = n p + sqrt(n p (1 - p)) x, x standard normal; Laplace li
 convolved       the normal count and the Laplace noise integrated in closed form
 collapsed       p integrated out by conjugacy: NUTS samples the share q = count / n alone, and p given q is drawn after
 ==============  ======================================================================================================
+
+For truncated families the model itself is approximate: the sums of the mapped statistics are normal, with the mean and
+covariance of one record times n.
+
+==============  ======================================================================================================
+non-centered    the sums are n m + sqrt(n) L x, x standard normal; Laplace likelihood
+convolved       the normal sum and the Laplace noise integrated in closed form (one statistic only)
+mixed           Laplace noise as a normal with exponential variance, the sums integrated out
+==============  ======================================================================================================
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln, log_ndtr, logsumexp
-from numpyro.infer import MCMC, NUTS
 
 Model = Callable[..., None]
 
@@ -118,97 +122,54 @@ def categorical(n: int, b: float, k: int) -> dict[str, Model]:
     return {"non-centered": non_centered, "collapsed": collapsed}
 
 
-@dataclass(frozen=True)
-class Timed:
-    """One run: its time without compilation, what compiling took on top, and p as (chains, draws, ...)."""
+def exponential(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
+    """y = sum of z, redacted outside the bounds, + noise of scale b; rate ~ Gamma(10, 10)."""
+    x, z, weight = _nodes(*bounds)
 
-    seconds: float
-    compiling: float
-    p: np.ndarray
+    def moments() -> tuple[Any, Any]:
+        rate = numpyro.sample("rate", dist.Gamma(10, 10))
+        mass = weight * rate * jnp.exp(-rate * x)
+        mean = mass @ z
+        return n * mean, jnp.sqrt(n * (mass @ z**2 - mean**2))
 
+    def non_centered(y: Any) -> None:
+        mean, sd = moments()
+        _laplace("y", y[0] - (mean + sd * jnp.asarray(numpyro.sample("x", dist.Normal(0, 1)))), b)
 
-class AsCalled:
-    """NUTS through NumPyro's public API: an ``MCMC`` object, run once untimed, then again for every release.
+    def convolved(y: Any) -> None:
+        mean, sd = moments()
+        _normal_laplace("y", y[0] - mean, sd, b)
 
-    ``jit_model_args=True`` is NumPyro's own way of telling that the same model will see other data of the same size.
-    It spares the tracing but not the compiling, so what JAX reports as tracing, lowering or compiling is subtracted.
-    """
-
-    name = "as called"
-
-    def __init__(self, model: Model, y: Any, **size: int) -> None:
-        self._mcmc = _nuts(model, **size)
-        self(0, y)
-
-    def __call__(self, seed: int, y: Any) -> Timed:
-        key = jax.random.key(seed)
-        spans: list[tuple[float, float]] = []
-
-        def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
-            if event.startswith("/jax/core/compile/"):
-                now = time.perf_counter()
-                spans.append((now - duration_secs, now))
-
-        jax.monitoring.register_event_duration_secs_listener(listen)
-        start = time.perf_counter()
-        self._mcmc.run(key, y)
-        samples = jax.block_until_ready(self._mcmc.get_samples(group_by_chain=True))
-        total = time.perf_counter() - start
-        jax.monitoring.unregister_event_duration_listener(listen)
-        compiling = _covered(spans)
-        return Timed(total - compiling, compiling, _draws_of_p(samples, seed))
+    return {"non-centered": non_centered, "convolved": convolved}
 
 
-class HandCompiled:
-    """The same sampler from initialization to last draw as one XLA program, compiled ahead of time.
+def normal(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
+    """y = sums of z and z^2, redacted outside the bounds, + noise of scale b; NormalInverseGamma(1, 2, 4, 4)."""
+    x, z, weight = _nodes(*bounds)
+    features = jnp.stack([z, z**2])
 
-    NumPyro does not offer this; it is the least that its NUTS could take.
-    """
+    def moments() -> tuple[Any, Any]:
+        variance = jnp.asarray(numpyro.sample("variance", dist.InverseGamma(4, 4)))
+        mean = numpyro.sample("mean", dist.Normal(1, jnp.sqrt(variance / 2)))
+        mass = weight * jnp.exp(-((x - mean) ** 2) / (2 * variance)) / jnp.sqrt(2 * jnp.pi * variance)
+        first = features @ mass
+        return n * first, n * ((features * mass) @ features.T - jnp.outer(first, first))
 
-    name = "hand-compiled"
+    def non_centered(y: Any) -> None:
+        mean, covariance = moments()
+        x = numpyro.sample("x", dist.Normal(0, 1).expand([2]).to_event(1))
+        _laplace("y", y - (mean + jnp.linalg.cholesky(covariance) @ x), b)
 
-    def __init__(self, model: Model, y: Any, **size: int) -> None:
-        def everything(key: Any, y: Any) -> dict[str, Any]:
-            mcmc = _nuts(model, **size)
-            mcmc.run(key, y)
-            return mcmc.get_samples(group_by_chain=True)
+    def mixed(y: Any) -> None:
+        mean, covariance = moments()
+        w = jnp.asarray(numpyro.sample("w", dist.Exponential(1 / (2 * b**2)).expand([2]).to_event(1)))
+        numpyro.sample("y", dist.MultivariateNormal(mean, covariance + jnp.diag(w)), obs=y)
 
-        self._run = jax.jit(everything).lower(jax.random.key(0), y).compile()
-        self(0, y)
-
-    def __call__(self, seed: int, y: Any) -> Timed:
-        key = jax.random.key(seed)
-        start = time.perf_counter()
-        samples = jax.block_until_ready(self._run(key, y))
-        return Timed(time.perf_counter() - start, 0.0, _draws_of_p(samples, seed))
-
-
-def _nuts(model: Model, *, warmup: int, draws: int, chains: int) -> MCMC:
-    return MCMC(
-        NUTS(model),
-        num_warmup=warmup,
-        num_samples=draws // chains,
-        num_chains=chains,
-        # on two cores this was 1.2 to 3 times faster than one chain after another
-        chain_method="vectorized",
-        progress_bar=False,
-        jit_model_args=True,
-    )
+    return {"non-centered": non_centered, "mixed": mixed}
 
 
-def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return the time inside any of the spans: one function is traced within another, and counts once."""
-    total, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
-
-
-def _draws_of_p(samples: dict[str, Any], seed: int) -> np.ndarray:
-    """Return p, drawn here where the model integrated it out: untimed, to the benefit of NUTS."""
-    if "p" in samples:
-        return np.asarray(samples["p"], dtype=float)
-    parts = np.random.default_rng(seed).standard_gamma(np.asarray(samples["alpha"], dtype=float))
-    p = parts / parts.sum(axis=-1, keepdims=True)
-    return p[..., 1] if p.shape[-1] == 2 else p
+def _nodes(low: float, high: float) -> tuple[Any, Any, Any]:
+    """Return quadrature nodes of a record between its bounds, their mapped values, and their weights."""
+    z, weight = np.polynomial.legendre.leggauss(40)
+    half = (high - low) / 2
+    return jnp.asarray(half * z + (low + high) / 2), jnp.asarray(z), jnp.asarray(half * weight)
