@@ -59,6 +59,8 @@ RELEASE = "release data.csv -m bernoulli -c smoker --epsilon 1 -o out.json"
 NUMERIC = "release data.csv -m poisson -c age --epsilon 1 -o out.json"
 GAUSSIAN = "release data.csv -m bernoulli -c smoker --mechanism gaussian -o out.json"
 
+CALIBRATE = "calibrate -m bernoulli --n 9 --epsilon 1"
+
 CASES = [
     # input and output
     ("release absent.csv -m bernoulli -c smoker --epsilon 1 -o out.json", 1, "absent.csv"),
@@ -150,6 +152,24 @@ CASES = [
     ("infer good.json --records=low,high", 2, "--records"),
     ("infer good.json --engine magic", 2, "--engine': 'magic' is not one of"),
     ("infer good.json --seed=-1", 2, "--seed=-1"),
+    # calibration
+    (CALIBRATE.replace("--n 9", ""), 2, "--n"),
+    (CALIBRATE.replace("--n 9", "--n 0"), 2, "--n 0"),
+    (CALIBRATE.replace("--n 9", "--n few"), 2, "--n"),
+    (CALIBRATE.replace("--epsilon 1", ""), 2, "epsilon"),
+    (CALIBRATE.replace("bernoulli", "zipf"), 2, "zipf"),
+    (CALIBRATE.replace("bernoulli", "poisson --prior gamma:1,1"), 2, "bounds"),
+    (CALIBRATE.replace("bernoulli", "poisson --bounds=0,9"), 2, "prior"),
+    (f"{CALIBRATE} --prior gamma:1,1", 2, "Beta"),
+    (f"{CALIBRATE} --trials 0", 2, "--trials 0"),
+    (f"{CALIBRATE} --draws 0", 2, "--draws 0"),
+    (f"{CALIBRATE} --workers 0", 2, "--workers 0"),
+    (f"{CALIBRATE} --seed=-1", 2, "--seed=-1"),
+    (f"{CALIBRATE} --false-alarm 1", 2, "--false-alarm=1"),
+    (f"{CALIBRATE} --engine magic", 2, "--engine': 'magic' is not one of"),
+    (f"{CALIBRATE} --records=0,9", 2, "records"),
+    (f"{CALIBRATE} -o out.gif", 2, ".png, .pdf or .svg"),
+    (f"{CALIBRATE} -o nowhere/out.png", 1, "nowhere"),
     # the program itself
     ("frobnicate", 2, "frobnicate"),
     ("infer", 2, "FILE"),
@@ -215,6 +235,8 @@ HINTS = [
     ("infer answers.json --prior", "dirichlet:1,1", "hint: for example --prior dirichlet:1,1,1\n"),
     ("infer age.json", "", "ignoring the noise: --engine naive --prior normal_inverse_gamma:"),
     ("infer good.json --records=0,9", "", "hint: leave out --records\n"),
+    (f"{CALIBRATE} --prior", "gamma:1,1", "hint: for example --prior beta:1,1\n"),
+    (CALIBRATE.replace("bernoulli", "poisson --bounds=0,9"), "", "for example --prior gamma:"),
     (RELEASE.replace("out.json", "nowhere/out.json"), "", "hint: create the folder first"),
     (
         "release text.parquet -m poisson -c age --bounds=0,99 --epsilon 1 -o out.json",

@@ -33,7 +33,8 @@ def imported_by(program: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--help"], ["--version"], ["release", "--help"], ["infer", "--help"]]
+    "arguments",
+    [[], ["--help"], ["--version"], ["release", "--help"], ["infer", "--help"], ["calibrate", "--help"]],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     modules = imported_by(f"from discreet.cli import run; assert run({arguments!r}) == 0")

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
+from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.demo import demo
 from discreet.cli.infer import infer
@@ -75,8 +76,10 @@ def _add(verb: Callable[..., None], panel: str, example: str) -> None:
 
 
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
+_EITHER = "Either: simulates, reads no data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
+_add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 _OPTIONS = (
-    "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records"
+    "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records|n|trials"
+    "|workers"
 )
 _PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
 
@@ -24,7 +25,11 @@ def _option(found: re.Match[str]) -> str:
 
 #: What the library says, and what the command line says instead; in this order.
 _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"(?<!-)\b(bounds|records)=(\[\(.*?\)\]|\(.*?\))", _pairs),
+    (
+        r"dc\.PrivateQuantiles\(.*?epsilon=0\.1\)",
+        "--bounds quantiles:0.025,0.975 --within=0,1000 --bounds-epsilon 0.1",
+    ),
+    (r"(?<!-)\b(bounds|within|records)=(\[\(.*?\)\]|\(.*?\))", _pairs),
     (rf"(?<!-)\b({_OPTIONS})=('[^']*'|-?[\w.]+(?:[-+]\d+)?(?<!\.))", _option),
     (r"\b([a-z_]+)='([^']*)'", r"\1=\2"),
     (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),

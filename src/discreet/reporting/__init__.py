@@ -1,7 +1,8 @@
-"""Pictures of posteriors."""
+"""Pictures of posteriors, and of how far they can be trusted."""
 
 from __future__ import annotations
 
+from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.plots import plot_comparison, plot_posterior
 
-__all__ = ["plot_comparison", "plot_posterior"]
+__all__ = ["plot_calibration", "plot_comparison", "plot_posterior"]

@@ -1,0 +1,202 @@
+"""``discreet calibrate``: simulated releases in, a verdict on their posteriors out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.arguments import (
+    AsJson,
+    Bounds,
+    Missing,
+    Model,
+    Neighbors,
+    Outside,
+    read_bounds,
+    read_records,
+)
+from discreet.cli.console import console, plain, print_json
+from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.families.base import Family
+    from discreet.priors import Prior
+
+_BUDGET, _SIMULATED, _OUTPUT = "Budget", "What is simulated, and how it is read", "Output"
+
+
+def calibrate(
+    model: Model,
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of records.", show_default=False)],
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRIOR",
+            help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
+            show_default="the neutral one",
+        ),
+    ] = None,
+    bounds: Bounds = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Privacy loss.", show_default=False, rich_help_panel=_BUDGET),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Failure probability, with epsilon.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Zero-concentrated privacy loss.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    mechanism: Annotated[
+        Literal["laplace", "gaussian"],
+        typer.Option(
+            help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.", rich_help_panel=_BUDGET
+        ),
+    ] = "laplace",
+    engine: Annotated[
+        Literal["auto", "exact", "gibbs", "augment", "naive"],
+        typer.Option(help="The engine under test; auto as in infer.", rich_help_panel=_SIMULATED),
+    ] = "auto",
+    outside: Outside = "redact",
+    missing: Missing = "none",
+    neighbors: Neighbors = "replace",
+    records: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="Uniform prior on a private count of records, from which it is drawn.",
+            show_default="0,2n",
+            rich_help_panel=_SIMULATED,
+        ),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(metavar="N", help="Number of releases to simulate.", rich_help_panel=_SIMULATED)
+    ] = 1000,
+    draws: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Posterior draws to rank the truth among.", rich_help_panel=_SIMULATED
+        ),
+    ] = 99,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Seed, for the same result again.",
+            show_default=False,
+            rich_help_panel=_SIMULATED,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of processes.",
+            show_default="one for each core, if worth while",
+            rich_help_panel=_SIMULATED,
+        ),
+    ] = None,
+    false_alarm: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            help="How often the verdict may condemn a calibrated posterior.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = 0.01,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Save a picture: .png, .pdf or .svg.",
+            show_default=False,
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Check by simulation that posteriors are as sure as they should be. No data is read, no budget spent.
+
+    Parameters are drawn from the prior, records from the model; they are released and read like real ones. In a
+    calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say. The
+    exit code is 0 whatever the verdict.
+    """
+    from discreet import families
+
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+    if not 0 < false_alarm < 1:
+        raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
+    family = families.parse(model)
+    limits = read_bounds(bounds)
+    counts = read_records(records)
+    if output is not None:
+        ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
+        ensure_no_release(output)
+        ensure_writable(output, replace=True)
+
+    from discreet.diagnostics import calibrate as simulate
+
+    arguments: dict[str, Any] = {
+        "n": n,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "mechanism": mechanism,
+        "engine": engine,
+        "prior": _prior(family, prior, limits),
+        "bounds": limits,
+        "outside": outside,
+        "missing": missing,
+        "neighbors": neighbors,
+        "records": counts,
+        "trials": trials,
+        "draws": draws,
+        "workers": workers,
+    }
+    found = simulate(family, **arguments, rng=seed)
+    if output is not None:
+        found.plot(output)
+    files = [] if output is None else [str(output)]
+    if json:
+        print_json("calibrate", {**found.to_dict(false_alarm), "seed": seed, "files": files})
+        return
+    out = console()
+    out.print(plain(str(found.summary(false_alarm))), soft_wrap=True)
+    for file in files:
+        out.print(f"Wrote {plain(file)}.", soft_wrap=True)
+
+
+def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
+    """Return the prior asked for; if it does not fit, name one that does."""
+    from discreet import priors
+    from discreet.families.layout import Domain
+
+    if text is None:
+        return None
+    chosen = priors.parse(text)
+    try:
+        family.check_prior(chosen)
+    except UsageError as problem:
+        domain = Domain(family.parse_bounds(bounds), family.labels, "redact", "none")
+        raise UsageError(
+            problem.message, hint=f"for example --prior {family.suggested_prior(domain)}"
+        ) from None
+    return chosen

@@ -1,0 +1,7 @@
+"""BOTH SIDES: does the whole path, from rows to posterior, do what it says? Only simulated rows are ever read here."""
+
+from discreet.diagnostics.calibration import calibrate
+from discreet.diagnostics.mmd import Discrepancy, discrepancy
+from discreet.diagnostics.result import Calibration
+
+__all__ = ["Calibration", "Discrepancy", "calibrate", "discrepancy"]

@@ -1,0 +1,91 @@
+"""Where the truth falls among posterior draws, and whether it falls everywhere equally often.
+
+If the posterior is right, the truth and the draws are exchangeable, so the rank of the truth among N draws is uniform
+on 0, ..., N. A uniform number added to the rank makes it continuous: (rank + u) / (N + 1) is uniform on (0, 1), exactly
+and for every N.
+
+References
+----------
+Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles". Talts,
+Betancourt, Simpson, Vehtari and Gelman (2018), "Validating Bayesian inference algorithms with simulation-based
+calibration".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Central intervals whose coverage is counted.
+PROBS = (0.5, 0.8, 0.9, 0.95)
+#: Confidence of the interval around an observed share.
+CONFIDENCE = 0.95
+# The central interval of the test for width: it sees a posterior that is too wide or too narrow before KS does.
+_TESTED = 0.9
+
+
+@dataclass(frozen=True)
+class Uniformity:
+    """Two tests of the same thing, that ranks are uniform, with two-sided p-values.
+
+    Parameters
+    ----------
+    ks, p_value
+        The Kolmogorov-Smirnov statistic, which sees a posterior in the wrong place.
+    outside, outside_p_value
+        The share of trials whose truth lies outside the central 90% interval, which sees a wrong width; binomial.
+    """
+
+    ks: float
+    p_value: float
+    outside: float
+    outside_p_value: float
+
+    @property
+    def least_p_value(self) -> float:
+        """The smaller p-value of the two tests."""
+        return min(self.p_value, self.outside_p_value)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often a central interval of probability ``prob`` held the truth, with a Clopper-Pearson interval."""
+
+    prob: float
+    share: float
+    low: float
+    high: float
+
+
+def rank(truth: float, draws: np.ndarray, rng: np.random.Generator) -> float:
+    """Return the rank of ``truth`` among ``draws`` as a number in [0, 1), at random within its step and among ties."""
+    below = int((draws < truth).sum())
+    equal = int((draws == truth).sum())
+    return (below + (equal + 1) * float(rng.random())) / (len(draws) + 1)
+
+
+def uniformity(ranks: np.ndarray) -> Uniformity:
+    """Test ranks in (0, 1) for uniformity."""
+    from scipy.stats import binomtest, kstest
+
+    found = kstest(ranks, "uniform")
+    beyond = len(ranks) - _held(ranks, _TESTED)
+    width = binomtest(beyond, len(ranks), 1 - _TESTED)
+    return Uniformity(float(found.statistic), float(found.pvalue), beyond / len(ranks), float(width.pvalue))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def coverage(ranks: np.ndarray) -> tuple[Coverage, ...]:
+    """Count how often each central interval of :data:`PROBS` held the truth."""
+    from scipy.stats import binomtest
+
+    out = []
+    for prob in PROBS:
+        held = _held(ranks, prob)
+        limits = binomtest(held, len(ranks), prob).proportion_ci(CONFIDENCE, method="exact")
+        out.append(Coverage(prob, held / len(ranks), float(limits.low), float(limits.high)))
+    return tuple(out)
+
+
+def _held(ranks: np.ndarray, prob: float) -> int:
+    return int((np.abs(ranks - 0.5) <= prob / 2).sum())

@@ -1,0 +1,103 @@
+"""A calibration in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from discreet.diagnostics.ranks import CONFIDENCE, PROBS, Coverage, Uniformity
+
+
+@dataclass(frozen=True, repr=False)
+class CalibrationSummary:
+    """The tests and the coverage of every parameter, and the verdict; printing it aligns them in tables."""
+
+    uniformity: Mapping[str, Uniformity]
+    coverage: Mapping[str, Sequence[Coverage]]
+    passed: bool
+    false_alarm: float
+    about: tuple[str, str]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.passed:
+            return f"calibrated: nothing speaks against it at a false-alarm rate of {100 * self.false_alarm:.3g}%"
+        name = min(self.uniformity, key=lambda name: self.uniformity[name].least_p_value)
+        worst = self.uniformity[name]
+        if worst.outside_p_value < worst.p_value:
+            share = f"{100 * worst.outside:.3g}% of the truths lie outside their 90% intervals"
+            return f"NOT calibrated: {share} ({name}, p-value {p_value(worst.outside_p_value)})"
+        return f"NOT calibrated: ranks of {name} are not uniform (KS {worst.ks:.3f}, p-value {p_value(worst.p_value)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "false_alarm": self.false_alarm,
+            "parameters": [
+                {
+                    "name": name,
+                    **asdict(found),
+                    "coverage": [asdict(row) for row in self.coverage[name]],
+                }
+                for name, found in self.uniformity.items()
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        tests = [["", "KS", "p-value", "outside 90%", "p-value"]]
+        shares = [["", *(f"{100 * prob:g}% interval" for prob in PROBS)]]
+        for name, found in self.uniformity.items():
+            tests.append(
+                [
+                    name,
+                    f"{found.ks:.4f}",
+                    p_value(found.p_value),
+                    f"{100 * found.outside:.1f}%",
+                    p_value(found.outside_p_value),
+                ]
+            )
+            cells = (
+                f"{100 * c.share:.1f}% ({100 * c.low:.1f}–{100 * c.high:.1f})" for c in self.coverage[name]
+            )
+            shares.append([name, *cells])
+        lines = [*self.about, "", *_aligned(tests), "", *_aligned(shares)]
+        lines += ["", f"coverage with {100 * CONFIDENCE:g}% limits (Clopper-Pearson)"]
+        lines += [f"warning: {text}" for text in self.warnings]
+        return "\n".join([*lines, self.verdict])
+
+    __repr__ = __str__
+
+
+def describe(settings: Mapping[str, Any], engines: Mapping[str, int], trials: int) -> tuple[str, str]:
+    """Say in one line what was simulated, and in another how it was read."""
+    if settings["records"] is not None:
+        count = "{:,} to {:,}".format(*settings["records"])
+    else:
+        count = f"{'up to ' if settings['missing'] == 'count' else ''}{settings['n']:,}"
+    what = f"{settings['model']} model of {count} simulated records, prior {settings['prior']}, {settings['guarantee']}"
+    read = ", ".join(
+        f"{name} engine" if number == trials else f"{name} engine ({number:,} trials)"
+        for name, number in engines.items()
+    )
+    return what, f"{trials:,} trials, ranks among {settings['draws']} draws, {read}"
+
+
+def p_value(p: float) -> str:
+    """Print a p-value to two digits."""
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    return [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in table
+    ]
