@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +40,36 @@ def main() -> None:
         "normal-variance": (normal[:, 0], dc.Normal(variance=144), zcdp, {"bounds": (0, 100)}),
         "multivariate-normal": (normal, dc.MultivariateNormal(2), approx, {"bounds": [(0, 100), (-3, 100)]}),
     }  # fmt: skip
+    write(cases, rng, first=0)
+    # a generator of its own, so that the files above stay what they are
+    rng = np.random.default_rng(21)
+    days, pairs = rng.exponential(9.5, 800), rng.normal([40, 120], [12, 15], (2000, 2))
+    bought = {"bounds": dc.PrivateQuantiles("0.025", "0.975", within=(0, 365), epsilon="0.4")}
+    each = dc.PrivateQuantiles("0.05", "0.95", within=[(0, 130), (0, 300)], epsilon=1, cells=256)
+    write(
+        {
+            "exponential-bought-bounds": (days, dc.Exponential(), laplace, bought),
+            "poisson-bought-bounds": (days.round(), dc.Poisson(), zcdp, {**bought, "neighbors": "add_remove"}),
+            "multivariate-normal-bought-bounds": (
+                pairs, dc.MultivariateNormal(2), approx, {"bounds": each, "outside": "clip"}
+            ),
+        },
+        rng,
+        first=len(cases),
+    )  # fmt: skip
+
+
+def write(cases: dict[str, Any], rng: np.random.Generator, *, first: int) -> None:
     FOLDER.mkdir(exist_ok=True)
-    for number, (name, (data, family, mechanism, how)) in enumerate(cases.items()):
-        release = release_with(lambda law: int(law.sample(1, rng)[0]), data, family, mechanism, **how)
+    for number, (name, (data, family, mechanism, how)) in enumerate(cases.items(), first):
+        release = release_with(
+            lambda law: int(law.sample(1, rng)[0]),
+            data,
+            family,
+            mechanism,
+            choose=lambda law: law.sample(rng),
+            **how,
+        )
         release = dataclasses.replace(release, id=f"00000000-0000-4000-8000-{number:012d}")
         release.save(FOLDER / f"v{VERSION}-{name}.json")
 

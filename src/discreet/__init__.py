@@ -24,6 +24,8 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     from discreet import datasets, errors, families, priors
     from discreet.artifact.release import Release
+    from discreet.diagnostics.calibration import calibrate
+    from discreet.diagnostics.mmd import discrepancy
     from discreet.errors import DataError, DiscreetError, EngineError, ReleaseFileError, UsageError
     from discreet.families import (
         Bernoulli,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.curator import release
     from discreet.mechanisms.gaussian import GaussianMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
 
 __all__ = [
@@ -60,13 +63,16 @@ __all__ = [
     "Normal",
     "Poisson",
     "Posterior",
+    "PrivateQuantiles",
     "PureDP",
     "Release",
     "ReleaseFileError",
     "UsageError",
     "ZeroConcentratedDP",
     "__version__",
+    "calibrate",
     "datasets",
+    "discrepancy",
     "errors",
     "families",
     "infer",
@@ -78,6 +84,8 @@ _MODULES = ("datasets", "errors", "families", "priors")
 
 _HOMES = {
     "discreet.artifact.release": ("Release",),
+    "discreet.diagnostics.calibration": ("calibrate",),
+    "discreet.diagnostics.mmd": ("discrepancy",),
     "discreet.errors": ("DataError", "DiscreetError", "EngineError", "ReleaseFileError", "UsageError"),
     "discreet.families": (
         "Bernoulli",
@@ -95,6 +103,7 @@ _HOMES = {
     "discreet.mechanisms.curator": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

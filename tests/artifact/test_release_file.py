@@ -35,7 +35,7 @@ def content() -> str:
 
 
 def test_there_are_golden_files() -> None:
-    assert len(GOLDEN) == 10
+    assert len(GOLDEN) == 13
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
@@ -203,6 +203,75 @@ def test_a_sealed_file_that_does_not_hang_together_is_refused(content: str, chan
     assert "\n" not in caught.value.message
 
 
+BOUGHT = next(path for path in GOLDEN if path.stem == "v1-exponential-bought-bounds")
+
+
+def _drop(name: str) -> Any:
+    return lambda body: body.pop(name)
+
+
+BOUGHT_FORGERIES = {
+    "no choice": _drop("bounds_choice"),
+    "choice is null": _put("bounds_choice", None),
+    "choice is empty": _put("bounds_choice", []),
+    "choice is text": _put("bounds_choice", ["permute_and_flip"]),
+    "two choices": lambda body: body["bounds_choice"].append(body["bounds_choice"][0]),
+    "not paid for": lambda body: body["guarantees"].pop(),
+    "paid for too little": _put("guarantees", 1, "epsilon", "1/10"),
+    "paid for twice": lambda body: body["guarantees"].append(body["guarantees"][1]),
+    "paid for in another currency": _put("guarantees", 1, {"kind": "zero_concentrated", "rho": "2/5", "for": "bounds"}),
+    "bounds first": lambda body: body["guarantees"].reverse(),
+    "unknown method": _put("bounds_choice", 0, "method", "peeking"),
+    "extra field": _put("bounds_choice", 0, "seed", 1),
+    "reversed quantiles": _put("bounds_choice", 0, "quantiles", ["39/40", "1/40"]),
+    "quantile of one": _put("bounds_choice", 0, "quantiles", ["1/40", "1"]),
+    "quantile too fine": _put("bounds_choice", 0, "quantiles", ["1/10000000", "39/40"]),
+    "reversed range": _put("bounds_choice", 0, "within", ["365", "0"]),
+    "range outside the support": _put("bounds_choice", 0, "within", ["-365", "365"]),
+    "range narrower than the bounds": _put("bounds_choice", 0, "within", ["0", "100"]),
+    "other cells": _put("bounds_choice", 0, "cells", 1000),
+    "one cell": _put("bounds_choice", 0, "cells", 1),
+    "cells true": _put("bounds_choice", 0, "cells", True),
+    "too many cells": _put("bounds_choice", 0, "cells", 2**20),
+    "no epsilon": _put("bounds_choice", 0, "epsilon", "0"),
+    "float epsilon": _put("bounds_choice", 0, "epsilon", 0.4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", BOUGHT_FORGERIES.values(), ids=BOUGHT_FORGERIES)
+def test_bought_bounds_must_hang_together(change: Any) -> None:
+    with pytest.raises(ReleaseFileError) as caught:
+        dc.Release.from_json(forge(BOUGHT.read_text(encoding="utf-8"), change))
+    assert "\n" not in caught.value.message
+
+
+def test_bounds_that_were_not_bought_are_not_paid_for(content: str) -> None:
+    extra = {"kind": "pure", "epsilon": "1/10", "for": "bounds"}
+    with pytest.raises(ReleaseFileError, match="paid for exactly if"):
+        dc.Release.from_json(forge(content, lambda body: body["guarantees"].append(extra)))
+
+
+@pytest.mark.parametrize("path", [p for p in GOLDEN if "bought" in p.stem], ids=lambda p: p.stem)
+def test_the_statement_says_that_bounds_were_bought(path: Path) -> None:
+    made = dc.Release.load(path)
+    said = made.statement()
+    assert f"The promise is {made.guarantee.describe()}:" in said
+    parts = [made.guarantees[purpose].describe() for purpose in ("statistics", "bounds")]
+    assert f"two parts: {parts[0]} for the totals, and {parts[1]} for the choice of the bounds." in said
+    assert "were chosen from the data" in said
+    assert "declared bounds" not in said
+    assert "chosen from the data" not in dc.Release.load(GOLDEN[0]).statement()
+
+
+def test_the_golden_price_is_the_sum() -> None:
+    prices = {p.stem: dc.Release.load(p).guarantee for p in GOLDEN if "bought" in p.stem}
+    assert prices == {
+        "v1-exponential-bought-bounds": dc.PureDP("0.9"),
+        "v1-multivariate-normal-bought-bounds": dc.ApproxDP(2, "1e-6"),
+        "v1-poisson-bought-bounds": dc.ZeroConcentratedDP("0.18", neighbors="add_remove"),
+    }
+
+
 def test_the_seal_alone_is_not_a_signature(content: str) -> None:
     """A forger who keeps the numbers consistent passes: the docs say so, and this shows it."""
     forged = dc.Release.from_json(forge(content, _put("statistics", "values", ["123", "4"])))
@@ -230,6 +299,16 @@ def test_the_schema_agrees_with_the_reader(content: str, name: str) -> None:
     body = copy.deepcopy(json.loads(content))
     jsonschema.validate(body, SCHEMA)
     FORGERIES[name](body)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(body, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "name", ["unknown method", "extra field", "one cell", "float epsilon", "choice is null", "too many cells"]
+)
+def test_the_schema_agrees_with_the_reader_of_bought_bounds(name: str) -> None:
+    body = json.loads(BOUGHT.read_text(encoding="utf-8"))
+    BOUGHT_FORGERIES[name](body)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(body, SCHEMA)
 

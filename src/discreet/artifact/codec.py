@@ -10,24 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
+from discreet.artifact.choice import check_choices, encode_choice, read_choice
+from discreet.artifact.readers import (
+    choice,
+    constants,
+    count,
+    exact_fields,
+    integer,
+    none,
+    optional,
+    pair,
+    rational,
+    text_of,
+    tuple_of,
+)
 from discreet.artifact.release import LAWS, NoiseRecord, Release, Statistics
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families import build
 from discreet.families.layout import Domain
 from discreet.privacy import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from discreet.rational import exact, text
+from discreet.rational import text
 
 FORMAT = "discreet/release"
 VERSION = 1
 _KINDS: dict[str, type[Guarantee]] = {g.kind: g for g in (PureDP, ApproxDP, ZeroConcentratedDP)}
-_RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
-_INTEGER = re.compile(r"-?[0-9]{1,19}")
-_LARGEST_COUNT = 2**63 - 1
 _FIELDS = {
     "release": "format version id dataset model columns domain neighbors unit max_rows records statistics samples "
     "mechanism guarantees ledger software sha256",
@@ -36,7 +45,6 @@ _FIELDS = {
     "statistics": "names values grid width shift half",
     "mechanism": "name scale sensitivity",
 }
-_T = TypeVar("_T")
 
 
 def encode(release: Release) -> str:
@@ -80,6 +88,9 @@ def encode(release: Release) -> str:
         "ledger": release.ledger,
         "software": dict(release.software),
     }
+    if release.bounds_choice is not None:
+        # absent otherwise, so that files without it stay what they were
+        body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -121,40 +132,44 @@ def decode(content: str) -> Release:
 
 
 def _read(body: dict[str, Any]) -> Release:
-    _exact_fields("release", body)
-    model, d, s, m = (_section(body, name) for name in ("model", "domain", "statistics", "mechanism"))
+    bought = "bounds_choice" in body
+    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought)
+    for name in ("model", "domain", "statistics", "mechanism"):
+        exact_fields(name, body[name], _FIELDS[name])
+    model, d, s, m = (body[name] for name in ("model", "domain", "statistics", "mechanism"))
     return Release(
-        id=_text(body["id"]),
-        dataset=_optional(_text, body["dataset"]),
-        family=build(_text(model["name"]), _constants(model["parameters"])),
-        columns=_tuple(_text, body["columns"]),
+        id=text_of(body["id"]),
+        dataset=optional(text_of, body["dataset"]),
+        family=build(text_of(model["name"]), constants(model["parameters"])),
+        columns=tuple_of(text_of, body["columns"]),
         domain=Domain(
-            bounds=_optional(lambda v: _tuple(_pair, v), d["bounds"]),
-            labels=_optional(lambda v: _tuple(_text, v), d["labels"]),
-            outside=_choice(d["outside"], "redact", "clip"),
-            missing=_choice(d["missing"], "count", "none"),
+            bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
+            labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
+            outside=choice(d["outside"], "redact", "clip"),
+            missing=choice(d["missing"], "count", "none"),
         ),
-        neighbors=_choice(body["neighbors"], "replace", "add_remove"),
-        unit=_none(body["unit"], "unit"),
-        max_rows=_choice(body["max_rows"], 1),
-        records=_optional(_count, body["records"]),
+        neighbors=choice(body["neighbors"], "replace", "add_remove"),
+        unit=none(body["unit"], "unit"),
+        max_rows=choice(body["max_rows"], 1),
+        records=optional(count, body["records"]),
         statistics=Statistics(
-            names=_tuple(_text, s["names"]),
-            values=_tuple(_integer, s["values"]),
-            grid=_tuple(_rational, s["grid"]),
-            width=_tuple(_rational, s["width"]),
-            shift=_optional(lambda v: _tuple(_rational, v), s["shift"]),
-            half=_optional(lambda v: _tuple(_rational, v), s["half"]),
+            names=tuple_of(text_of, s["names"]),
+            values=tuple_of(integer, s["values"]),
+            grid=tuple_of(rational, s["grid"]),
+            width=tuple_of(rational, s["width"]),
+            shift=optional(lambda v: tuple_of(rational, v), s["shift"]),
+            half=optional(lambda v: tuple_of(rational, v), s["half"]),
         ),
-        samples=_none(body["samples"], "samples"),
+        samples=none(body["samples"], "samples"),
         mechanism=NoiseRecord(
-            name=_choice(m["name"], *LAWS),
-            scale=_tuple(_rational, m["scale"]),
-            sensitivity=_rational(m["sensitivity"]),
+            name=choice(m["name"], *LAWS),
+            scale=tuple_of(rational, m["scale"]),
+            sensitivity=rational(m["sensitivity"]),
         ),
-        guarantees=dict([_guarantee(g, body["neighbors"]) for g in _one(body["guarantees"])]),
-        ledger=_none(body["ledger"], "ledger"),
-        software={_text(k): _text(v) for k, v in body["software"].items()},
+        guarantees=_guarantees(body["guarantees"], body["neighbors"]),
+        ledger=none(body["ledger"], "ledger"),
+        software={text_of(k): text_of(v) for k, v in body["software"].items()},
+        bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
     )
 
 
@@ -180,7 +195,7 @@ def _check(release: Release) -> None:
     if any(scale <= 0 for scale in m.scale):
         raise ValueError("a noise scale is not positive")
     unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
-    promised = release.guarantee
+    promised = release.guarantees["statistics"]
     if isinstance(promised, PureDP):
         law, needed = "discrete_laplace", layout.l1_sensitivity
         enough = unit_scale * promised.epsilon >= m.sensitivity
@@ -194,6 +209,7 @@ def _check(release: Release) -> None:
     enough = enough and m.name == law and m.sensitivity >= needed
     if not enough:
         raise ValueError("its noise is less than its guarantee needs")
+    check_choices(release)
 
 
 def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) -> float:
@@ -208,101 +224,17 @@ def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) ->
     return zcdp_delta(float(layout.l2_sensitivity**2 / (2 * unit_scale**2)), epsilon)
 
 
-# -- small readers: each takes one JSON value and returns it typed, or raises ValueError ---------------------
-
-
-def _exact_fields(name: str, value: dict[str, Any]) -> None:
-    if set(value) != set(_FIELDS[name].split()):
-        raise ValueError(f"{name} has missing or unknown fields")
-
-
-def _section(body: dict[str, Any], name: str) -> dict[str, Any]:
-    value = body[name]
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is not an object")
-    _exact_fields(name, value)
-    return value
-
-
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
     rest = dict(value)
-    kind, purpose = _KINDS[_choice(rest.pop("kind"), *_KINDS)], _choice(rest.pop("for"), "statistics")
-    return purpose, kind(**{k: _rational(v) for k, v in rest.items()}, neighbors=neighbors)  # pyright: ignore[reportCallIssue]
+    kind, purpose = _KINDS[choice(rest.pop("kind"), *_KINDS)], choice(rest.pop("for"), "statistics", "bounds")
+    return purpose, kind(**{k: rational(v) for k, v in rest.items()}, neighbors=neighbors)  # pyright: ignore[reportCallIssue]
 
 
-def _constants(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("the model's parameters are not an object")
-    return {name: _constant(constant) for name, constant in value.items()}
-
-
-def _constant(value: Any) -> Any:
-    """Read one known constant of a family: a finite number, or a list of labels."""
-    if isinstance(value, list):
-        return [_text(label) for label in value]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a parameter of the model is neither a number nor a list of labels")
-    return value
-
-
-def _one(value: Any) -> list[Any]:
-    if not isinstance(value, list) or len(value) != 1:
-        raise ValueError("there is not exactly one guarantee")
-    return value
-
-
-def _tuple(read: Callable[[Any], _T], value: Any) -> tuple[_T, ...]:
-    if not isinstance(value, list):
-        raise ValueError("a list is missing")
-    return tuple(read(v) for v in value)
-
-
-def _optional(read: Callable[[Any], _T], value: Any) -> _T | None:
-    return None if value is None else read(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a text is missing")
-    return value
-
-
-def _rational(value: Any) -> Fraction:
-    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
-        raise ValueError("an exact number is missing")
-    return exact(value, "an exact number")
-
-
-def _integer(value: Any) -> int:
-    if not isinstance(value, str) or not _INTEGER.fullmatch(value):
-        raise ValueError("an integer is missing")
-    if abs(int(value)) > _LARGEST_COUNT:
-        raise ValueError("a value is too large")
-    return int(value)
-
-
-def _pair(value: Any) -> tuple[Fraction, Fraction]:
-    low, high = _tuple(_rational, value)
-    if not low < high:
-        raise ValueError("bounds are reversed")
-    return low, high
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_COUNT:
-        raise ValueError("records is not a count")
-    return value
-
-
-def _none(value: Any, name: str) -> None:
-    if value is not None:
-        raise ValueError(f"{name} is not understood by this version")
-
-
-def _choice(value: Any, *choices: Any) -> Any:
-    if value not in choices or type(value) is not type(choices[0]):
-        raise ValueError("a field has an unknown value")
-    return value
+def _guarantees(value: Any, neighbors: Any) -> dict[str, Guarantee]:
+    read = tuple_of(lambda one: _guarantee(one, neighbors), value)
+    if [purpose for purpose, _ in read] not in (["statistics"], ["statistics", "bounds"]):
+        raise ValueError("there is not one guarantee for the statistics, and at most one for the bounds")
+    return dict(read)
 
 
 def _reason(problem: Exception) -> str:

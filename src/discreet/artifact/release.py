@@ -8,11 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
+from discreet.artifact.choice import BoundsChoice
 from discreet.errors import DataError, ReleaseFileError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Layout, layout_for
 from discreet.families.shapes import Neighbors
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, compose
 
 #: Noise laws a file may name. A closed list: nothing is ever imported by a name found in a file.
 LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
@@ -51,7 +52,10 @@ class NoiseRecord:
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """A private release: noisy statistics, what they mean, and what was promised for them."""
+    """A private release: noisy statistics, what they mean, and what was promised for them.
+
+    ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
+    """
 
     id: str
     dataset: str | None
@@ -68,12 +72,12 @@ class Release:
     software: Mapping[str, str]
     samples: None = None
     ledger: None = None
+    bounds_choice: tuple[BoundsChoice, ...] | None = None
 
     @property
     def guarantee(self) -> Guarantee:
-        """What was promised."""
-        (promised,) = self.guarantees.values()
-        return promised
+        """What was promised, for everything in the release together; ``guarantees`` has the parts."""
+        return compose(*self.guarantees.values())
 
     @cached_property
     def layout(self) -> Layout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.release import Release
 from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.rational import plain
@@ -20,6 +21,7 @@ def statement(release: Release) -> str:
             f"for a {release.family.name} model.",
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
+            *_parts(release),
             "It holds against anyone, whatever else they know and whatever they later compute from this file.",
             _assumed(release),
             "The promise covers this file alone: other releases about the same people add to it.",
@@ -63,6 +65,14 @@ def _how_much(release: Release) -> str:
     return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."
 
 
+def _parts(release: Release) -> list[str]:
+    """Say what each part of the release adds to the promise, if there is more than one."""
+    if release.bounds_choice is None:
+        return []
+    totals, bounds = (release.guarantees[purpose].describe() for purpose in ("statistics", "bounds"))
+    return [f"It has two parts: {totals} for the totals, and {bounds} for the choice of the bounds."]
+
+
 def _factor(epsilon: Fraction) -> str:
     """Return e^epsilon rounded up, to three digits beyond 1, so that the statement never promises too much."""
     if epsilon > 50:
@@ -80,13 +90,16 @@ def _assumed(release: Release) -> str:
         "the declarations were made without looking at the data",
     ]
     if d.bounds is not None:
-        bounds = _listing([f"[{plain(low)}, {plain(high)}]" for low, high in d.bounds])
+        bounds = _listing([_range(pair) for pair in d.bounds])
         policy = (
             "records with a value outside them were counted, with a neutral value in its place"
             if d.outside == "redact"
             else "values outside them were moved to the nearest bound"
         )
-        parts.append(f"the declared bounds are {bounds}, and {policy}")
+        if release.bounds_choice is None:
+            parts.append(f"the declared bounds are {bounds}, and {policy}")
+        else:
+            parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":
@@ -96,6 +109,22 @@ def _assumed(release: Release) -> str:
     else:
         parts.append("missing values were left out")
     return f"What was assumed: {'; '.join(parts)}."
+
+
+def _bought(choices: tuple[BoundsChoice, ...], bounds: str) -> str:
+    """Say how the bounds were chosen."""
+    quantiles = [" and ".join(f"{plain(100 * q)}%" for q in made.quantiles) for made in choices]
+    near = quantiles[0] if len(set(quantiles)) == 1 else ", ".join(quantiles)
+    whose = "its" if len(choices) == 1 else "their"
+    within = list(dict.fromkeys(_range(made.within) for made in choices))
+    return (
+        f"the bounds {bounds} were chosen from the data, at random near {whose} {near} quantiles within the declared "
+        f"{'range' if len(within) == 1 else 'ranges'} {_listing(within)}"
+    )
+
+
+def _range(pair: tuple[Fraction, Fraction]) -> str:
+    return f"[{plain(pair[0])}, {plain(pair[1])}]"
 
 
 def _listing(items: list[str]) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.quantile import PrivateQuantiles
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
@@ -42,6 +45,25 @@ Bounds = Annotated[
         show_default=False,
     ),
 ]
+BoughtBounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        help="Public bounds of a numeric column, decided without looking; repeat once per column. "
+        "Or quantiles:LOW,HIGH, bought with --bounds-epsilon.",
+        show_default=False,
+    ),
+]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--within",
+        metavar="LOW,HIGH",
+        help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
+        show_default=False,
+    ),
+]
 Outside = Annotated[
     Literal["redact", "clip"],
     typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),
@@ -61,13 +83,41 @@ Neighbors = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 _BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."
+_QUANTILES = "quantiles"
+_QUANTILES_HINT = "write --bounds quantiles:0.025,0.975 --within=0,1000 --bounds-epsilon 0.1."
 
 
 def read_bounds(texts: list[str] | None) -> list[tuple[str, str]] | None:
     """Split each ``--bounds`` into two exact decimals, still as text."""
     if not texts:
         return None
+    if any(text.startswith(_QUANTILES) for text in texts):
+        raise UsageError("only release can buy bounds: here they must be numbers.", hint=_BOUNDS_HINT)
     return [_read_pair(text, "--bounds", _BOUNDS_HINT) for text in texts]
+
+
+def read_bounds_or_quantiles(
+    texts: list[str] | None, within: list[str] | None, epsilon: str | None
+) -> list[tuple[str, str]] | PrivateQuantiles | None:
+    """Read ``--bounds`` as numbers, or as quantiles to be bought with ``--bounds-epsilon``."""
+    if not texts or not any(text.startswith(_QUANTILES) for text in texts):
+        if within or epsilon is not None:
+            raise UsageError(
+                "--within and --bounds-epsilon go with --bounds quantiles:LOW,HIGH.", hint=_QUANTILES_HINT
+            )
+        return read_bounds(texts)
+    if len(texts) > 1:
+        raise UsageError("give --bounds quantiles:LOW,HIGH once, for all columns.", hint=_QUANTILES_HINT)
+    if not within or epsilon is None:
+        missing = "--within" if not within else "--bounds-epsilon"
+        raise UsageError(f"--bounds quantiles:LOW,HIGH needs {missing}.", hint=_QUANTILES_HINT)
+    from discreet.mechanisms.quantile import PrivateQuantiles
+    from discreet.privacy.guarantees import positive_budget
+
+    positive_budget(epsilon, "--bounds-epsilon")
+    low, high = _read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
+    ranges = [_read_pair(text, "--within", _QUANTILES_HINT) for text in within]
+    return PrivateQuantiles(low, high, within=ranges, epsilon=epsilon)
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

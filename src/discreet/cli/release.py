@@ -10,19 +10,21 @@ import typer
 
 from discreet.cli.arguments import (
     AsJson,
-    Bounds,
+    BoughtBounds,
     Columns,
     Data,
     Missing,
     Model,
     Neighbors,
     Outside,
-    read_bounds,
+    Within,
+    read_bounds_or_quantiles,
 )
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_writable
 
 if TYPE_CHECKING:
+    from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
 
 _BUDGET = "Budget"
@@ -66,7 +68,17 @@ def release(
             help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.", rich_help_panel=_BUDGET
         ),
     ] = "laplace",
-    bounds: Bounds = None,
+    bounds: BoughtBounds = None,
+    within: Within = None,
+    bounds_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Privacy loss of bounds that are bought, beside that of the totals.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
     outside: Outside = "redact",
     missing: Missing = "count",
     neighbors: Neighbors = "replace",
@@ -88,7 +100,7 @@ def release(
     from discreet import families
 
     family = families.parse(model)
-    limits = read_bounds(bounds)
+    limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     # a release that cannot be saved is budget thrown away
     ensure_distinct(output, data)
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
@@ -120,6 +132,8 @@ def release(
                 "columns": list(made.columns),
                 "records": made.records,
                 "guarantee": guarantee_json(made.guarantee),
+                "guarantees": {name: guarantee_json(part) for name, part in made.guarantees.items()},
+                "bounds": _bounds_json(made),
                 "statement": made.statement(),
             },
         )
@@ -128,6 +142,11 @@ def release(
     out.print(f"Wrote {plain(str(output))}: {paragraph(made.guarantee.describe())}.")
     out.print()
     out.print(paragraph(made.statement()))
+
+
+def _bounds_json(made: Release) -> list[list[str]] | None:
+    bounds = made.domain.bounds
+    return None if bounds is None else [[str(low), str(high)] for low, high in bounds]
 
 
 def _note_weakness(guarantee: Guarantee) -> None:

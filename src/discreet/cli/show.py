@@ -73,6 +73,11 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     if release.domain.bounds is not None:
         bounds = ", ".join(f"[{float(low):g}, {float(high):g}]" for low, high in release.domain.bounds)
         facts.append(("bounds", f"{bounds}; outside: {release.domain.outside}"))
+    for made in release.bounds_choice or ():
+        low, high = (f"{float(q):g}" for q in made.quantiles)
+        widest = ", ".join(f"{float(x):g}" for x in made.within)
+        price = f"epsilon = {float(made.epsilon):g}"
+        facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
     facts.append(("missing", release.domain.missing))
     if release.dataset is not None:
         facts.append(("data set", release.dataset))

@@ -93,6 +93,8 @@ def fields(row: Any, wanted: int) -> list[Any] | None:
 class BatchSource(Source):
     """A stream of Arrow batches, read once."""
 
+    once = True
+
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         self._reader = reader
         self.names = list(reader.schema.names)

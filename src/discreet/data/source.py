@@ -49,6 +49,8 @@ class Source(ABC):
     names: list[str] | None
     #: The text file whose first line the names are; if it has no header, they are somebody's record.
     header_of: Path | None = None
+    #: Whether the rows are gone after one look.
+    once: bool = False
 
     @abstractmethod
     def pick(self, positions: Sequence[int], need: Need) -> Picked:

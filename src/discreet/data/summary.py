@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.engines import arrow_reader
+from discreet.data.batches import batches
 from discreet.data.fixed import (
     Frame,
     Map,
@@ -28,7 +28,6 @@ from discreet.data.fixed import (
     sums,
 )
 from discreet.data.kinds import Kind, indicators, present
-from discreet.data.memory import BATCH
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
 from discreet.data.sources import open_source, resolve
@@ -197,23 +196,10 @@ def _flags(picked: Picked, domain: Domain, vocabulary: Vocabulary | None) -> dic
 def _measured(frames: Iterable[Frame], family: Family, each: Sequence[Map]) -> Iterator[Frame]:
     """Add columns u0, u1, ... with a measure that only understands arrays, batch by batch."""
     for frame in frames:
-        for batch in _batches(frame):
+        for batch in batches(frame):
             columns = {}
             for i, m in enumerate(each):
                 x = batch.column(f"c{i}").to_numpy(zero_copy_only=False)
                 columns[f"c{i}"] = pa.array(x)
                 columns[f"u{i}"] = pa.array(measure_arrays(np.asarray(x, dtype=np.float64), family, m))
             yield nw.from_native(pa.table(columns), eager_only=True)
-
-
-def _batches(frame: Frame) -> Iterator[pa.RecordBatch]:
-    """Bring rows out of an engine, in Arrow batches."""
-    native = frame.to_native()
-    if isinstance(frame, nw.DataFrame):
-        yield from native.to_batches(max_chunksize=BATCH)
-    elif nw.dependencies.is_duckdb_relation(native):
-        yield from arrow_reader(native, BATCH)
-    else:
-        pieces = native.collect_batches() if hasattr(native, "collect_batches") else [native.collect()]
-        for piece in pieces:
-            yield from piece.to_arrow().to_batches(max_chunksize=BATCH)

@@ -16,8 +16,8 @@ Bounds = tuple[tuple[Fraction, Fraction], ...]
 _LARGEST = Fraction(10) ** 100
 
 
-def read_pairs(bounds: Any) -> Bounds:
-    """Read ``(low, high)`` or ``[(low, high), ...]`` as exact pairs."""
+def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
+    """Read ``(low, high)`` or ``[(low, high), ...]`` as exact pairs; ``name`` is the argument to complain about."""
     try:
         items = list(bounds)
         # one flat pair of numbers (or of their text) is the bounds of a single column
@@ -28,26 +28,32 @@ def read_pairs(bounds: Any) -> Bounds:
         rows = []
     if isinstance(bounds, str) or not rows or any(len(row) != 2 for row in rows):
         raise UsageError(
-            "bounds must be a pair (low, high), or one such pair per column.",
-            hint="for example bounds=(0, 100)",
+            f"{name} must be a pair (low, high), or one such pair per column.",
+            hint=f"for example {name}=(0, 100)",
         )
-    return tuple((exact(low, "bounds"), exact(high, "bounds")) for low, high in rows)
+    return tuple((exact(low, name), exact(high, name)) for low, high in rows)
 
 
 def check_pair(
-    pair: tuple[Fraction, Fraction], family: str, lowest: float, highest: float, *, discrete: bool
+    pair: tuple[Fraction, Fraction],
+    family: str,
+    lowest: float,
+    highest: float,
+    *,
+    discrete: bool,
+    name: str = "bounds",
 ) -> None:
     """Raise unless low < high, both are points of [lowest, highest], and both are integers if ``discrete``."""
     low, high = pair
-    shown = f"bounds=({_plain(low)}, {_plain(high)})"
+    shown = f"{name}=({_plain(low)}, {_plain(high)})"
     if not low < high:
-        turned = f"bounds=({_plain(high)}, {_plain(low)})"
+        turned = f"{name}=({_plain(high)}, {_plain(low)})"
         raise UsageError(
             f"the lower bound must be less than the upper bound, got {shown}.",
             hint=f"the smaller number comes first: {turned}" if high < low else None,
         )
     if max(abs(low), abs(high)) > _LARGEST or not float(low) < float(high):
-        raise UsageError(f"bounds must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
+        raise UsageError(f"{name} must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
     if low < lowest or high > highest:
         raise UsageError(f"{family} lies in [{lowest:g}, {highest:g}], got {shown}.")
     if discrete and not (low.denominator == high.denominator == 1):

@@ -10,11 +10,13 @@ from typing import ClassVar
 from discreet.errors import UsageError
 from discreet.families.layout import Layout
 from discreet.families.shapes import Neighbors
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, PermuteAndFlip
 from discreet.rational import float_up
 
 #: Draws one integer from a noise law. Releases use :func:`discreet.mechanisms.sampler.secure_draw` and nothing else.
 Draw = Callable[[Noise], int]
+#: Makes one private choice; likewise :func:`discreet.mechanisms.sampler.secure_choose`.
+Choose = Callable[[PermuteAndFlip], int]
 
 # Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
 _WIDEST = 2.0**56

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, get_args
 
-from discreet.artifact import NoiseRecord, Release, Statistics
-from discreet.errors import UsageError
+from discreet.artifact import BoundsChoice, NoiseRecord, Release, Statistics
+from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Outside, layout_for
 from discreet.families.shapes import Missing, Neighbors
-from discreet.mechanisms.base import Draw, NoiseMechanism
+from discreet.mechanisms.base import Choose, Draw, NoiseMechanism
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.mechanisms.sampler import secure_draw
+from discreet.mechanisms.quantile import are_bought, choose_bounds, planned
+from discreet.mechanisms.sampler import secure_choose, secure_draw
+from discreet.privacy import Guarantee, PureDP
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
 from discreet.version import __version__
@@ -61,7 +64,7 @@ def release(
         first line is a record if somebody forgot the header.
     bounds
         ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
-        knowledge, never from the data.
+        knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
         ``"redact"``: a value outside the bounds counts as the middle of the range. ``"clip"``: as the nearest bound.
     missing
@@ -92,7 +95,7 @@ def release(
         secure_draw,
         data,
         model,
-        _mechanism(mechanism, epsilon, delta, rho),
+        choose_mechanism(mechanism, epsilon, delta, rho),
         columns=_columns(column, columns),
         bounds=bounds,
         outside=outside,
@@ -114,19 +117,33 @@ def release_with(
     missing: Missing = "count",
     neighbors: Neighbors = "replace",
     dataset: str | None = None,
+    choose: Choose = secure_choose,
 ) -> Release:
-    """Release with noise from ``draw``.
+    """Release with noise from ``draw``, and within bounds chosen by ``choose`` if they are to be bought.
 
-    Simulations pass a seeded sampler of the same law; :func:`release` passes the secure one and offers no other.
+    Simulations pass seeded samplers of the same laws; :func:`release` passes the secure ones and offers no other.
     Everything that can be refused is refused before the first row is read.
     """
-    from discreet.data import summarize
+    from discreet.data import count_cells, summarize
 
-    domain = declare(model, bounds=bounds, outside=outside, missing=missing)
+    plan = planned(bounds, model) if isinstance(model, Family) and are_bought(bounds) else None
+    # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
+    widest = bounds if plan is None else [how.within for how in plan]
+    domain = declare(model, bounds=widest, outside=outside, missing=missing)
     check_neighbors(neighbors)
     layout = layout_for(model, domain, neighbors)
     mechanism.scales(layout)
+    n_counted = None
+    if plan is not None:
+        counted = count_cells(data, model, [how.grid(model) for how in plan], columns)
+        n_counted = counted.n_records
+        _check_count(n_counted, neighbors)
+        chosen = choose_bounds(choose, counted.counts, plan, model, neighbors)
+        domain = replace(domain, bounds=chosen)
+        layout = layout_for(model, domain, neighbors)
     summary = summarize(data, model, domain, layout, columns)
+    if n_counted not in (None, summary.n_records):
+        raise DataError("the data did not stay the same while it was read.")
     return privatize(
         draw,
         summary.values,
@@ -137,6 +154,7 @@ def release_with(
         columns=summary.columns,
         neighbors=neighbors,
         dataset=dataset,
+        bounds_choice=plan,
     )
 
 
@@ -151,19 +169,22 @@ def privatize(
     columns: tuple[str, ...],
     neighbors: Neighbors,
     dataset: str | None = None,
+    bounds_choice: tuple[BoundsChoice, ...] | None = None,
 ) -> Release:
-    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release."""
-    if neighbors == "replace" and n_records == 0:
-        raise UsageError(
-            "the table is empty, and under neighbors='replace' its size is public.",
-            hint="use neighbors='add_remove' if the number of records must stay private",
-        )
+    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release.
+
+    ``bounds_choice`` says how the bounds in ``domain`` were bought, and joins the guarantee.
+    """
+    _check_count(n_records, neighbors)
     layout = layout_for(model, domain, neighbors)
     scales = mechanism.scales(layout)
     noisy = [
         value + draw(mechanism.law(float(scale / grid)))
         for value, scale, grid in zip(values, scales, layout.grid, strict=True)
     ]
+    guarantees: dict[str, Guarantee] = {"statistics": mechanism.guarantee(neighbors)}
+    if bounds_choice is not None:
+        guarantees["bounds"] = PureDP(sum(made.epsilon for made in bounds_choice), neighbors=neighbors)
     return Release(
         id=str(uuid.uuid4()),
         dataset=dataset,
@@ -178,9 +199,18 @@ def privatize(
             layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half
         ),
         mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
-        guarantees={"statistics": mechanism.guarantee(neighbors)},
+        guarantees=guarantees,
         software={"discreet": __version__, "opendp": _opendp_version()},
+        bounds_choice=bounds_choice,
     )
+
+
+def _check_count(n_records: int, neighbors: Neighbors) -> None:
+    if neighbors == "replace" and n_records == 0:
+        raise UsageError(
+            "the table is empty, and under neighbors='replace' its size is public.",
+            hint="use neighbors='add_remove' if the number of records must stay private",
+        )
 
 
 def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -> Domain:
@@ -206,9 +236,10 @@ def _columns(column: str | None, columns: Sequence[str] | None) -> tuple[str, ..
     return None if columns is None else tuple(columns)
 
 
-def _mechanism(
+def choose_mechanism(
     mechanism: str | NoiseMechanism, epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> NoiseMechanism:
+    """Return the mechanism asked for, or say which budget it takes."""
     if isinstance(mechanism, NoiseMechanism):
         if (epsilon, delta, rho) != (None, None, None):
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")

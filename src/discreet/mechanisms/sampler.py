@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
 
 
 @lru_cache(maxsize=1)
@@ -36,3 +36,15 @@ def secure_draw(noise: Noise) -> int:
         case _:
             raise TypeError(f"no secure sampler for {type(noise).__name__}")
     return int(measurement(0))
+
+
+def secure_choose(law: PermuteAndFlip) -> int:
+    """Choose one candidate by ``law``.
+
+    OpenDP's choice under pure differential privacy is permute-and-flip, in exact rational arithmetic: the float scale
+    is read as a rational, and its coins are exact, like the noise of :func:`secure_draw`.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=law.scale)
+    return int(measurement(list(law.scores)))

@@ -1,0 +1,103 @@
+"""Small readers of release files: each takes one JSON value and returns it typed, or raises ValueError."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from discreet.rational import exact
+
+_RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_LARGEST_COUNT = 2**63 - 1
+_T = TypeVar("_T")
+
+
+def exact_fields(name: str, value: Any, fields: str) -> None:
+    """Raise unless ``value`` is an object with these fields and no others."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not an object")
+    if set(value) != set(fields.split()):
+        raise ValueError(f"{name} has missing or unknown fields")
+
+
+def constants(value: Any) -> dict[str, Any]:
+    """Read the known constants of a family."""
+    if not isinstance(value, dict):
+        raise ValueError("the model's parameters are not an object")
+    return {name: _constant(constant) for name, constant in value.items()}
+
+
+def _constant(value: Any) -> Any:
+    """Read one known constant of a family: a finite number, or a list of labels."""
+    if isinstance(value, list):
+        return [text_of(label) for label in value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("a parameter of the model is neither a number nor a list of labels")
+    return value
+
+
+def tuple_of(read: Callable[[Any], _T], value: Any) -> tuple[_T, ...]:
+    """Read a list."""
+    if not isinstance(value, list):
+        raise ValueError("a list is missing")
+    return tuple(read(v) for v in value)
+
+
+def optional(read: Callable[[Any], _T], value: Any) -> _T | None:
+    """Read something, or null."""
+    return None if value is None else read(value)
+
+
+def text_of(value: Any) -> str:
+    """Read a text."""
+    if not isinstance(value, str):
+        raise ValueError("a text is missing")
+    return value
+
+
+def rational(value: Any) -> Fraction:
+    """Read an exact number, written as an integer, a decimal or p/q."""
+    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
+        raise ValueError("an exact number is missing")
+    return exact(value, "an exact number")
+
+
+def integer(value: Any) -> int:
+    """Read a 64-bit integer, written as text."""
+    if not isinstance(value, str) or not _INTEGER.fullmatch(value):
+        raise ValueError("an integer is missing")
+    if abs(int(value)) > _LARGEST_COUNT:
+        raise ValueError("a value is too large")
+    return int(value)
+
+
+def pair(value: Any) -> tuple[Fraction, Fraction]:
+    """Read two exact numbers, the smaller first."""
+    low, high = tuple_of(rational, value)
+    if not low < high:
+        raise ValueError("bounds are reversed")
+    return low, high
+
+
+def count(value: Any) -> int:
+    """Read a count, a JSON number."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_COUNT:
+        raise ValueError("a count is not a count")
+    return value
+
+
+def none(value: Any, name: str) -> None:
+    """Read null where this version knows nothing else."""
+    if value is not None:
+        raise ValueError(f"{name} is not understood by this version")
+
+
+def choice(value: Any, *choices: Any) -> Any:
+    """Read one of these values."""
+    if value not in choices or type(value) is not type(choices[0]):
+        raise ValueError("a field has an unknown value")
+    return value
