@@ -28,7 +28,7 @@ def normal() -> dc.Release:
 def test_auto_takes_the_exact_engine_and_says_why(bernoulli: dc.Release) -> None:
     how = dc.infer(bernoulli, rng=0).diagnostics
     assert (how.engine, how.approximation, how.warnings) == ("exact", "none", ())
-    assert "enumerated" in how.reason
+    assert how.reason == "exact is the most exact engine that applies"
 
 
 def test_the_same_seed_gives_the_same_draws(bernoulli: dc.Release) -> None:
@@ -42,20 +42,50 @@ def test_naive_is_labelled(bernoulli: dc.Release) -> None:
     assert "over-confident" in how.warnings[0]
 
 
-def test_auto_never_picks_naive(normal: dc.Release) -> None:
-    with pytest.raises(dc.EngineError, match="no noise-aware engine reads normal") as caught:
+@pytest.mark.parametrize(
+    ("family", "options", "engine"),
+    [
+        (dc.Normal(), {}, "augment"),
+        (dc.Normal(), {"neighbors": "add_remove"}, "gibbs"),
+        (dc.Exponential(), {}, "exact"),
+        (dc.Exponential(), {"neighbors": "add_remove"}, "exact"),
+    ],
+    ids=lambda value: value.name if hasattr(value, "name") else str(value),
+)
+def test_auto_takes_the_most_exact_engine_that_applies(family, options, engine) -> None:
+    release = dc.release(np.linspace(0, 9, 60), family, bounds=(0, 10), epsilon=1, **options)
+    how = dc.infer(release, prior=family.suggested_prior(release.domain), rng=0).diagnostics
+    assert how.engine == engine
+    assert engine in how.reason
+
+
+def test_auto_does_not_wait_for_ever(normal: dc.Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.inference.choice.REASONABLE", 1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.inference.gibbs.predicted_seconds", lambda question: 1e-10)
+        how = dc.infer(normal, prior=normal.family.suggested_prior(normal.domain), rng=0).diagnostics
+    assert how.engine == "gibbs"
+    assert "augment would take about" in how.reason
+
+
+def test_a_missing_prior_is_answered_with_one_that_works(normal: dc.Release) -> None:
+    with pytest.raises(dc.UsageError, match="normal has no neutral prior") as caught:
         dc.infer(normal)
     assert caught.value.hint is not None
-    assert "engine='naive'" in caught.value.hint
-    # the hint can be pasted
     prior = eval(caught.value.hint.split("prior=")[1])
     assert dc.infer(normal, engine="naive", prior=prior).n_draws == 4000
+
+
+def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -> None:
+    with pytest.raises(dc.EngineError, match="exact does not apply") as caught:
+        dc.infer(normal, engine="exact")
+    assert caught.value.hint == "use engine='augment'"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "gibbs"}, "engine must be one of"),
+        ({"engine": "nuts"}, "engine must be one of"),
         ({"draws": 0}, "draws must be a positive"),
         ({"draws": 2.5}, "draws must be a positive"),
         ({"chains": True}, "chains must be a positive"),

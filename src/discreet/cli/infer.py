@@ -43,9 +43,9 @@ def infer(
         ),
     ] = None,
     engine: Annotated[
-        Literal["auto", "exact", "naive"],
+        Literal["auto", "exact", "augment", "gibbs", "naive"],
         typer.Option(
-            help="auto takes the most exact one that applies, never naive.", rich_help_panel=_ENGINE
+            help="auto takes the most exact one that will finish soon, never naive.", rich_help_panel=_ENGINE
         ),
     ] = "auto",
     draws: Annotated[

@@ -85,7 +85,7 @@ def infer(
         name,
         answer.approximation,
         reason,
-        (*answer.warnings, *_doubts(question)),
+        (*answer.warnings, *_bought_bounds(release), *_doubts(question)),
         independent=answer.independent,
     )
     about = f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
@@ -106,6 +106,13 @@ def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
         raise UsageError(
             f"rng must be a seed (a whole number from 0 on) or a generator, got {rng!r}."
         ) from None
+
+
+def _bought_bounds(release: Release) -> tuple[str, ...]:
+    """Return a note if the bounds were chosen from the data, privately: they are then taken as fixed."""
+    if release.bounds_choice is None:
+        return ()
+    return ("the bounds were bought privately from the same records and are treated as fixed",)
 
 
 def _doubts(question: Question) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def choose(question: Question) -> tuple[str, str]:
             continue
         seconds = module.predicted_seconds(question)
         if seconds <= REASONABLE:
-            return name, "; ".join([*passed_over, f"{name} is the most exact engine left"][-3:])
+            return name, "; ".join([*passed_over, f"{name} is the most exact engine that applies"])
         passed_over.append(f"{name} would take about {seconds:,.0f} s")
         best = min((seconds, name), best or (seconds, name))
     assert best is not None
