@@ -9,6 +9,7 @@ import sys
 import pytest
 
 HEAVY = {
+    "numba",
     "arviz_base",
     "duckdb",
     "matplotlib",

@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, and_
+from operator import and_
 from typing import Any
 
 import narwhals as nw
@@ -104,11 +104,19 @@ def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout
     return frame.select(usable=usable.cast(nw.Int64), **mapped)
 
 
+def total(terms: Sequence[nw.Expr]) -> nw.Expr:
+    """Add expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return total(terms[:half]) + total(terms[half:])
+
+
 def label_records(frame: Frame, kind: Kind, vocabulary: Vocabulary, *, latin1: bool) -> Frame:
     """Turn column c0 into one indicator per label, l0, l1, ..., and the usable flag."""
     hits = indicators(nw.col("c0"), kind, vocabulary, latin1=latin1)
     frame = frame.select(**{f"l{i}": hit for i, hit in enumerate(hits)})
-    return frame.with_columns(usable=reduce(add, [nw.col(f"l{i}") for i in range(len(hits))]))
+    return frame.with_columns(usable=total([nw.col(f"l{i}") for i in range(len(hits))]))
 
 
 def sums(records: Frame, family: Family, layout: Layout, n_columns: int) -> tuple[int, list[int]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, or_
+from operator import or_
 from typing import Any
 
 import narwhals as nw
@@ -26,6 +26,7 @@ from discreet.data.fixed import (
     numeric_records,
     only_row,
     sums,
+    total,
 )
 from discreet.data.kinds import Kind, indicators, present
 from discreet.data.seal import sealed
@@ -171,7 +172,7 @@ def _flags(picked: Picked, domain: Domain, vocabulary: Vocabulary | None) -> dic
     flags: dict[str, nw.Expr] = {}
     if vocabulary is not None:
         column, kind = nw.col("c0"), picked.kinds[0]
-        known = reduce(add, indicators(column, kind, vocabulary, latin1=picked.latin1))
+        known = total(indicators(column, kind, vocabulary, latin1=picked.latin1))
         flags["usable"] = known
         # objects were looked up one by one, and a code no longer tells an unknown label from nothing
         flags["unknown"] = nw.col("unread") if kind is Kind.CODE else present(column, kind) & (known == 0)
