@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint types wall unit slow docs pages bench clean
+.PHONY: help demo test lint types wall unit slow docs pages bench studies clean
 
 help:
 	@echo "make demo    install and run the demo"
@@ -15,6 +15,7 @@ help:
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
+	@echo "make studies figures of the papers redrawn and their claims checked (about 25 minutes)"
 	@echo "make clean   remove everything the other targets made"
 
 demo: $(VENV)/.installed
@@ -48,6 +49,9 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/release.py --check
 	$(BIN)/python benchmarks/inference.py --check
 
+studies: $(VENV)/.installed-dev
+	$(BIN)/python studies/bernstein2018.py --check
+
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: Python 3.11 or newer is needed; name one with make PYTHON=/path/to/python"; exit 1; }
@@ -69,4 +73,4 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV) build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
 		.pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks studies scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,12 +18,23 @@ class CliReference(Directive):
 
         program: Any = typer.main.get_command(app)
         sections = []
-        for name, command in program.commands.items():
-            section = nodes.section(ids=[f"discreet-{name}"], names=[f"discreet {name}"])
+        for name, command in _commands(program):
+            section = nodes.section(ids=[f"discreet-{name.replace(' ', '-')}"], names=[f"discreet {name}"])
             section += nodes.title(text=f"discreet {name}")
             self.state.nested_parse(StringList(_markdown(name, command).splitlines()), 0, section)
             sections.append(section)
         return sections
+
+
+def _commands(group: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """List all commands, those of groups with the group's name before theirs."""
+    found = []
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            found += _commands(command, f"{prefix}{name} ")
+        else:
+            found.append((prefix + name, command))
+    return found
 
 
 def _markdown(name: str, command: Any) -> str:

@@ -43,7 +43,7 @@ WIDE = (
     Case(
         "multivariate-normal",
         dc.MultivariateNormal(2),
-        P.NormalInverseWishart([0, 1], 2, 7, [[4, 1], [1, 4]]),
-        [(-2, 2), (-1, 3)],
+        P.NormalInverseWishart([0, 1], 4, 12, [[9, 2], [2, 9]]),
+        [(-3, 3), (-2, 4)],
     ),
 )

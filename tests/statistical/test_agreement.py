@@ -24,7 +24,6 @@ N_SETTINGS = 20
 THRESHOLD = 1e-3 / 10_000
 
 EXACT = (*LABELS, *SCALAR)
-ALL = (*EXACT, *WIDE)
 
 
 def settings(case: Case, rng: np.random.Generator, low: int, high: int, *, public: bool) -> dict[str, Any]:
@@ -94,7 +93,10 @@ def least_p(a: dc.Posterior, b: dc.Posterior) -> float:
 
 
 def ask(release: Release, case: Case, engine: Any, rng: np.random.Generator) -> dc.Posterior:
-    return dc.infer(release, prior=case.prior, engine=engine, draws=4000, rng=rng)
+    # draws of augment cost the most, and it thins them until they are nearly independent
+    return dc.infer(
+        release, prior=case.prior, engine=engine, draws=1000 if engine == "augment" else 4000, rng=rng
+    )
 
 
 def agree_small(case: Case, rng: np.random.Generator) -> float:
@@ -137,7 +139,7 @@ def test_exact_and_gibbs_agree_on_many_settings(case: Case, rng: np.random.Gener
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", WIDE, ids=lambda case: case.name)
 def test_augment_and_gibbs_agree_on_many_settings(case: Case, rng: np.random.Generator) -> None:
     assert min(agree_large(case, "augment", rng) for _ in range(N_SETTINGS)) > THRESHOLD
 

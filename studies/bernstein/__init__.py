@@ -1,0 +1,1 @@
+"""Parts of the study of Bernstein and Sheldon (2018): methods, cells of the grid, claims by figure, and the picture."""

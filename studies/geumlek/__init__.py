@@ -1,0 +1,1 @@
+"""Parts of the study of Geumlek (2020), chapter 6."""

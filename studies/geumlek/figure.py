@@ -1,0 +1,160 @@
+"""Six panels on one sheet: what each kind of amplification buys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET, Heading, finish, new_figure
+
+from .claim import Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH, _HEIGHT = 10.4, 6.4
+_BLUE, _RED, _GREEN, _PINK, _AMBER = PALETTE[:5]
+_BEST: dict[str, Any] = {"color": _BLUE, "linewidth": 1.8}
+_PRINTED: dict[str, Any] = {"color": _RED, "linewidth": 1.4, "linestyle": (0, (4, 2))}
+_DIRECT: dict[str, Any] = {
+    "color": INK,
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 3.2,
+    "fillstyle": "none",
+}
+_BEFORE: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+
+
+def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw all panels."""
+    heading = Heading(
+        _WIDTH,
+        "What privacy amplification buys",
+        [
+            "Geumlek (2020), chapter 6. Blue: the best bound here; red: the thesis as printed, where it is looser; "
+            "circles: computed directly; dotted gray: without amplification."
+        ],
+    )
+    figure = new_figure(_WIDTH, _HEIGHT, heading, gap=0.06)
+    grid = figure.add_gridspec(2, 3)
+    found = {panel.name: panel.series for panel in panels}
+    for place, (name, draw) in enumerate(_PANELS.items()):
+        axes = figure.add_subplot(grid[place // 3, place % 3])
+        draw(axes, found[name])
+        axes.tick_params(colors=QUIET, labelsize=8, color=HAIRLINE)
+        axes.xaxis.label.set(color=QUIET, fontsize=8.5)
+        axes.yaxis.label.set(color=QUIET, fontsize=8.5)
+        for side in ("right", "top"):
+            axes.spines[side].set_visible(False)
+        for side in ("left", "bottom"):
+            axes.spines[side].set_color(HAIRLINE)
+    return finish(figure, path)
+
+
+def _title(axes: Axes, words: str) -> None:
+    axes.set_title(words, loc="left", color=INK, fontsize=10, fontweight="bold")
+
+
+def _say(axes: Axes, at: tuple[float, float], words: str, color: str, **where: Any) -> None:
+    """Name a series where it is drawn; ``at`` is in the data's units."""
+    axes.annotate(words, at, fontsize=8, color=color, xytext=(0, 0), textcoords="offset points", **where)
+
+
+def _pure(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "a  Pure privacy, then randomized response")
+    x = s["kernel_epsilon"]
+    axes.axhline(s["epsilon"], **_BEFORE)
+    axes.plot(x, s["theorem_15_4"], **_PRINTED)
+    axes.plot(x, s["sharp"], **_BEST)
+    axes.plot(x[::4], s["direct"][::4], **_DIRECT)
+    axes.plot(x, np.minimum(x, s["epsilon"]), **_BEFORE)
+    axes.set(
+        xscale="log", xlabel="ε of the randomized response", ylabel="ε of the two in a row", ylim=(0, 1.12)
+    )
+    _say(axes, (0.055, 1.02), "1-DP before", QUIET, va="bottom")
+    _say(axes, (0.12, 0.4), "theorem 15 (4)", _RED, va="bottom")
+    _say(axes, (1.5, 0.38), "exact", _BLUE)
+
+
+def _delta(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "b  What is left of δ after Gaussian noise")
+    x = s["sigma"]
+    axes.axhline(1, **_BEFORE)
+    axes.plot(x, s["dobrushin"], **_PRINTED)
+    axes.plot(x, s["hockey_stick"], **_BEST)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        ylim=(1e-9, 3),
+        xlabel="noise, in widths of the interval",
+        ylabel="δ after / δ before",
+    )
+    _say(axes, (0.75, 0.6), "theorem 15 (1)", _RED, va="bottom")
+    _say(axes, (0.2, 1e-7), "theorem 15 (2)", _BLUE)
+
+
+def _laplace(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "c  Laplace noise, twice")
+    x = s["order"]
+    axes.plot(x, s["once"], **_BEFORE)
+    axes.plot(x, s["bound"], **_PRINTED)
+    axes.plot(x, s["exact"], **_BEST)
+    axes.set(xscale="log", ylim=(0, 1.06), xlabel="Rényi order", ylabel="Rényi divergence")
+    _say(axes, (1.7, 0.72), "once", QUIET, ha="right")
+    _say(axes, (3.0, 0.68), "bound (6.2)", _RED, va="top")
+    _say(axes, (6.0, 0.36), "exact, by quadrature", _BLUE)
+
+
+def _iteration(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "d  Steps after the difference")
+    r = s["steps"]
+    for factor in (0.9, 1.0, 1.1):
+        axes.plot(r, s[f"printed_{factor:g}"], **_PRINTED)
+        axes.plot(r, s[f"best_{factor:g}"], **_BEST)
+        axes.plot(r[2::5], np.asarray(s[f"direct_{factor:g}"])[2::5], **_DIRECT)
+        _say(axes, (41, float(s[f"best_{factor:g}"][-1])), f"L = {factor:g}", _BLUE, va="center")
+    _say(axes, (15, 0.35), "(6.5), L = 1.1", _RED, va="bottom")
+    _say(axes, (19, 0.0035), "(6.5), L = 0.9", _RED, va="top", ha="right")
+    axes.set(yscale="log", xlim=(0, 49), ylim=(3e-5, 1.5), xlabel="steps", ylabel="ρ (divergence / order)")
+
+
+def _descent(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "e  Noisy descent, one pass over 30 records")
+    x = s["place"]
+    axes.plot(x, s["printed"], **_PRINTED)
+    axes.plot(x, s["best"], **_BEST)
+    axes.plot(x, s["direct"], **_DIRECT)
+    axes.axhline(float(s["best"][-1]), **_BEFORE)
+    axes.axhline(float(s["shuffled_over_order_2"]), color=_GREEN, linewidth=1.4)
+    axes.set(yscale="log", ylim=(1e-9, 10), xlabel="place of the record", ylabel="ρ (divergence / order)")
+    _say(axes, (1, float(s["best"][-1]) * 0.7), "known order: the last record's", QUIET, va="top")
+    _say(axes, (1, float(s["shuffled_over_order_2"]) * 0.7), "secret order (order 2)", _GREEN, va="top")
+    _say(axes, (9, 3e-5), "theorem 22", _RED, ha="right", va="bottom")
+    _say(axes, (15, 1.5e-7), "with the step's own noise", _BLUE, va="top", ha="center")
+
+
+def _diffusion(axes: Axes, s: dict[str, Any]) -> None:
+    _title(axes, "f  Diffusion against Gaussian noise")
+    x = s["rho"]
+    axes.plot(x, s["gaussian"], **_BEFORE)
+    axes.plot(x, s["diffused"], **_BEST)
+    axes.axhline(s["radius"] ** 2, color=HAIRLINE, linewidth=1)
+    axes.set(xscale="log", yscale="log", xlabel="ρ", ylabel="expected squared error")
+    _say(axes, (0.008, 10), "Gaussian", QUIET)
+    _say(axes, (0.002, 0.5), "Ornstein–Uhlenbeck", _BLUE, va="top")
+    _say(axes, (10, 1.08), "publishing 0", QUIET, ha="right", va="bottom")
+
+
+_PANELS = {
+    "pure_after_mixing": _pure,
+    "delta_after_mixing": _delta,
+    "laplace_twice": _laplace,
+    "iteration": _iteration,
+    "descent": _descent,
+    "diffusion": _diffusion,
+}
