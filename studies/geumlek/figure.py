@@ -66,7 +66,7 @@ def _say(axes: Axes, at: tuple[float, float], words: str, color: str, **where: A
 
 
 def _pure(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "a  Pure privacy, then randomized response")
+    _title(axes, "a  ε after randomized response")
     x = s["kernel_epsilon"]
     axes.axhline(s["epsilon"], **_BEFORE)
     axes.plot(x, s["theorem_15_4"], **_PRINTED)
@@ -77,12 +77,13 @@ def _pure(axes: Axes, s: dict[str, Any]) -> None:
         xscale="log", xlabel="ε of the randomized response", ylabel="ε of the two in a row", ylim=(0, 1.12)
     )
     _say(axes, (0.055, 1.02), "1-DP before", QUIET, va="bottom")
-    _say(axes, (0.12, 0.4), "theorem 15 (4)", _RED, va="bottom")
+    _say(axes, (0.26, 0.42), "theorem 15 (4)", _RED, ha="right")
+    _say(axes, (0.8, 0.88), "either alone", QUIET, ha="right")
     _say(axes, (1.5, 0.38), "exact", _BLUE)
 
 
 def _delta(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "b  What is left of δ after Gaussian noise")
+    _title(axes, "b  δ after Gaussian noise")
     x = s["sigma"]
     axes.axhline(1, **_BEFORE)
     axes.plot(x, s["dobrushin"], **_PRINTED)
@@ -94,8 +95,8 @@ def _delta(axes: Axes, s: dict[str, Any]) -> None:
         xlabel="noise, in widths of the interval",
         ylabel="δ after / δ before",
     )
-    _say(axes, (0.75, 0.6), "theorem 15 (1)", _RED, va="bottom")
-    _say(axes, (0.2, 1e-7), "theorem 15 (2)", _BLUE)
+    _say(axes, (0.8, 0.05), "theorem 15 (1)", _RED, va="top")
+    _say(axes, (0.58, 1e-7), "theorem 15 (2)", _BLUE)
 
 
 def _laplace(axes: Axes, s: dict[str, Any]) -> None:
@@ -105,13 +106,14 @@ def _laplace(axes: Axes, s: dict[str, Any]) -> None:
     axes.plot(x, s["bound"], **_PRINTED)
     axes.plot(x, s["exact"], **_BEST)
     axes.set(xscale="log", ylim=(0, 1.06), xlabel="Rényi order", ylabel="Rényi divergence")
-    _say(axes, (1.7, 0.72), "once", QUIET, ha="right")
-    _say(axes, (3.0, 0.68), "bound (6.2)", _RED, va="top")
-    _say(axes, (6.0, 0.36), "exact, by quadrature", _BLUE)
+    for row, (words, color) in enumerate(
+        (("once", QUIET), ("twice, bound (6.2)", _RED), ("twice, exact", _BLUE))
+    ):
+        _say(axes, (12, 0.3 - 0.09 * row), words, color)
 
 
 def _iteration(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "d  Steps after the difference")
+    _title(axes, "d  Noisy steps that follow")
     r = s["steps"]
     for factor in (0.9, 1.0, 1.1):
         axes.plot(r, s[f"printed_{factor:g}"], **_PRINTED)
@@ -119,12 +121,12 @@ def _iteration(axes: Axes, s: dict[str, Any]) -> None:
         axes.plot(r[2::5], np.asarray(s[f"direct_{factor:g}"])[2::5], **_DIRECT)
         _say(axes, (41, float(s[f"best_{factor:g}"][-1])), f"L = {factor:g}", _BLUE, va="center")
     _say(axes, (15, 0.35), "(6.5), L = 1.1", _RED, va="bottom")
-    _say(axes, (19, 0.0035), "(6.5), L = 0.9", _RED, va="top", ha="right")
+    _say(axes, (29, 0.0011), "(6.5), L = 0.9", _RED, va="bottom")
     axes.set(yscale="log", xlim=(0, 49), ylim=(3e-5, 1.5), xlabel="steps", ylabel="ρ (divergence / order)")
 
 
 def _descent(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "e  Noisy descent, one pass over 30 records")
+    _title(axes, "e  Noisy descent, 30 records")
     x = s["place"]
     axes.plot(x, s["printed"], **_PRINTED)
     axes.plot(x, s["best"], **_BEST)
@@ -134,19 +136,20 @@ def _descent(axes: Axes, s: dict[str, Any]) -> None:
     axes.set(yscale="log", ylim=(1e-9, 10), xlabel="place of the record", ylabel="ρ (divergence / order)")
     _say(axes, (1, float(s["best"][-1]) * 0.7), "known order: the last record's", QUIET, va="top")
     _say(axes, (1, float(s["shuffled_over_order_2"]) * 0.7), "secret order (order 2)", _GREEN, va="top")
-    _say(axes, (9, 3e-5), "theorem 22", _RED, ha="right", va="bottom")
-    _say(axes, (15, 1.5e-7), "with the step's own noise", _BLUE, va="top", ha="center")
+    _say(axes, (2, 1.1e-3), "theorem 22", _RED, va="top")
+    _say(axes, (8.5, 4.5e-5), "sharper", _BLUE, va="center")
+    _say(axes, (12, 1e-6), "computed", INK, va="top")
 
 
 def _diffusion(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "f  Diffusion against Gaussian noise")
+    _title(axes, "f  Diffusion or Gaussian noise")
     x = s["rho"]
     axes.plot(x, s["gaussian"], **_BEFORE)
     axes.plot(x, s["diffused"], **_BEST)
     axes.axhline(s["radius"] ** 2, color=HAIRLINE, linewidth=1)
     axes.set(xscale="log", yscale="log", xlabel="ρ", ylabel="expected squared error")
     _say(axes, (0.008, 10), "Gaussian", QUIET)
-    _say(axes, (0.002, 0.5), "Ornstein–Uhlenbeck", _BLUE, va="top")
+    _say(axes, (0.0012, 0.4), "Ornstein–Uhlenbeck", _BLUE, va="top")
     _say(axes, (10, 1.08), "publishing 0", QUIET, ha="right", va="bottom")
 
 

@@ -198,7 +198,7 @@ def _attained(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def _random_couplings(rng: np.random.Generator, trials: int) -> Claim:
-    excess, better = -np.inf, 0
+    excess, better, gap = -np.inf, 0, 0.0
     for _ in range(trials):
         n = int(rng.integers(2, 6))
         kernel = FiniteKernel(rng.dirichlet(np.full(n, rng.choice([0.5, 2.0, 20.0])), size=n))
@@ -212,10 +212,14 @@ def _random_couplings(rng: np.random.Generator, trials: int) -> Claim:
         bound = coupling_bound(order, nu, coupling, kernel)
         excess = max(excess, actual - bound)
         better += bound < renyi_divergence(mu, nu, order)
+        # from one fixed point to another the whole way is the kernel's to hide, and there is nothing to lose
+        points = np.eye(n)[rng.choice(n, size=2, replace=False)]
+        actual = float(renyi_divergence(*(points @ kernel.matrix), order))
+        gap = max(gap, abs(coupling_bound(order, points[1], np.outer(points[1], points[0]), kernel) - actual))
     return Claim(
         "theorem 20",
-        "(6.2) holds for every coupling tried, and often beats plain post-processing",
-        excess < 1e-12 and better > trials / 20,
+        "(6.2) holds for every coupling tried, often beats plain post-processing, and is attained by fixed points",
+        excess < 1e-12 and better > trials / 20 and gap < 1e-12,
         f"largest excess over {trials:,} random couplings: {max(excess, 0.0):.1g}; "
         f"better than post-processing in {better / trials:.0%}",
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.privacy import compose
+from discreet.privacy import ComposedDP, compose
+from discreet.privacy.conversion import best_approx
 from discreet.privacy.guarantees import Guarantee
 
 
@@ -48,11 +51,11 @@ def test_a_pure_guarantee_is_worth_no_less_rho(epsilon: float) -> None:
 
 
 def test_what_does_not_add_up() -> None:
-    pure, approx, zcdp = dc.PureDP(1), dc.ApproxDP(1, "1e-6"), dc.ZeroConcentratedDP(1)
+    pure = dc.PureDP(1)
     with pytest.raises(dc.UsageError, match="different neighbors"):
         compose(pure, dc.PureDP(1, neighbors="add_remove"))
-    with pytest.raises(dc.UsageError, match="these kinds"):
-        compose(approx, zcdp)
+    with pytest.raises(dc.UsageError, match="different neighbors"):
+        compose(pure, dc.PureDP(1, unit="person"))
     with pytest.raises(dc.UsageError, match="no guarantee"):
         compose()
 
@@ -65,3 +68,55 @@ def test_what_does_not_add_up() -> None:
 
     with pytest.raises(dc.UsageError, match="these kinds"):
         compose(pure, Other())
+    with pytest.raises(dc.UsageError, match="these kinds"):
+        best_approx([Other()], "1e-6")
+
+
+def test_a_composition_says_what_its_sum_says_and_remembers_its_parts() -> None:
+    parts = [dc.PureDP("0.1")] * 3
+    whole = compose(*parts)
+    assert whole == dc.PureDP("0.3")
+    assert hash(whole) == hash(dc.PureDP("0.3"))
+    assert repr(whole) == repr(dc.PureDP("0.3"))
+    assert whole.parts == tuple(parts)
+    assert dc.PureDP("0.3").parts == ()
+    # composing again keeps the original parts, and pickling and copying do too
+    more = compose(whole, dc.ZeroConcentratedDP("0.1"))
+    assert more.parts == (*parts, dc.ZeroConcentratedDP("0.1"))
+    assert pickle.loads(pickle.dumps(more)).parts == copy.deepcopy(more).parts == more.parts
+
+
+def test_kinds_without_a_common_one_stay_side_by_side() -> None:
+    approx, zcdp = dc.ApproxDP(1, "1e-6"), dc.ZeroConcentratedDP("0.1")
+    both = compose(approx, zcdp, dc.PureDP("0.5"))
+    assert isinstance(both, ComposedDP)
+    assert both.budgets() == {"epsilon": Fraction(3, 2), "delta": Fraction(1, 10**6), "rho": Fraction(1, 10)}
+    assert "rho = 0.1" in both.describe()
+    assert "delta = 1e-06" in both.describe()
+    assert both.to_approx("1e-5").epsilon < compose(approx, dc.PureDP("0.5")).budgets()["epsilon"] + Fraction(
+        3
+    )
+    assert compose(both, zcdp).parts == (*both.parts, zcdp)
+
+
+def test_a_renyi_curve_takes_the_others_in_at_its_orders() -> None:
+    curve = dc.RenyiDP([2, 4, 8], [1, 2, 4])
+    assert compose(curve, dc.ZeroConcentratedDP("0.5")) == dc.RenyiDP([2, 4, 8], [2, 4, 8])
+    assert compose(curve, dc.RenyiDP([3], [1])) == dc.RenyiDP([2, 3], [2, Fraction(7, 4) + 1])
+    with_pure = compose(curve, dc.PureDP("0.3"))
+    (at_two, *_) = with_pure.epsilons
+    # randomized response: log(p^2 / (1 - p) + (1 - p)^2 / p), less than epsilon and than epsilon^2
+    p = 1 / (1 + np.exp(-0.3))
+    assert float(at_two) == pytest.approx(1 + np.log(p**2 / (1 - p) + (1 - p) ** 2 / p), rel=1e-9)
+    assert at_two < 1 + Fraction(9, 100)
+    with pytest.raises(dc.UsageError, match="above its largest"):
+        curve.to_renyi([9])
+    with pytest.raises(dc.UsageError, match="no Rényi divergence"):
+        dc.ApproxDP(1, "1e-6").to_renyi([2])
+
+
+def test_long_lists_of_exact_amounts() -> None:
+    assert compose(*[dc.PureDP("0.01")] * 300) == dc.PureDP(3)
+    thousand = compose(*[dc.ApproxDP("0.01", "1e-10")] * 1000)
+    assert thousand == dc.ApproxDP(10, "1e-7")
+    assert thousand.to_approx("1e-6").epsilon < 3

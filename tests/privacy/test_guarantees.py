@@ -32,6 +32,35 @@ def test_bad_neighbors() -> None:
         dc.ZeroConcentratedDP(1, neighbors="swap")  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize(
+    ("orders", "epsilons"),
+    [
+        ([], []),
+        ([2], []),
+        ([2, 3], [1]),
+        ([1], [1]),
+        ([3, 2], [1, 1]),
+        ([2, 2], [1, 1]),
+        ([2], [0]),
+        ([2], [-1]),
+    ],
+)
+def test_bad_renyi_curves(orders: list[int], epsilons: list[int]) -> None:
+    with pytest.raises(dc.UsageError):
+        dc.RenyiDP(orders, epsilons)
+
+
+def test_a_renyi_curve_between_and_beyond_its_orders() -> None:
+    curve = dc.RenyiDP([2, 4, 8], [1, 3, 2])
+    # the bound at order 8 holds at 4 too
+    assert [curve.at(a) for a in ("1.5", 2, 4, 8)] == [1, 1, 2, 2]
+    assert curve.at(3) == Fraction(1 * 1 + 3 * 2, 2) / 2
+    assert curve.at(9) is None
+    assert curve.budgets()["epsilon at order 4"] == 3
+    assert "1 at order 2" in curve.describe()
+    assert "(2 more orders)" in dc.RenyiDP([2, 3, 4, 5], [1, 1, 1, 1]).describe()
+
+
 def test_frozen() -> None:
     with pytest.raises(AttributeError):
         dc.PureDP(1).epsilon = Fraction(2)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,190 @@
+"""Mixing coefficients of common kernels, in closed form, for inputs in a bounded set.
+
+The set must be a public fact about the mechanism's outputs, or be enforced by projecting them onto it first. Outside a
+bounded set these kernels hardly mix at all: two inputs far enough apart stay apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erf, gammaln, log_ndtr
+
+from discreet.privacy.amplification.checks import at_least_zero, count, positive
+from discreet.privacy.amplification.coefficients import MarkovKernel
+
+# Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
+_PANELS, _NODES = 40, 20
+
+
+@dataclass(frozen=True)
+class RandomizedResponseKernel(MarkovKernel):
+    """Keep a label with probability e^epsilon / (e^epsilon + k - 1), else say one of the other k - 1 at random.
+
+    Dobrushin at e: max(0, (e^epsilon - e^e) / (e^epsilon + k - 1)). Doeblin, with the uniform omega, is the same at
+    e = 0. Ultra-mixing: 1 - e^-epsilon, whatever k.
+
+    References
+    ----------
+    Definition 22 of Geumlek (2020), applied to the matrix.
+    """
+
+    n_labels: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        count(self.n_labels, "n_labels", 2)
+        at_least_zero(self.epsilon, "epsilon")
+
+    def dobrushin(self, epsilon: float = 0.0) -> float:
+        # divided by e^epsilon, so that a large one does not overflow
+        gain = -np.expm1(min(epsilon - self.epsilon, 0.0))
+        return float(gain / (1 + (self.n_labels - 1) * np.exp(-self.epsilon)))
+
+    def doeblin(self) -> float:
+        return self.dobrushin()
+
+    def ultra_mixing(self) -> float:
+        return float(-np.expm1(-self.epsilon))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The kernel as a matrix, inputs first."""
+        other = 1 / (np.exp(self.epsilon) + self.n_labels - 1)
+        matrix = np.full((self.n_labels, self.n_labels), other)
+        np.fill_diagonal(matrix, 1 - (self.n_labels - 1) * other)
+        return matrix
+
+
+@dataclass(frozen=True)
+class LaplaceKernel(MarkovKernel):
+    """Add Laplace noise of scale ``laplace_scale`` to a number in an interval of length ``width``.
+
+    With t = width / laplace_scale, Dobrushin at epsilon: max(0, 1 - e^((epsilon - t) / 2)); Doeblin: 1 - e^(-t / 2),
+    since the least density at y is that of the farther end; ultra-mixing: 1 - e^-t.
+
+    References
+    ----------
+    Definition 22 of Geumlek (2020), the worst pair being the two ends.
+    """
+
+    laplace_scale: float
+    width: float
+
+    def __post_init__(self) -> None:
+        positive(self.laplace_scale, "laplace_scale")
+        at_least_zero(self.width, "width")
+
+    @property
+    def _t(self) -> float:
+        return self.width / self.laplace_scale
+
+    def dobrushin(self, epsilon: float = 0.0) -> float:
+        return float(-np.expm1(min((epsilon - self._t) / 2, 0.0)))
+
+    def doeblin(self) -> float:
+        return self.dobrushin()
+
+    def ultra_mixing(self) -> float:
+        return float(-np.expm1(-self._t))
+
+
+@dataclass(frozen=True)
+class GaussianKernel(MarkovKernel):
+    r"""Add normal noise of standard deviation ``sigma`` to each coordinate of a vector in a ball of ``radius``.
+
+    Dobrushin at epsilon: with t = 2 radius / sigma, Phi(t/2 - epsilon/t) - e^epsilon Phi(-t/2 - epsilon/t), in any
+    dimension. Doeblin: the least density at y is that of the farthest point of the ball, so
+
+        1 - gamma = \int N(|y| + radius; 0, sigma^2 I) dy,
+
+    2 Phi(-radius / sigma) in one dimension, a radial integral in several. Ultra-mixing: 1, the ratio of two shifted
+    normal densities has no bound; :class:`ProjectedGaussianKernel` has one.
+
+    References
+    ----------
+    Definition 22 of Geumlek (2020); Balle and Wang (2018) for the hockey-stick divergence.
+    """
+
+    sigma: float
+    radius: float
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        positive(self.sigma, "sigma")
+        at_least_zero(self.radius, "radius")
+        count(self.dimension, "dimension")
+
+    def dobrushin(self, epsilon: float = 0.0) -> float:
+        return _gaussian_hockey_stick(2 * self.radius / self.sigma, epsilon)
+
+    def doeblin(self) -> float:
+        r, d = self.radius / self.sigma, self.dimension
+        if d == 1:
+            return float(erf(r / np.sqrt(2)))
+        # surface of the sphere times the density, over distances s from the center: log-concave with curvature of
+        # at least 1, so that twelve away from its peak nothing is left
+        peak = 0.5 * (np.sqrt(r * r + 4 * (d - 1)) - r)
+        edges = np.linspace(max(0.0, peak - 12.0), peak + 12.0, _PANELS + 1)
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        half = 0.5 * np.diff(edges)[:, None]
+        s = edges[:-1, None] + half * (nodes + 1)
+        log_surface = np.log(2.0) + (d / 2) * np.log(np.pi) - gammaln(d / 2) + (d - 1) * np.log(s)
+        log_density = -0.5 * (s + r) ** 2 - (d / 2) * np.log(2 * np.pi)
+        kept = float((half * weights * np.exp(log_surface + log_density)).sum())
+        return float(np.clip(1 - kept, 0.0, 1.0))
+
+    def ultra_mixing(self) -> float:
+        return 1.0 if self.radius > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ProjectedGaussianKernel(MarkovKernel):
+    """Add normal noise to a number in an interval of length ``width`` and project the result back onto the interval.
+
+    Outputs beyond an end become that end, which then has a mass of its own. Total variation and the Doeblin
+    coefficient do not change; ultra-mixing becomes possible. With t = width / sigma, Dobrushin at epsilon is that of
+    :class:`GaussianKernel` while the threshold t/2 + epsilon/t stays within the interval, and max(0, 1/2 - e^epsilon
+    Phi(-t)) beyond. Ultra-mixing: 1 - 2 Phi(-t); the least ratio is that of the masses of an end, seen from the other
+    end.
+
+    References
+    ----------
+    Definition 22 of Geumlek (2020). Likelihood ratios grow with the output, so thresholds are the worst events, and
+    their worst pair of inputs is the two ends.
+    """
+
+    sigma: float
+    width: float
+
+    def __post_init__(self) -> None:
+        positive(self.sigma, "sigma")
+        at_least_zero(self.width, "width")
+
+    @property
+    def _t(self) -> float:
+        return self.width / self.sigma
+
+    def dobrushin(self, epsilon: float = 0.0) -> float:
+        t = self._t
+        if t == 0 or epsilon == np.inf:
+            return 0.0
+        if epsilon <= t * t / 2:
+            return _gaussian_hockey_stick(t, epsilon)
+        return float(max(0.0, 0.5 - np.exp(min(epsilon + log_ndtr(-t), 0.0))))
+
+    def doeblin(self) -> float:
+        return float(erf(self._t / np.sqrt(8)))
+
+    def ultra_mixing(self) -> float:
+        return float(erf(self._t / np.sqrt(2)))
+
+
+def _gaussian_hockey_stick(t: float, epsilon: float) -> float:
+    """Return D_{e^epsilon} of two unit normal laws ``t`` apart."""
+    if t == 0 or epsilon == np.inf:
+        return 0.0
+    upper = np.exp(log_ndtr(t / 2 - epsilon / t))
+    # the second term is never above the first; the cap only keeps a large epsilon from overflowing
+    return float(max(0.0, upper - np.exp(min(epsilon + log_ndtr(-t / 2 - epsilon / t), 0.0))))

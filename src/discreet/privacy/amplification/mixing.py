@@ -1,0 +1,205 @@
+"""Amplification by uniform mixing: what a guarantee becomes after a kernel that forgets.
+
+M is (epsilon, delta)-DP, K a Markov kernel that does not look at the records. Post-processing says that K after M is
+no less private; these results say how much more private it is. Neighbors and unit stay those of M.
+
+References
+----------
+Geumlek (2020), theorem 15, proved as theorems 16 to 19. Balle, Barthe, Gaboardi and Geumlek (2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.privacy.amplification.checks import at_least_zero, fraction
+from discreet.privacy.amplification.coefficients import MarkovKernel
+from discreet.privacy.amplification.statements import pure_or_approx
+from discreet.privacy.guarantees import ApproxDP, PureDP
+
+Condition = Literal["dobrushin", "hockey_stick", "doeblin", "ultra_mixing", "pure_ultra_mixing"]
+
+
+@dataclass(frozen=True)
+class Amplified:
+    """What one mixing condition with coefficient ``gamma`` makes of a guarantee."""
+
+    condition: Condition
+    gamma: float
+    epsilon: float
+    delta: float
+
+
+def after_dobrushin(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
+    """Return (epsilon, gamma delta), for a gamma-Dobrushin kernel.
+
+    Tight: attained by the kernel that erases its input with probability 1 - gamma.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15 (1) and theorem 16. Any neighbors; nothing else is assumed of M.
+    """
+    epsilon, delta, gamma = _read(epsilon, delta, gamma)
+    return epsilon, gamma * delta
+
+
+def hockey_stick_level(epsilon: float, delta: float) -> float:
+    """Return log(1 + (e^epsilon - 1) / delta), the level at which :func:`after_hockey_stick` wants its coefficient.
+
+    Infinite for delta = 0: there the coefficient is the mass that one K(x) puts where another has none.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15 (2) and its footnote.
+    """
+    epsilon, delta, _ = _read(epsilon, delta, 0.0)
+    if epsilon == 0:
+        return 0.0
+    if delta == 0:
+        return np.inf
+    # log(1 + u) for log u = epsilon + log(1 - e^-epsilon) - log(delta), which may be too large to exponentiate
+    return float(np.logaddexp(0.0, epsilon + np.log(-np.expm1(-epsilon)) - np.log(delta)))
+
+
+def after_hockey_stick(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
+    """Return (epsilon, gamma delta), for a (gamma, level)-Dobrushin kernel, level = :func:`hockey_stick_level`.
+
+    Never worse than :func:`after_dobrushin`, because the coefficient falls with its level. Tight for every kernel: if
+    the worst inputs are a and b, then mu = (1 - delta) omega + delta [a] and nu = s omega + (1 - s) [b] with
+    s = (1 - delta) e^-epsilon attain it for any omega, as an ordered pair.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15 (2) and theorem 17, whose last line should end in D_{e^epsilon}(mu || nu). Any neighbors.
+    """
+    return after_dobrushin(epsilon, delta, gamma)
+
+
+def after_doeblin(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
+    """Return (epsilon', gamma (1 - e^(epsilon' - epsilon) (1 - delta))), epsilon' = log(1 + gamma (e^epsilon - 1)).
+
+    Epsilon always improves, delta only if gamma <= delta e^epsilon / ((1 - delta) (e^epsilon - 1)): a pure guarantee
+    comes out as an approximate one. Tight for one ordered pair of laws with D_{e^epsilon}(mu || nu) <= delta; a
+    mechanism that keeps the bound in both directions does slightly better than this.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15 (3), theorem 18 and the remark after theorem 15. Any neighbors.
+    """
+    epsilon, delta, gamma = _read(epsilon, delta, gamma)
+    amplified = _subsampled(epsilon, gamma)
+    # 1 - b (1 - delta) with b = e^(epsilon' - epsilon) = 1 - (1 - gamma)(1 - e^-epsilon), without cancellation
+    lost = (1 - gamma) * -np.expm1(-epsilon)
+    return amplified, float(gamma * (lost + delta * (1 - lost)))
+
+
+def after_ultra_mixing(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
+    """Return (epsilon', gamma delta e^(epsilon' - epsilon)), epsilon' = log(1 + gamma (e^epsilon - 1)).
+
+    References
+    ----------
+    Geumlek (2020), theorem 15 (4) and theorem 19; gamma is 1 less the least ratio over *all* pairs of inputs. Any
+    neighbors.
+    """
+    epsilon, delta, gamma = _read(epsilon, delta, gamma)
+    lost = (1 - gamma) * -np.expm1(-epsilon)
+    return _subsampled(epsilon, gamma), float(gamma * delta * (1 - lost))
+
+
+def after_pure_ultra_mixing(epsilon: float, gamma: float) -> float:
+    r"""Return log((1 + e^(epsilon + e)) / (e^epsilon + e^e)), e = -log(1 - gamma): a pure guarantee after ultra-mixing.
+
+    Never above epsilon, nor above e, nor above :func:`after_ultra_mixing`, and the least that holds: randomized
+    response at epsilon followed by randomized response at e attains it.
+
+    Notes
+    -----
+    The density k(x, y) of K at a given output y lies in [m, m e^e] as x varies. The ratio of its means under mu = M(D)
+    and nu = M(D') is largest if k takes only these two values, on a set A and off it, and is then
+
+        (1 + c mu(A)) / (1 + c nu(A)),    c = e^e - 1.
+
+    Since mu(A) <= e^epsilon nu(A) and 1 - mu(A) >= e^-epsilon (1 - nu(A)), this grows with nu(A) up to 1 / (1 +
+    e^epsilon), where both hold with equality, and falls beyond. Both directions of the guarantee are used, as any
+    neighbor relation gives them.
+    """
+    epsilon, _, gamma = _read(epsilon, 0.0, gamma)
+    if gamma == 1:
+        return epsilon
+    own = -np.log1p(-gamma)
+    if min(epsilon, own) < 1:
+        # the same number, as tanh(value / 2) = tanh(epsilon / 2) tanh(e / 2): exact for small budgets
+        value = 2 * np.arctanh(np.tanh(epsilon / 2) * np.tanh(own / 2))
+    else:
+        value = np.logaddexp(0.0, epsilon + own) - np.logaddexp(epsilon, own)
+    return float(min(value, epsilon, own))
+
+
+_RULES: dict[Condition, Callable[[float, float, float], tuple[float, float]]] = {
+    "dobrushin": after_dobrushin,
+    "hockey_stick": after_hockey_stick,
+    "doeblin": after_doeblin,
+    "ultra_mixing": after_ultra_mixing,
+}
+
+
+def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[Condition, Amplified]:
+    """Return what each condition makes of (epsilon, delta)-DP after ``kernel``, by name; none includes all others.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15; ``pure_ultra_mixing``, for delta = 0 only, is :func:`after_pure_ultra_mixing`.
+    """
+    gammas: dict[Condition, float] = {
+        "dobrushin": kernel.dobrushin(),
+        "hockey_stick": kernel.dobrushin(hockey_stick_level(epsilon, delta)),
+        "doeblin": kernel.doeblin(),
+        "ultra_mixing": kernel.ultra_mixing(),
+    }
+    found: dict[Condition, Amplified] = {
+        name: Amplified(name, gamma, *_RULES[name](epsilon, delta, gamma)) for name, gamma in gammas.items()
+    }
+    if delta == 0:
+        gamma = gammas["ultra_mixing"]
+        value = after_pure_ultra_mixing(epsilon, gamma)
+        found["pure_ultra_mixing"] = Amplified("pure_ultra_mixing", gamma, value, 0.0)
+    return found
+
+
+def after_kernel(
+    guarantee: PureDP | ApproxDP, kernel: MarkovKernel, condition: Condition
+) -> PureDP | ApproxDP:
+    """Return the guarantee of a mechanism whose output goes through ``kernel`` and is then forgotten.
+
+    Privacy
+    -------
+    Neighbors and unit are those of ``guarantee``. Holds only if the output before the kernel is never published, and if
+    the kernel sees nothing but that output.
+
+    References
+    ----------
+    Geumlek (2020), theorem 15.
+    """
+    delta = float(guarantee.delta) if isinstance(guarantee, ApproxDP) else 0.0
+    found = amplifications(float(guarantee.epsilon), delta, kernel)
+    if condition not in found:
+        raise UsageError(f"condition must be one of {', '.join(found)}, got condition={condition!r}.")
+    stated = found[condition]
+    return pure_or_approx(stated.epsilon, stated.delta, neighbors=guarantee.neighbors, unit=guarantee.unit)
+
+
+def _subsampled(epsilon: float, gamma: float) -> float:
+    """Return log(1 + gamma (e^epsilon - 1)), the form of amplification by subsampling, for any finite epsilon."""
+    # epsilon + log(e^-epsilon + gamma (1 - e^-epsilon)) does not overflow; log1p keeps small values exact
+    if epsilon > 1 and gamma > 0:
+        return float(epsilon + np.log(np.exp(-epsilon) - gamma * np.expm1(-epsilon)))
+    return float(np.log1p(gamma * np.expm1(epsilon))) if gamma > 0 else 0.0
+
+
+def _read(epsilon: float, delta: float, gamma: float) -> tuple[float, float, float]:
+    return at_least_zero(epsilon, "epsilon"), fraction(delta, "delta"), fraction(gamma, "gamma")

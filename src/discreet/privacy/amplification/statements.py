@@ -1,0 +1,42 @@
+"""Amplified numbers as guarantees: rounded up by more than floating point can be wrong, with their neighbors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.errors import UsageError
+from discreet.families.shapes import Neighbors
+from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.privacy.renyi import RenyiDP
+from discreet.privacy.rounding import float_result_up
+
+# No smaller delta can be stated; a larger one is also true.
+_LEAST_DELTA = 1e-30
+
+
+def concentrated(
+    rho: float, *, neighbors: Neighbors = "replace", unit: str | None = None
+) -> ZeroConcentratedDP:
+    """State that the Rényi divergence of every order is at most order * rho."""
+    return ZeroConcentratedDP(float_result_up(rho), neighbors=neighbors, unit=unit)
+
+
+def curve(
+    orders: ArrayLike, epsilons: ArrayLike, *, neighbors: Neighbors = "replace", unit: str | None = None
+) -> RenyiDP:
+    """State bounds on the Rényi divergences of some finite orders."""
+    a, bounds = (np.atleast_1d(np.asarray(values, dtype=float)) for values in (orders, epsilons))
+    if not (np.all(np.isfinite(a)) and np.all(np.isfinite(bounds))):
+        raise UsageError("a Rényi curve is stated at finite orders and bounds.")
+    return RenyiDP(a.tolist(), [float_result_up(e) for e in bounds], neighbors=neighbors, unit=unit)
+
+
+def pure_or_approx(
+    epsilon: float, delta: float, *, neighbors: Neighbors = "replace", unit: str | None = None
+) -> PureDP | ApproxDP:
+    """State (epsilon, delta)-DP; pure if delta is exactly 0."""
+    stated = float_result_up(epsilon)
+    if delta == 0:
+        return PureDP(stated, neighbors=neighbors, unit=unit)
+    return ApproxDP(stated, max(delta * (1 + 1e-10), _LEAST_DELTA), neighbors=neighbors, unit=unit)
