@@ -25,7 +25,7 @@ from discreet.mechanisms.curator import release_with
 from discreet.priors.base import Prior
 
 #: Chains are run for at least this many draws, and thinned: ranks among draws that hang together are not uniform.
-CHAIN_DRAWS = 4000
+CHAIN_DRAWS = 1000
 _CHAINS = 4
 # A chain is run for this many times the draws that are kept.
 _THINNING = 10

@@ -1,0 +1,253 @@
+"""The parameter on an unconstrained scale: coordinates in which a walker may step anywhere.
+
+One chart for each conjugate prior. Coordinates are (walkers, dimension); densities are normalized and per coordinate
+volume, so that a draw from the prior can serve as a proposal whose density is known.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln, expit, gammaln
+
+from discreet.families.base import Family
+from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
+
+_LOG_2PI = math.log(2 * math.pi)
+
+
+class Chart(ABC):
+    """Coordinates of the values a prior speaks about."""
+
+    def __init__(self, prior: Any) -> None:
+        self.prior = prior
+
+    #: Number of coordinates.
+    dim: int
+
+    @abstractmethod
+    def values(self, x: np.ndarray) -> Any:
+        """Return the prior's values at these coordinates."""
+
+    @abstractmethod
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Return the log prior density of the coordinates, volume included."""
+
+    @abstractmethod
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw coordinates from the prior."""
+
+    def theta(self, family: Family, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the family's parameters, by draw name, at these coordinates."""
+        return family.draw(_Given(self.values(x)), len(x), np.random.default_rng(0))
+
+
+class _Given:
+    """Hands a family values as if they were drawn: the family then names, and where needed converts, them."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def sample(self, size: int, rng: np.random.Generator) -> Any:
+        return self._values
+
+
+def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw logarithms of standard gamma variables: those of small shape would underflow."""
+    shape = np.atleast_1d(np.asarray(shape, dtype=float))
+    log_u = np.log1p(-rng.random((size, shape.size)))
+    return np.log(rng.standard_gamma(shape + 1, (size, shape.size))) + log_u / shape
+
+
+class _Logit(Chart):
+    """Beta: logit p."""
+
+    prior: Beta
+    dim = 1
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return expit(x[:, 0])
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        a, b = self.prior.a, self.prior.b
+        return -a * np.logaddexp(0, -x[:, 0]) - b * np.logaddexp(0, x[:, 0]) - betaln(a, b)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        drawn = log_gamma_draws(np.array([self.prior.a, self.prior.b]), size, rng)
+        return drawn[:, :1] - drawn[:, 1:]
+
+
+class _Log(Chart):
+    """Gamma: the logarithm."""
+
+    prior: Gamma
+    dim = 1
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(np.clip(x[:, 0], -700, 700))
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        shape, scaled = self.prior.shape, x[:, 0] + math.log(self.prior.rate)
+        return shape * scaled - np.exp(np.minimum(scaled, 700)) - gammaln(shape)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return log_gamma_draws(np.array([self.prior.shape]), size, rng) - math.log(self.prior.rate)
+
+
+class _Line(Chart):
+    """Normal: standard deviations from the prior mean."""
+
+    prior: Normal
+    dim = 1
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return self.prior.mean + self.prior.sd * x[:, 0]
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        return -0.5 * x[:, 0] ** 2 - _LOG_2PI / 2
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.standard_normal((size, 1))
+
+
+class _LocationScale(Chart):
+    """Normal-inverse-gamma: asinh of the mean in prior units from its prior mean, and log variance.
+
+    The mean itself has heavy tails a priori; its asinh has exponential ones.
+    """
+
+    prior: NormalInverseGamma
+    dim = 2
+
+    @property
+    def _unit(self) -> float:
+        return math.sqrt(self.prior.beta / self.prior.alpha / self.prior.kappa)
+
+    def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        off = self._unit * np.sinh(np.clip(x[:, 0], -300, 300))
+        return self.prior.mean + off, np.exp(np.clip(x[:, 1], -700, 700))
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        kappa, alpha, unit = self.prior.kappa, self.prior.alpha, self._unit
+        bounded = np.clip(x[:, 0], -300, 300)
+        rate = self.prior.beta + kappa * (unit * np.sinh(bounded)) ** 2 / 2
+        constant = alpha * math.log(self.prior.beta) - gammaln(alpha) + (math.log(kappa) - _LOG_2PI) / 2
+        log_volume = math.log(unit) + np.log(np.cosh(bounded))
+        return constant + log_volume - (alpha + 0.5) * x[:, 1] - rate * np.exp(np.clip(-x[:, 1], -700, 700))
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        log_v = math.log(self.prior.beta) - log_gamma_draws(np.array([self.prior.alpha]), size, rng)[:, 0]
+        sd = np.exp(np.minimum(log_v, 700) / 2) / math.sqrt(self.prior.kappa)
+        return np.stack([np.arcsinh(rng.standard_normal(size) * sd / self._unit), log_v], axis=1)
+
+
+class _LogRatios(Chart):
+    """Dirichlet: logarithms of the shares over that of the last label."""
+
+    prior: Dirichlet
+
+    def __init__(self, prior: Dirichlet) -> None:
+        super().__init__(prior)
+        self.dim = len(prior.alpha) - 1
+
+    @staticmethod
+    def _log_shares(x: np.ndarray) -> np.ndarray:
+        full = np.concatenate([x, np.zeros((len(x), 1))], axis=1)
+        full -= full.max(axis=1, keepdims=True)
+        return full - np.log(np.exp(full).sum(axis=1, keepdims=True))
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(self._log_shares(x))
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        alpha = self.prior.natural()
+        constant = gammaln(alpha.sum()) - gammaln(alpha).sum()
+        return self._log_shares(x) @ alpha + constant
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        drawn = log_gamma_draws(self.prior.natural(), size, rng)
+        return drawn[:, :-1] - drawn[:, -1:]
+
+
+class _LocationShape(Chart):
+    r"""Normal-inverse-Wishart: the mean, and the covariance through its Cholesky factor L.
+
+    Row i of L is L_ii (r_i1, ..., 1, 0, ...); the coordinates are log L_ii and r_ij, j < i. The volume is
+    dV = 2^d prod L_ii^(d+1) d log L_ii dr. Means are in prior standard units of their column.
+    """
+
+    prior: NormalInverseWishart
+
+    def __init__(self, prior: NormalInverseWishart) -> None:
+        super().__init__(prior)
+        self._d = prior.dim
+        self._scale_root = np.linalg.cholesky(np.array(prior.scale))
+        self._unit = np.sqrt(np.diag(prior.scale) / prior.df)
+        self._rows, self._columns = np.tril_indices(self._d, -1)
+        self.dim = self._d + self._d * (self._d + 1) // 2
+
+    def _factor(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        d = self._d
+        log_diagonal = x[:, d : 2 * d] + np.log(self._unit)
+        root = np.zeros((len(x), d, d))
+        root[:, range(d), range(d)] = 1.0
+        root[:, self._rows, self._columns] = x[:, 2 * d :]
+        return root * np.exp(np.clip(log_diagonal, -300, 300))[:, :, None], log_diagonal
+
+    def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        root, _ = self._factor(x)
+        return np.array(self.prior.mean) + self._unit * x[:, : self._d], root @ root.transpose(0, 2, 1)
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        d, prior = self._d, self.prior
+        root, log_diagonal = self._factor(x)
+        log_det = 2 * log_diagonal.sum(axis=1)
+        right = np.concatenate(
+            [np.broadcast_to(self._scale_root, root.shape), (self._unit * x[:, :d])[:, :, None]], axis=2
+        )
+        solved = np.linalg.solve(root, right)
+        trace = (solved[:, :, :d] ** 2).sum(axis=(1, 2))
+        distance = (solved[:, :, d] ** 2).sum(axis=1)
+        halves = np.arange(d) / 2
+        log_multigamma = d * (d - 1) / 4 * math.log(math.pi) + gammaln(prior.df / 2 - halves).sum()
+        constant = (
+            prior.df * np.log(np.diag(self._scale_root)).sum()
+            - prior.df * d / 2 * math.log(2)
+            - log_multigamma
+            + d / 2 * (math.log(prior.kappa) - _LOG_2PI)
+            + d * math.log(2)
+            + np.log(self._unit).sum()
+        )
+        density = -(prior.df + d + 2) / 2 * log_det - trace / 2 - prior.kappa * distance / 2
+        return constant + density + (d + 1) * log_diagonal.sum(axis=1)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        mean, covariance = self.prior.sample(size, rng)
+        root = np.linalg.cholesky(covariance)
+        diagonal = root[:, range(self._d), range(self._d)]
+        ratios = root[:, self._rows, self._columns] / diagonal[:, self._rows]
+        center = (mean - np.array(self.prior.mean)) / self._unit
+        return np.concatenate([center, np.log(diagonal / self._unit), ratios], axis=1)
+
+
+_CHARTS: dict[type, type[Chart]] = {
+    Beta: _Logit,
+    Gamma: _Log,
+    Normal: _Line,
+    NormalInverseGamma: _LocationScale,
+    Dirichlet: _LogRatios,
+    NormalInverseWishart: _LocationShape,
+}
+
+
+def has_chart(prior_type: type) -> bool:
+    """Tell whether there are coordinates for values of this kind of prior."""
+    return prior_type in _CHARTS
+
+
+def chart(prior: Any) -> Chart:
+    """Return the coordinates for values of this prior."""
+    return _CHARTS[type(prior)](prior)

@@ -1,0 +1,1 @@
+"""Exact posteriors of one-parameter families with one bounded statistic: characteristic functions, then quadrature."""

@@ -1,0 +1,136 @@
+"""The posterior of the one parameter of a family with one bounded statistic, and independent draws from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv, expit, gammaincinv, log_expit
+
+from discreet import priors
+from discreet.artifact import Release
+from discreet.families.base import Family
+from discreet.families.shapes import Interval
+from discreet.inference.engine import Question
+from discreet.inference.scalar.line import LineDensity, line_density
+from discreet.inference.scalar.readings import LaplaceCells, NormalSum, reading_of
+from discreet.inference.scalar.record_law import RecordLaw
+from discreet.inference.scalar.sums import log_likelihood
+
+_TAIL = 1e-13
+# Sums of fewer records than this may still show the shape of one record's law.
+_FEW = 64
+_NONE = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The prior's variable on the whole line: its logarithm, its logit, or itself.
+
+    ``low`` and ``high`` hold all but 1e-13 of the prior at each end; ``lowest`` and ``highest`` are as far as a
+    likelihood may draw the posterior.
+    """
+
+    prior: Any
+    low: float
+    high: float
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, prior: Any) -> Axis:
+        """Return the axis of a conjugate prior on one number."""
+        if isinstance(prior, priors.Gamma):
+            ends = _log_gamma_ends(prior)
+            return cls(prior, ends[0], ends[1], -700.0, 700.0)
+        if isinstance(prior, priors.Beta):
+            low = np.log(betaincinv(prior.a, prior.b, _TAIL) + 1e-300)
+            high = -np.log(betaincinv(prior.b, prior.a, _TAIL) + 1e-300)
+            # beyond 36 the logit of a float is infinite
+            return cls(prior, max(low, -690.0), min(high, 36.0), -690.0, 36.0)
+        assert isinstance(prior, priors.Normal)
+        far = 7.4 * prior.sd
+        return cls(prior, prior.mean - far, prior.mean + far, prior.mean - 1e3 * far, prior.mean + 1e3 * far)
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        """Return the prior's variable at points of the line."""
+        if isinstance(self.prior, priors.Gamma):
+            return np.exp(t)
+        return np.maximum(expit(t), 1e-300) if isinstance(self.prior, priors.Beta) else np.asarray(t)
+
+    def log_prior(self, t: np.ndarray) -> np.ndarray:
+        """Return the log prior density on the line."""
+        prior = self.prior
+        if isinstance(prior, priors.Gamma):
+            return prior.shape * t - prior.rate * np.exp(t) - prior.log_partition(prior.natural())
+        if isinstance(prior, priors.Beta):
+            return prior.a * log_expit(t) + prior.b * log_expit(-t) - prior.log_partition(prior.natural())
+        return prior.log_density(t)
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """A prior that gives values in turn, so that a family says how its parameter depends on them."""
+
+    values: np.ndarray
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return self.values
+
+
+def reads(release: Release) -> bool:
+    """Whether the release holds sums of one bounded statistic with one parameter behind it."""
+    family = release.family
+    return (
+        isinstance(family.geometry, Interval)
+        and release.domain.bounds is not None
+        and len(family.draw_names) == 1
+        and family.prior_type in (priors.Gamma, priors.Beta, priors.Normal)
+    )
+
+
+def predicted_seconds(question: Question) -> float:
+    """Return roughly how long the draws take."""
+    reading = reading_of(question.release, question.records)
+    low, high = reading.records(_NONE, _NONE)
+    tabled = isinstance(reading, NormalSum) or question.records.weights is not None
+    seconds = 0.05 + 1e-8 * question.size
+    if isinstance(reading, LaplaceCells):
+        seconds += 0.1
+    return seconds + (2e-5 * (high - low) if tabled else 0.0)
+
+
+def density(question: Question) -> tuple[Axis, LineDensity]:
+    """Return the posterior density on the line, and how points of the line are read."""
+    release, axis = question.release, Axis.of(question.prior)
+    reading = reading_of(release, question.records)
+    law = RecordLaw.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
+
+    def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
+        theta = parameter(release.family, axis.value(t), question.rng)
+        return axis.log_prior(t) + log_likelihood(law.at(theta), reading, law.lattice, slack)
+
+    return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
+
+
+def draw(question: Question) -> dict[str, np.ndarray]:
+    """Draw the parameter from its exact posterior, independently."""
+    axis, posterior = density(question)
+    points = posterior.sample(question.size, question.rng)
+    return parameter(question.release.family, axis.value(points), question.rng)
+
+
+def parameter(family: Family, values: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return the parameter, by draw name, from values of the prior's variable (a precision, for a variance)."""
+    return family.draw(_Fixed(values), values.size, rng)
+
+
+def _log_gamma_ends(prior: priors.Gamma) -> tuple[float, float]:
+    """Return the logarithms of the quantiles that leave 1e-13 at each end."""
+    shape, log_rate = prior.shape, np.log(prior.rate)
+    high = float(np.log(gammaincinv(shape, 1 - _TAIL)))
+    least = float(gammaincinv(shape, _TAIL))
+    # for small shapes the quantile underflows: P(x) = x^shape / Gamma(shape + 1) there
+    low = np.log(least) if least > 1e-290 else max((np.log(_TAIL)) / shape, -690.0)
+    return max(low - log_rate, -690.0), min(high - log_rate, 690.0)

@@ -1,0 +1,207 @@
+"""A density on the line, known by its logarithm at points of our choosing: refined until a spline reproduces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from discreet.errors import EngineError
+
+# Points this far below the peak, in logs, carry nothing.
+_DEPTH = 34.0
+# Neighbors of a maximum are brought within this of it before anything else is judged.
+_CLOSE = 2.0
+# How much the curve may err at a new point, times the density relative to its peak there. The point then joins
+# the curve, whose error falls by a factor of 16.
+_ACCURACY = 3e-6
+# Errors need not be smaller than what this depth, in logs, makes of them.
+_CARELESS = 8.0
+_FIRST = 33
+_MOST_POINTS = 4000
+_RATIO = 3.0
+_MOST_ROUNDS = 200
+# Points of the inverse distribution function per interval of the spline.
+_FINE = 16
+
+
+LogDensity = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class LineDensity:
+    """Points, log density at them up to a constant, and the spline through both."""
+
+    points: np.ndarray
+    log_density: np.ndarray
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        """Return the normalized density at points of the line."""
+        fine, density, mass = self._table()
+        inside = (t >= fine[0]) & (t <= fine[-1])
+        log_d = _curve(self.points, self.log_density)(np.clip(t, fine[0], fine[-1]))
+        return np.where(inside, np.exp(log_d - self.log_density.max()), 0.0) / mass[-1]
+
+    def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return fine points, the density there, and the mass below them."""
+        t = self.points
+        share = np.arange(_FINE) / _FINE
+        fine = np.append((t[:-1, None] + np.diff(t)[:, None] * share).ravel(), t[-1])
+        density = np.exp(_curve(t, self.log_density)(fine) - self.log_density.max())
+        mass = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))])
+        return fine, density, mass
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw independently, by inversion; between fine points the density is linear."""
+        fine, density, mass = self._table()
+        target = rng.random(size) * mass[-1]
+        i = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, fine.size - 2)
+        left, right, width = density[i], density[i + 1], fine[i + 1] - fine[i]
+        # solve left x + (right - left) x^2 / 2 = rest for x in [0, 1], in the form without cancellation
+        rest = np.clip((target - mass[i]) / width, 0.0, (left + right) / 2)
+        root = np.sqrt(np.maximum(left**2 + 2 * (right - left) * rest, 0.0))
+        return fine[i] + width * np.minimum(2 * rest / np.maximum(left + root, 1e-300), 1.0)
+
+
+def line_density(log_density: LogDensity, low: float, high: float, lowest: float, highest: float) -> LineDensity:
+    """Return the density on [low, high], extended towards [lowest, highest] as long as there is mass at an end.
+
+    ``log_density`` takes points and how many times the usual error it may make at each. Every local maximum that is
+    seen is kept; a density with several modes is as good as any other.
+    """
+    t = np.linspace(low, high, _FIRST)
+    y = _finite(log_density(t, _slack(np.full(t.size, np.inf))))
+    t, y = _extended(log_density, t, y, lowest, highest)
+    rough, checked = np.ones(t.size, dtype=bool), np.zeros(t.size - 1, dtype=bool)
+    for _ in range(_MOST_ROUNDS):
+        new, judged = _wanted(t, y, checked)
+        if judged:
+            # from here on values count: replace those that only served to find where the density lies
+            again = rough & (y > y.max() - _DEPTH - _CLOSE)
+            if again.any():
+                y[again] = _finite(log_density(t[again], _slack(y.max() - y[again])))
+                rough[again] = False
+                continue
+        if new.size == 0:
+            break
+        if t.size + new.size > _MOST_POINTS:
+            raise EngineError("the posterior is too rough to integrate.")
+        predicted = _curve(t, y)(new)
+        value = _finite(log_density(new, _slack(y.max() - predicted if judged else np.full(new.size, np.inf))))
+        weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))
+        error = np.abs(np.expm1(np.clip(predicted - value, -50, 50))) * weight
+        fine = (error < _ACCURACY) & judged
+        t, y, rough, checked = _merged(t, y, rough, checked, new, value, fine, not judged)
+    peak = y.max()
+    kept = np.flatnonzero(y > peak - _DEPTH)
+    first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, t.size - 1)
+    return LineDensity(t[first : last + 1], np.maximum(y[first : last + 1], peak - 2 * _DEPTH))
+
+
+def _slack(depth: np.ndarray) -> np.ndarray:
+    """Return how many times the usual error is tolerable so far below the peak; infinitely far, a sketch will do."""
+    return np.exp(np.where(np.isinf(depth), _CARELESS, np.clip(depth, 0.0, _CARELESS - 1)))
+
+
+def _curve(t: np.ndarray, y: np.ndarray) -> CubicHermiteSpline:
+    """Return a cubic curve through all points; slopes are those of the quartic through each point and its neighbors.
+
+    Unlike a spline it is local: what the density does far down in a tail does not ripple into its bulk.
+    """
+    y = np.maximum(y, y.max() - 2 * _DEPTH)
+    width = min(5, t.size)
+    start = np.clip(np.arange(t.size) - width // 2, 0, t.size - width)
+    near = start[:, None] + np.arange(width)
+    x, v = t[near], y[near]
+    apart = x[:, :, None] - x[:, None, :] + np.eye(width)
+    # barycentric weights, and from them the derivative at the middle point of the interpolating polynomial
+    weight = 1 / apart.prod(axis=2)
+    rows = np.arange(t.size)
+    own = rows - start
+    gap = t[:, None] - x
+    gap[rows, own] = 1.0
+    slope = weight / weight[rows, own][:, None] / gap * (v - y[:, None])
+    slope[rows, own] = 0.0
+    return CubicHermiteSpline(t, y, slope.sum(axis=1))
+
+
+def _finite(y: np.ndarray) -> np.ndarray:
+    """Replace what is not a number, or minus infinity, by something low: there is no density there."""
+    return np.where(np.isfinite(y), y, -1e15)
+
+
+def _extended(
+    log_density: LogDensity,
+    t: np.ndarray,
+    y: np.ndarray,
+    lowest: float,
+    highest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    step = t[1] - t[0]
+    for _ in range(_MOST_ROUNDS):
+        below = y[0] > y.max() - _DEPTH and t[0] > lowest
+        above = y[-1] > y.max() - _DEPTH and t[-1] < highest
+        if not (below or above):
+            break
+        new = np.concatenate(
+            [
+                np.maximum(t[0] - step * 2.0 ** np.arange(4)[::-1], lowest) if below else [],
+                np.minimum(t[-1] + step * 2.0 ** np.arange(4), highest) if above else [],
+            ]
+        )
+        new = np.setdiff1d(new, t)
+        step *= 2
+        t, y = np.concatenate([t, new]), np.concatenate([y, _finite(log_density(new, _slack(np.full(new.size, np.inf))))])
+        order = np.argsort(t)
+        t, y = t[order], y[order]
+    return t, y
+
+
+def _wanted(t: np.ndarray, y: np.ndarray, checked: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return where to look next, and whether the curve is to be judged there."""
+    peak = y.max()
+    gap = np.abs(np.diff(y))
+    top = np.maximum(y[1:], y[:-1])
+    # a maximum may be hidden in either interval next to the highest point around
+    padded = np.concatenate([[-np.inf], y, [-np.inf]])
+    crest = (y >= padded[:-2]) & (y >= padded[2:]) & (y > -1e14)
+    beside = crest[1:] | crest[:-1]
+    wide = np.diff(t) > 1e-13 * np.maximum(np.abs(t[1:]), 1.0)
+    # a lower crest matters if it might rise to the peak: it is searched as far as its neighbors are steep
+    search = beside & (gap > _CLOSE) & (top + gap > peak - _DEPTH) & wide
+    if search.any():
+        left, width = t[:-1][search], np.diff(t)[search]
+        share = np.array([0.25, 0.5, 0.75])
+        new = (left[:, None] + width[:, None] * share).ravel()
+        return new, False
+    # the middle of an interval may agree by chance: one that is much wider than its neighbor is looked at again
+    width = np.concatenate([[np.inf], np.diff(t), [np.inf]])
+    coarse = width[1:-1] > _RATIO * np.minimum(width[:-2], width[2:])
+    judge = (~checked | coarse) & (top > peak - _DEPTH) & wide
+    return (t[1:] + t[:-1])[judge] / 2, True
+
+
+def _merged(
+    t: np.ndarray,
+    y: np.ndarray,
+    rough: np.ndarray,
+    checked: np.ndarray,
+    new: np.ndarray,
+    value: np.ndarray,
+    fine: np.ndarray,
+    new_rough: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return points, values, which of them are rough, and which intervals are known to be reproduced."""
+    place = np.searchsorted(t, new) - 1
+    # both halves of an interval inherit the verdict on its middle
+    passed = checked.copy()
+    passed[place[fine]] = True
+    all_t = np.concatenate([t, new])
+    order = np.argsort(all_t, kind="stable")
+    all_t = all_t[order]
+    parent = np.clip(np.searchsorted(t, (all_t[1:] + all_t[:-1]) / 2) - 1, 0, t.size - 2)
+    all_y = np.concatenate([y, value])[order]
+    all_rough = np.concatenate([rough, np.full(new.size, new_rough)])[order]
+    return all_t, all_y, all_rough, passed[parent]

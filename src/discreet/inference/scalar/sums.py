@@ -1,0 +1,290 @@
+"""The likelihood of a release's readings given each of many parameter values, by inversion of transforms.
+
+With M(s) = E[exp(s z)] of one record, u records that sum to S, and a reading H(u, S - y) that is known on a window
+|S - y| <= X,
+
+    E[H(u, S - y)] = sum over k of c_k(u) exp(-s_k y) M(s_k)^u,    s_k = tilt + i pi k / X,
+
+where c_k are the Fourier coefficients of H(u, x) exp(-tilt x) on the window. Only frequencies at which M^u is not
+negligible matter, so the cost does not grow with the number of records. Without tilt, terms cancel when y is far from
+all likely sums; the tilt that brings the mean sum to y keeps the relative accuracy there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.scalar.readings import DEPTH, Reading, Window
+from discreet.inference.scalar.transforms import Atoms, Records
+
+# Frequencies come in chunks that grow, until what is left cannot matter.
+_FIRST_CHUNK = 24
+_MOST_TERMS = 2048
+_TAIL = 1e-5
+_GONE = 1e-9
+_FAST = 1e-2
+# A sum this small beside its terms has lost too many digits.
+_CANCELLED = 1e-8
+_ROUNDING = 1e-15
+# Up to so many frequencies on a lattice are all used.
+_FEW_TERMS = 256
+# With this much slack, an estimate will do for what is unlikely.
+_SKETCH = 2000.0
+# What is less likely than this is left out.
+_NEVER = 1e-12
+# Transforms at steeper tilts than this underflow.
+_STEEPEST = 300.0
+_ZOOMS = 6
+_GRID = np.linspace(0.0, 1.0, 17)
+
+
+def log_likelihood(
+    records: Records, reading: Reading, lattice: float | None, slack: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the log likelihood of the reading given each parameter value, up to a common constant.
+
+    ``slack`` says how many times the usual error each parameter value tolerates. With very much of it, unlikely
+    parameter values get an estimate that is good to a few units.
+    """
+    slack = np.ones(records.size) if slack is None else slack
+    total, good = _inverted(records, reading, lattice, np.zeros(records.size), slack)
+    far = np.flatnonzero(~good)
+    if far.size:
+        # parameter values that make the reading unlikely
+        rest = records.rows(far)
+        tilt, total[far] = _tilts(rest, reading)
+        close = np.flatnonzero(slack[far] < _SKETCH)
+        for rows in _alike(rest.rows(close), reading, tilt[close]):
+            rows = close[rows]
+            total[far[rows]] = _inverted(rest.rows(rows), reading, lattice, tilt[rows], slack[far[rows]])[0]
+    return total
+
+
+def _alike(records: Records, reading: Reading, tilt: np.ndarray) -> list[np.ndarray]:
+    """Group parameter values under which similarly many numbers of records matter: they share blocks and windows."""
+    log_m = records.log_transform(tilt[:, None])[:, 0]
+    ranges = [reading.records(tilt[i : i + 1], log_m[i : i + 1]) for i in range(records.size)]
+    kind = np.array([int(np.log2(high - low + 1)) // 2 for low, high in ranges])
+    return [np.flatnonzero(kind == k) for k in np.unique(kind)]
+
+
+@dataclass(frozen=True)
+class _Hull:
+    """Where sums of the records of one block lie, but for a negligible probability."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, records: Records, tilt: np.ndarray, block: tuple[int, int]) -> _Hull:
+        fewest, most = block
+        if most == 0:
+            return cls(np.zeros(records.size), np.zeros(records.size))
+        mean, below, above = _spread(records, tilt, most)
+        low = np.minimum(fewest * mean, most * mean) - below
+        high = np.maximum(fewest * mean, most * mean) + above
+        return cls(np.maximum(low, -most), np.minimum(high, most))
+
+
+def _spread(records: Records, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean of z, and how far the sum of n of them falls short of its mean or exceeds it (Chernoff)."""
+    one = tilt[:, None]
+    near = min(0.5, n**-0.5)
+    at_tilt = records.log_transform(one)
+    wave = records.log_transform(one + 1j * np.array([near, 0.5])) - at_tilt
+    mean = wave[:, 0].imag / near
+    sd = np.sqrt(np.maximum(-2 * wave[:, 1].real / 0.25, 1e-16))
+    natural = np.minimum(np.sqrt(2 * DEPTH) / (sd * np.sqrt(n)), 300.0)[:, None]
+    push = np.concatenate(
+        [natural * np.array([1.0, 0.5, 0.25]), np.broadcast_to([0.3, 1.0, 3.0, 10.0, 40.0], (one.size, 5))],
+        axis=1,
+    )
+    out = [mean]
+    for sign in (-1, 1):
+        cost = n * (records.log_transform(one + sign * push) - at_tilt - sign * push * mean[:, None])
+        out.append(((np.maximum(cost, 0.0) + DEPTH) / push).min(axis=1))
+    return out[0], out[1], out[2]
+
+
+def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tilts that bring the mean sum to y, or as near as the kernel allows, and what they say by themselves.
+
+    Each is a convex minimum, found by zooming; the minimum bounds the log likelihood, and follows it within a few units.
+    """
+    size = records.size
+    most = reading.most_tilt
+    if not np.isfinite(most):
+        # the noise alone can bridge the gap with this tilt
+        sigma2 = 2 * float(reading.log_noise_transform(np.ones(1))[0])
+        most = min((abs(reading.y) + reading.records(np.zeros(1), np.zeros(1))[1]) / sigma2, _STEEPEST)
+    low, high = np.full(size, -most), np.full(size, most)
+    for _ in range(_ZOOMS):
+        tilt = low[:, None] + (high - low)[:, None] * _GRID
+        log_m = records.log_transform(tilt)
+        cost = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
+        best = cost.argmin(axis=1)
+        rows = np.arange(size)
+        low, high = tilt[rows, np.maximum(best - 1, 0)], tilt[rows, np.minimum(best + 1, _GRID.size - 1)]
+    return tilt[rows, best], cost[rows, best]
+
+
+def _inverted(
+    records: Records, reading: Reading, lattice: float | None, tilt: np.ndarray, slack: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return log likelihoods by inversion, and which of them can be relied on."""
+    size = records.size
+    log_m = records.log_transform(tilt[:, None])[:, 0]
+    scale = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
+    atoms = _lasting_atoms(records, reading) if lattice is None else None
+    total, weight = np.zeros(size), np.zeros(size)
+    # a reading beside all likely sums may speak for other numbers of records; under a tilt that is allowed for
+    possible = np.full(size, reading.all_records(*reading.records(tilt, log_m))) | (tilt != 0)
+    # the likeliest block first: the others are measured by it
+    for block in sorted(reading.blocks(tilt, log_m), key=reading.distance):
+        hull = _Hull.of(records, tilt, block)
+        possible |= (reading.y >= hull.low) & (reading.y <= hull.high)
+        span = hull.high - hull.low + reading.reach()
+        near = (reading.y > hull.low - span) & (reading.y < hull.high + span)
+        if np.isfinite(reading.clearance(block)):
+            aside = np.flatnonzero(~near)
+            part, clear = _one_sided(records.rows(aside), reading, scale[aside], block)
+            total[aside[clear]] += part[clear]
+            near[aside[~clear]] = True
+        rows = np.flatnonzero(near)
+        if rows.size == 0:
+            continue
+        reach = np.maximum(reading.y - hull.low, hull.high - reading.y)[rows] + reading.reach()
+        if reading.shares_window:
+            reach = np.full(rows.size, reach.max())
+        job = _Job(reading, block, tilt[rows], scale[rows], slack[rows])
+        window = Window.around(reading.y, np.maximum(reach, 1e-9), lattice)
+        those = None if atoms is None else atoms.rows(rows)
+        if those is not None:
+            total[rows] += job.invert(those, Window.around(reading.y, reach, 1.0), total[rows])[0]
+        part, absolute = job.invert(records.rows(rows), window, total[rows], without=those)
+        total[rows] += part
+        weight[rows] += absolute
+    good = possible & (total > 0) & (total > _CANCELLED * weight)
+    # exp(scale) is the likelihood at the tilt's own frequency: of the right order where nothing better can be had
+    return np.where(good, np.log(np.where(good, total, 1.0)), 0.0) + scale, good
+
+
+def _lasting_atoms(records: Records, reading: Reading) -> Atoms | None:
+    """Return the atoms of the records' law, if sums may consist of nothing else: on their own lattice they are exact."""
+    atoms = records.atoms
+    log_mass = np.log(np.maximum(atoms.outside.sum(axis=1), 1e-300))
+    zero = np.zeros(records.size)
+    share = reading.log_total(log_mass, zero) - reading.log_total(zero, zero)
+    return atoms if (share > np.log(_NEVER)).any() else None
+
+
+def _one_sided(
+    records: Records, reading: Reading, scale: np.ndarray, block: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return likelihoods where all sums lie on one side of y, divided by exp(scale), and whether they do.
+
+    The kernel is then an exponential, and nothing need be inverted. Its tilt is part of what must stay on that side.
+    """
+    size = records.size
+    edge, clear = np.zeros(size), np.zeros(size, dtype=bool)
+    if size == 0:
+        return edge, clear
+    plain = _Hull.of(records, np.zeros(size), block)
+    for sign in (1.0, -1.0):
+        tilt = np.full(size, sign * reading.most_tilt)
+        hull = _Hull.of(records, tilt, block)
+        above, below = (
+            reading.y - np.maximum(hull.high, plain.high),
+            np.minimum(hull.low, plain.low) - reading.y,
+        )
+        beyond = (above if sign > 0 else below) > reading.clearance(block)
+        edge = np.where(beyond, tilt, edge)
+        clear |= beyond
+    log_m = records.log_transform(edge[:, None])[:, 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return reading.one_sided(log_m, -edge * reading.y - scale, block), clear
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One block of numbers of records, to be inverted under given tilts; results are divided by exp(scale)."""
+
+    reading: Reading
+    block: tuple[int, int]
+    tilt: np.ndarray
+    scale: np.ndarray
+    slack: np.ndarray
+
+    def invert(
+        self, records: Records, window: Window, known: np.ndarray, *, without: Records | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum over frequencies, and the sum of the terms' sizes; less the same for ``without``.
+
+        ``known`` is what the result will be added to, and what its accuracy is measured by.
+        """
+        size = records.size
+        top, whole = _top_frequency(records, window)
+        total, absolute = np.zeros(size), np.zeros(size)
+        rows = np.arange(size)
+        chunks: list[tuple[np.ndarray, np.ndarray]] = []
+        first, last = 0, _FIRST_CHUNK
+        while True:
+            k = np.arange(first, last)
+            term = self._terms(records, window, rows, first, last)
+            if without is not None:
+                term = term - self._terms(without, window, rows, first, last)
+            term *= np.where(k == 0, 1.0, 2.0) * (k <= top[rows, None])
+            large = np.abs(term)
+            total[rows] += term.real.sum(axis=1)
+            absolute[rows] += large.sum(axis=1)
+            chunks.append((rows, term.real))
+            quarter = (last - first) // 4
+            tail = large[:, -quarter:].max(axis=1) * last
+            size_of = (np.abs(total[rows]) + np.abs(known[rows])) * self.slack[rows]
+            going = (tail > _GONE * size_of) & (tail > _ROUNDING * absolute[rows])
+            if self.reading.kinked and not whole:
+                # decay that is fast will soon be complete; slow decay is not worth following to the end
+                fast = large[:, -quarter:].max(axis=1) < _FAST * large[:, :quarter].max(axis=1)
+                going &= fast | (tail > _TAIL * size_of)
+            if whole:
+                # a lattice may have more than one band of frequencies that matter
+                going = (going | (top[rows] < _FEW_TERMS)) & (last <= top[rows])
+            stop = ~going if last < _MOST_TERMS else np.ones(rows.size, dtype=bool)
+            stop |= last > top[rows]
+            if not whole:
+                cut = rows[stop & (tail > _GONE * size_of)]
+                total[cut] = _faded(chunks, cut, np.minimum(top[cut], last))
+            rows = rows[~stop]
+            if rows.size == 0:
+                return total, absolute
+            first, last = last, min(2 * last, _MOST_TERMS)
+
+    def _terms(self, records: Records, window: Window, rows: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Return the terms of some frequencies for some parameter values."""
+        if rows.size < records.size:
+            records, window = records.rows(rows), window.rows(rows)
+        tilt, spacing = self.tilt[rows], 2 * np.pi / window.length
+        value = records.comb(tilt, spacing, first, last)
+        log_x = np.log(np.where(np.abs(value) > 1e-300, value, 1e-300)) + np.abs(tilt)[:, None]
+        s = tilt[:, None] + 1j * spacing[:, None] * np.arange(first, last)
+        log_c = -s * self.reading.y - self.scale[rows, None]
+        return self.reading.coefficients(s, log_x, log_c, self.block, window) / window.length[:, None]
+
+
+def _faded(chunks: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return sums whose terms fade out before the last one, which rounds the kink of the noise and little else."""
+    terms = np.concatenate([real[np.searchsorted(kept, rows)] for kept, real in chunks], axis=1)
+    place = np.minimum(np.arange(terms.shape[1]) / last[:, None], 1.0)
+    return (terms * np.exp(-36 * place**12)).sum(axis=1)
+
+
+def _top_frequency(records: Records, window: Window) -> tuple[np.ndarray, bool]:
+    """Return the index of the last frequency to use, and whether those up to it are all there are."""
+    if window.step:
+        return np.round(window.length / window.step - 1) // 2, True
+    limit = records.top_frequency
+    if limit is None:
+        return np.full(window.length.shape, np.inf), False
+    return np.floor(limit * window.length / (2 * np.pi)), False

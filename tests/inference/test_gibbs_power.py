@@ -1,0 +1,122 @@
+"""Small errors of calibration hide: ten thousand trials where the printed sampler and half a correction must fail.
+
+Truncated exponential, n = 1000, epsilon = 1, Gamma(10, 10), bounds at the central 95% of the prior predictive law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.artifact import Release
+from discreet.inference import exact, gibbs
+from discreet.inference.engine import Question
+from discreet.inference.gibbs.marginal import log_marginal
+from discreet.inference.gibbs.target import Target
+from discreet.inference.records import record_prior
+from discreet.mechanisms.curator import release_with
+from discreet.priors import Gamma
+from tests.statistical.controls import Truncated, ranks
+from tests.statistical.ranks import N_DRAWS, THRESHOLD, tails_p, uniform_p
+
+TRIALS = 10_000
+MODEL = Truncated()
+PRIOR = Gamma(MODEL.shape, MODEL.rate)
+
+
+def template() -> Release:
+    low, high = MODEL.bounds
+    return release_with(
+        lambda law: 0,
+        np.full(MODEL.n, 1.0),
+        dc.Exponential(),
+        dc.LaplaceMechanism(MODEL.epsilon),
+        bounds=(f"{low:.6f}", f"{high:.6f}"),
+        missing="none",
+    )
+
+
+def readings(release: Release, trials: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """True rates, and noisy sums in grid steps: what the curator's side makes of simulated records."""
+    shift, half = float(release.layout.shift[0]), float(release.layout.half[0])  # pyright: ignore[reportOptionalSubscript]
+    steps = float(1 / release.layout.grid[0])
+    rate = PRIOR.sample(trials, rng)
+    sums = np.empty(trials, dtype=np.int64)
+    for i in range(trials):
+        z = (rng.exponential(1 / rate[i], MODEL.n) - shift) / half
+        sums[i] = np.floor(np.where(np.abs(z) <= 1, z, 0.0) * steps + 0.5).sum()
+    return rate, sums + release.noise[0].sample(trials, rng)
+
+
+def ask(release: Release, value: int, size: int, rng: np.random.Generator) -> Question:
+    read = replace(release, statistics=replace(release.statistics, values=(int(value),)))
+    return Question(read, PRIOR, record_prior(None), size, 1, rng)
+
+
+def check_uniform(u: np.ndarray) -> None:
+    assert uniform_p(u) > THRESHOLD
+    assert tails_p(u) > THRESHOLD
+
+
+@pytest.mark.parametrize("variant", ["printed", "given readings"])
+def test_wrong_samplers_are_rejected(variant, rng: np.random.Generator) -> None:
+    u = ranks(MODEL, variant, TRIALS, rng, thin=30)
+    assert min(uniform_p(u), tails_p(u)) < THRESHOLD
+
+
+def test_the_harness_accepts_the_joint_law(rng: np.random.Generator) -> None:
+    check_uniform(ranks(MODEL, "joint", TRIALS, rng, thin=30))
+
+
+def test_the_coherent_law_is_calibrated(rng: np.random.Generator) -> None:
+    """The distribution function of the target at the true rate, on a grid, in ten thousand trials."""
+    release = template()
+    rate, values = readings(release, TRIALS, rng)
+    target = Target(ask(release, 0, N_DRAWS, rng))
+    x = np.linspace(np.log(0.15), np.log(4.5), 1200)
+    place = target.place(x[:, None])
+    u = np.empty(TRIALS)
+    for i in range(TRIALS):
+        y = values[i] / release.noise[0].scale  # pyright: ignore[reportAttributeAccessIssue]
+        residual = place.residual - target.readings.y[:, None] + y
+        log_p = place.log_prior + log_marginal(residual, place.covariance)
+        cdf = np.cumsum(np.exp(log_p - log_p.max()))
+        u[i] = np.interp(np.log(rate[i]), x, cdf / cdf[-1])
+    check_uniform(u)
+
+
+def spread_ratio(trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Posterior standard deviation of gibbs over that of exact, for simulated readings."""
+    release = template()
+    _, values = readings(release, trials, rng)
+    out = []
+    for value in values:
+        asked = ask(release, value, 4000, rng)
+        out.append(gibbs.draw(asked).draws["rate"].std() / exact.draw(asked).draws["rate"].std())
+    return np.array(out)
+
+
+def test_spread_is_that_of_the_exact_posterior(rng: np.random.Generator) -> None:
+    ratio = spread_ratio(30, rng)
+    assert abs(ratio.mean() - 1) < 0.05
+
+
+@pytest.mark.slow
+def test_draws_are_calibrated(rng: np.random.Generator) -> None:
+    """The engine itself, draws and all, in ten thousand trials."""
+    release = template()
+    rate, values = readings(release, TRIALS, rng)
+    u = np.empty(TRIALS)
+    for i in range(TRIALS):
+        draws = gibbs.draw(ask(release, values[i], N_DRAWS, rng)).draws["rate"]
+        u[i] = ((draws < rate[i]).sum() + rng.random()) / (N_DRAWS + 1)
+    check_uniform(u)
+
+
+@pytest.mark.slow
+def test_spread_at_length(rng: np.random.Generator) -> None:
+    ratio = spread_ratio(300, rng)
+    assert abs(ratio.mean() - 1) < 0.01
