@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
     from discreet.diagnostics.mmd import discrepancy
-    from discreet.errors import DataError, DiscreetError, EngineError, ReleaseFileError, UsageError
+    from discreet.errors import (
+        BudgetError,
+        DataError,
+        DiscreetError,
+        EngineError,
+        LedgerError,
+        ReleaseFileError,
+        UsageError,
+    )
     from discreet.families import (
         Bernoulli,
         Categorical,
@@ -44,11 +52,16 @@ if TYPE_CHECKING:
     from discreet.mechanisms.gaussian import GaussianMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
     from discreet.mechanisms.quantile import PrivateQuantiles
+    from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.metric_guarantee import MetricDP
+    from discreet.privacy.renyi import RenyiDP
 
 __all__ = [
     "ApproxDP",
     "Bernoulli",
+    "BudgetError",
     "Categorical",
     "DataError",
     "DiscreetError",
@@ -59,6 +72,9 @@ __all__ = [
     "Geometric",
     "Laplace",
     "LaplaceMechanism",
+    "Ledger",
+    "LedgerError",
+    "MetricDP",
     "MultivariateNormal",
     "Normal",
     "Poisson",
@@ -67,10 +83,12 @@ __all__ = [
     "PureDP",
     "Release",
     "ReleaseFileError",
+    "RenyiDP",
     "UsageError",
     "ZeroConcentratedDP",
     "__version__",
     "calibrate",
+    "compose",
     "datasets",
     "discrepancy",
     "errors",
@@ -86,7 +104,15 @@ _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.diagnostics.calibration": ("calibrate",),
     "discreet.diagnostics.mmd": ("discrepancy",),
-    "discreet.errors": ("DataError", "DiscreetError", "EngineError", "ReleaseFileError", "UsageError"),
+    "discreet.errors": (
+        "BudgetError",
+        "DataError",
+        "DiscreetError",
+        "EngineError",
+        "LedgerError",
+        "ReleaseFileError",
+        "UsageError",
+    ),
     "discreet.families": (
         "Bernoulli",
         "Categorical",
@@ -104,7 +130,11 @@ _HOMES = {
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
+    "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
+    "discreet.privacy.ledger": ("Ledger",),
+    "discreet.privacy.metric_guarantee": ("MetricDP",),
+    "discreet.privacy.renyi": ("RenyiDP",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

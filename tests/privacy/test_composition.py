@@ -97,6 +97,7 @@ def test_kinds_without_a_common_one_stay_side_by_side() -> None:
         3
     )
     assert compose(both, zcdp).parts == (*both.parts, zcdp)
+    assert "2 times zero-concentrated" in compose(both, zcdp).describe()
 
 
 def test_a_renyi_curve_takes_the_others_in_at_its_orders() -> None:

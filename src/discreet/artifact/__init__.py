@@ -2,5 +2,6 @@
 
 from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.release import NoiseRecord, Release, Statistics
+from discreet.artifact.stamp import LedgerStamp
 
-__all__ = ["BoundsChoice", "NoiseRecord", "Release", "Statistics"]
+__all__ = ["BoundsChoice", "LedgerStamp", "NoiseRecord", "Release", "Statistics"]

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.artifact.choice import check_choices, encode_choice, read_choice
+from discreet.artifact.promise import encode_guarantee, read_guarantee
 from discreet.artifact.readers import (
     choice,
     constants,
@@ -28,15 +29,15 @@ from discreet.artifact.readers import (
     tuple_of,
 )
 from discreet.artifact.release import LAWS, NoiseRecord, Release, Statistics
+from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families import build
 from discreet.families.layout import Domain
-from discreet.privacy import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from discreet.privacy import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import text
 
 FORMAT = "discreet/release"
 VERSION = 1
-_KINDS: dict[str, type[Guarantee]] = {g.kind: g for g in (PureDP, ApproxDP, ZeroConcentratedDP)}
 _FIELDS = {
     "release": "format version id dataset model columns domain neighbors unit max_rows records statistics samples "
     "mechanism guarantees ledger software sha256",
@@ -82,10 +83,9 @@ def encode(release: Release) -> str:
             "sensitivity": text(m.sensitivity),
         },
         "guarantees": [
-            {"kind": g.kind, **{k: text(v) for k, v in g.budgets().items()}, "for": purpose}
-            for purpose, g in release.guarantees.items()
+            {**encode_guarantee(promised), "for": purpose} for purpose, promised in release.guarantees.items()
         ],
-        "ledger": release.ledger,
+        "ledger": None if release.ledger is None else encode_stamp(release.ledger),
         "software": dict(release.software),
     }
     if release.bounds_choice is not None:
@@ -167,7 +167,7 @@ def _read(body: dict[str, Any]) -> Release:
             sensitivity=rational(m["sensitivity"]),
         ),
         guarantees=_guarantees(body["guarantees"], body["neighbors"]),
-        ledger=none(body["ledger"], "ledger"),
+        ledger=optional(read_stamp, body["ledger"]),
         software={text_of(k): text_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
     )
@@ -202,8 +202,13 @@ def _check(release: Release) -> None:
     elif isinstance(promised, ZeroConcentratedDP):
         law, needed = "discrete_gaussian", layout.l2_sensitivity
         enough = 2 * promised.rho * unit_scale**2 >= m.sensitivity**2
+    elif isinstance(promised, RenyiDP):
+        law, needed = "discrete_gaussian", layout.l2_sensitivity
+        curve = zip(promised.orders, promised.epsilons, strict=True)
+        enough = all(2 * epsilon * unit_scale**2 >= order * m.sensitivity**2 for order, epsilon in curve)
+    elif not isinstance(promised, ApproxDP):
+        raise ValueError("no noise of this version is for its kind of guarantee")
     else:
-        assert isinstance(promised, ApproxDP)
         law, needed = "discrete_gaussian", layout.l2_sensitivity
         enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
     enough = enough and m.name == law and m.sensitivity >= needed
@@ -226,8 +231,8 @@ def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) ->
 
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
     rest = dict(value)
-    kind, purpose = _KINDS[choice(rest.pop("kind"), *_KINDS)], choice(rest.pop("for"), "statistics", "bounds")
-    return purpose, kind(**{k: rational(v) for k, v in rest.items()}, neighbors=neighbors)  # pyright: ignore[reportCallIssue]
+    purpose = choice(rest.pop("for"), "statistics", "bounds")
+    return purpose, read_guarantee(rest, neighbors)
 
 
 def _guarantees(value: Any, neighbors: Any) -> dict[str, Guarantee]:

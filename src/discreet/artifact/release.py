@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from discreet.artifact.choice import BoundsChoice
+from discreet.artifact.stamp import LedgerStamp
 from discreet.errors import DataError, ReleaseFileError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Layout, layout_for
@@ -55,6 +56,7 @@ class Release:
     """A private release: noisy statistics, what they mean, and what was promised for them.
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
+    ``ledger`` says where the release was charged, if a ledger was kept.
     """
 
     id: str
@@ -71,7 +73,7 @@ class Release:
     guarantees: Mapping[str, Guarantee]
     software: Mapping[str, str]
     samples: None = None
-    ledger: None = None
+    ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
 
     @property

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.release import Release
-from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
 
@@ -60,6 +60,11 @@ def _how_much(release: Release) -> str:
         return (
             f"no conclusion from this file becomes more than {factor} times likelier because of one record, "
             f"up to an extra probability of {plain(promised.delta)}."
+        )
+    if isinstance(promised, RenyiDP):
+        return (
+            "the Rényi divergence of each of these orders between the files with and without any one change is at most "
+            "its epsilon."
         )
     assert isinstance(promised, ZeroConcentratedDP)
     return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."

@@ -1,46 +1,118 @@
 """What several mechanisms on the same rows promise together.
 
-The later ones may depend on what the earlier ones published.
+The later ones may depend on what the earlier ones published; the list of guarantees may not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from discreet.families.shapes import Neighbors
+from discreet.privacy.conversion import Sorted
+from discreet.privacy.guarantees import (
+    ApproxDP,
+    Guarantee,
+    PureDP,
+    ZeroConcentratedDP,
+    fill,
+    remembering,
+)
+from discreet.privacy.metric_guarantee import MetricDP
+from discreet.privacy.renyi import RenyiDP, renyi_of
+
+
+@dataclass(frozen=True)
+class ComposedDP(Guarantee):
+    """Several guarantees at once, where no single kind can say exactly what they amount to.
+
+    It is made by :func:`compose` of approximate guarantees beside concentrated or Rényi ones. ``to_approx`` says what
+    they amount to for a given delta.
+    """
+
+    kind: ClassVar[str] = "composed"
+    parts: tuple[Guarantee, ...]
+    neighbors: Neighbors = field(default="replace", kw_only=True)
+    unit: str | None = field(default=None, kw_only=True)
+
+    def __init__(self, parts: Sequence[Guarantee]) -> None:
+        fill(self, parts=tuple(parts), neighbors=parts[0].neighbors, unit=parts[0].unit)
+
+    def budgets(self) -> dict[str, Fraction]:
+        totals: dict[str, Fraction] = {}
+        for part in self.parts:
+            for name, value in part.budgets().items():
+                totals[name] = totals.get(name, Fraction(0)) + value
+        return totals
+
+    def describe(self) -> str:
+        counts = Counter(part.describe() for part in self.parts)
+        return "the composition of " + " and ".join(
+            words if count == 1 else f"{count} times {words}" for words, count in counts.items()
+        )
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
     """Add up guarantees for the same neighbors, in the weakest of their kinds.
 
-    Pure guarantees add their epsilons. Beside a zero-concentrated guarantee a pure one counts as rho = epsilon^2 / 2;
-    beside an approximate one, as delta = 0.
+    Pure guarantees add their epsilons. Beside an approximate one a pure one counts as delta = 0; beside a
+    zero-concentrated one, as rho = epsilon^2 / 2; beside a Rényi curve, as the curve of randomized response. Metric
+    guarantees under one metric add up as they are, and otherwise count as what they say about neighbors. Sums are
+    exact. The result remembers its parts, so that ``to_approx`` can choose the tightest bound for them.
+
+    Guarantees for different neighbor relations or units do not add up; ``to_replace`` turns one for ``add_remove`` into
+    one for ``replace``.
 
     References
     ----------
     Dwork and Roth (2014), The algorithmic foundations of differential privacy: theorem 3.16 and appendix B. Bun and
     Steinke (2016), Concentrated differential privacy: proposition 1.4 (pure implies zCDP) and lemma 1.7 (composition).
+    Mironov (2017), Rényi differential privacy: proposition 1. Dimitrakakis et al. (2017): theorem 4.
     """
     if not guarantees:
         raise UsageError("there is no guarantee to add up.")
     if len(guarantees) == 1:
         return guarantees[0]
-    pure = [g for g in guarantees if isinstance(g, PureDP)]
-    approx = [g for g in guarantees if isinstance(g, ApproxDP)]
-    concentrated = [g for g in guarantees if isinstance(g, ZeroConcentratedDP)]
-    known = [*pure, *approx, *concentrated]
-    if len(known) < len(guarantees) or (approx and concentrated):
+    parts = [part for guarantee in guarantees for part in _parts_of(guarantee)]
+    if len({(part.neighbors, part.unit) for part in parts}) > 1:
+        raise UsageError(
+            "guarantees for different neighbors do not add up.",
+            hint="guarantee.to_replace() turns one for add_remove into one for replace",
+        )
+    return remembering(_total(parts), parts)
+
+
+def _parts_of(guarantee: Guarantee) -> tuple[Guarantee, ...]:
+    known = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, MetricDP, ComposedDP)
+    if not isinstance(guarantee, known):
         raise UsageError("these kinds of guarantees do not add up.")
-    if len({(g.neighbors, g.unit) for g in known}) > 1:
-        raise UsageError("guarantees for different neighbors do not add up.")
-    neighbors, unit = known[0].neighbors, known[0].unit
-    epsilon = sum((g.epsilon for g in (*pure, *approx)), Fraction(0))
-    if concentrated:
-        rho = sum((g.rho for g in concentrated), Fraction(0))
-        rho += sum((g.epsilon**2 / 2 for g in pure), Fraction(0))
+    return guarantee.parts or (guarantee,)
+
+
+def _total(parts: Sequence[Guarantee]) -> Guarantee:
+    """Return the sum of the parts, in the weakest of their kinds."""
+    neighbors, unit = parts[0].neighbors, parts[0].unit
+    metric = [part for part in parts if isinstance(part, MetricDP)]
+    if len(metric) == len(parts) and len({part.metric for part in metric}) == 1:
+        epsilon = sum((part.epsilon for part in metric), Fraction(0))
+        delta = sum((part.delta for part in metric), Fraction(0))
+        return MetricDP(epsilon, delta, metric[0].metric, neighbors=neighbors, unit=unit)
+    by_kind = Sorted.of(parts)
+    if by_kind.approx and by_kind.has_curves:
+        return ComposedDP(parts)
+    if by_kind.renyi:
+        last = min(curve.orders[-1] for curve in by_kind.renyi)
+        orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
+        return renyi_of((*by_kind.pure, *by_kind.concentrated, *by_kind.renyi), orders)
+    if by_kind.concentrated:
+        rho = by_kind.rho + sum((part.epsilon**2 / 2 for part in by_kind.pure), Fraction(0))
         return ZeroConcentratedDP(rho, neighbors=neighbors, unit=unit)
-    if approx:
-        delta = sum((g.delta for g in approx), Fraction(0))
+    epsilon = sum(by_kind.epsilons, Fraction(0))
+    if by_kind.approx:
+        delta = sum((part.delta for part in by_kind.approx), Fraction(0))
         return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
     return PureDP(epsilon, neighbors=neighbors, unit=unit)

@@ -3,18 +3,29 @@
 A guarantee says nothing without its neighbor relation, so each carries one. ``replace``: the two tables have the
 same number of records and differ in one; the number itself is public. ``add_remove``: one table has one record more;
 the number is protected too. Budgets are exact rationals.
+
+A guarantee that was composed of others remembers them in ``parts``. They do not change what it says, and two
+guarantees that say the same are equal; but a conversion that starts from the parts can be much tighter than one that
+starts from their sum.
 """
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, TypeVar, get_args
 
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
+from discreet.privacy.rounding import exp_up
 from discreet.rational import Number, exact, plain
+
+if TYPE_CHECKING:
+    from discreet.privacy.conversion import Conversion
+    from discreet.privacy.renyi import RenyiDP
 
 # Smaller than any meaning it could have, and than what sums in float64 can vouch for.
 _LEAST_DELTA = Fraction(1, 10**30)
@@ -46,20 +57,52 @@ def check_neighbors(neighbors: str) -> None:
         raise UsageError(f"neighbors must be 'replace' or 'add_remove', got neighbors={neighbors!r}.")
 
 
-@dataclass(frozen=True)
 class Guarantee(ABC):
     """A bound on how much one record can change the law of a release."""
 
     #: Name in release files.
     kind: ClassVar[str]
+    neighbors: Neighbors
+    unit: str | None
+    #: The guarantees that this one was composed of; empty if it was not composed.
+    parts: tuple[Guarantee, ...]
 
     @abstractmethod
     def budgets(self) -> dict[str, Fraction]:
-        """Return the budget's numbers by name, as a release file holds them."""
+        """Return the budget's numbers by name."""
 
     @abstractmethod
     def describe(self) -> str:
         """Return the guarantee in a few words with its numbers."""
+
+    def to_approx(self, delta: Number) -> Conversion:
+        """Return the smallest epsilon that is known to go with this ``delta``, and the method that gave it."""
+        from discreet.privacy.conversion import best_approx
+
+        return best_approx(self.parts or (self,), delta)
+
+    def to_renyi(self, orders: Sequence[Number]) -> RenyiDP:
+        """Return the best known bounds on the Rényi divergences of these orders."""
+        from discreet.privacy.renyi import renyi_of
+
+        return renyi_of(self.parts or (self,), orders)
+
+    def to_replace(self) -> Guarantee:
+        """Return what a guarantee for ``add_remove`` says about ``replace``: the record leaves, another comes.
+
+        There is no way back: under ``replace`` the number of records is not protected at all.
+        """
+        if self.neighbors == "replace":
+            return self
+        if self.parts:
+            from discreet.privacy.composition import compose
+
+            return compose(*(part.to_replace() for part in self.parts))
+        return self._two_steps()
+
+    def _two_steps(self) -> Guarantee:
+        """Return what this guarantee for one step says about two, for ``replace``."""
+        raise UsageError(f"{self.describe()} has no known form for neighbors='replace'.")
 
 
 @dataclass(frozen=True)
@@ -70,16 +113,20 @@ class PureDP(Guarantee):
     epsilon: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(self, epsilon: Number, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
         check_neighbors(neighbors)
-        _set(self, epsilon=positive_budget(epsilon, "epsilon"), neighbors=neighbors, unit=unit)
+        fill(self, epsilon=positive_budget(epsilon, "epsilon"), neighbors=neighbors, unit=unit, parts=())
 
     def budgets(self) -> dict[str, Fraction]:
         return {"epsilon": self.epsilon}
 
     def describe(self) -> str:
         return f"pure differential privacy with epsilon = {plain(self.epsilon)}"
+
+    def _two_steps(self) -> PureDP:
+        return PureDP(2 * self.epsilon, unit=self.unit)
 
 
 @dataclass(frozen=True)
@@ -91,17 +138,19 @@ class ApproxDP(Guarantee):
     delta: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(
         self, epsilon: Number, delta: Number, *, neighbors: Neighbors = "replace", unit: str | None = None
     ) -> None:
         check_neighbors(neighbors)
-        _set(
+        fill(
             self,
             epsilon=positive_budget(epsilon, "epsilon"),
             delta=failure_probability(delta),
             neighbors=neighbors,
             unit=unit,
+            parts=(),
         )
 
     def budgets(self) -> dict[str, Fraction]:
@@ -113,6 +162,12 @@ class ApproxDP(Guarantee):
             f"and delta = {plain(self.delta)}"
         )
 
+    def _two_steps(self) -> ApproxDP:
+        # P(E) <= e^epsilon (e^epsilon R(E) + delta) + delta
+        factor = exp_up(self.epsilon)
+        delta = None if factor is None else (1 + factor) * self.delta
+        return ApproxDP(2 * self.epsilon, meaningful(delta), unit=self.unit)
+
 
 @dataclass(frozen=True)
 class ZeroConcentratedDP(Guarantee):
@@ -122,10 +177,11 @@ class ZeroConcentratedDP(Guarantee):
     rho: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(self, rho: Number, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
         check_neighbors(neighbors)
-        _set(self, rho=positive_budget(rho, "rho"), neighbors=neighbors, unit=unit)
+        fill(self, rho=positive_budget(rho, "rho"), neighbors=neighbors, unit=unit, parts=())
 
     def budgets(self) -> dict[str, Fraction]:
         return {"rho": self.rho}
@@ -133,8 +189,29 @@ class ZeroConcentratedDP(Guarantee):
     def describe(self) -> str:
         return f"zero-concentrated differential privacy with rho = {plain(self.rho)}"
 
+    def _two_steps(self) -> ZeroConcentratedDP:
+        # Bun and Steinke (2016), proposition 1.9: k steps cost k^2 rho
+        return ZeroConcentratedDP(4 * self.rho, unit=self.unit)
 
-def _set(record: Guarantee, **values: object) -> None:
+
+def meaningful(delta: Fraction | None) -> Fraction:
+    """Return ``delta``, or raise if it is so large that the guarantee would say nothing."""
+    if delta is None or delta >= 1:
+        raise UsageError("the resulting delta is not below 1, so nothing is promised.")
+    return delta
+
+
+def fill(record: Guarantee, **values: object) -> None:
     """Fill a frozen record from its own ``__init__``, which takes any number and stores exact ones."""
     for name, value in values.items():
         object.__setattr__(record, name, value)
+
+
+_G = TypeVar("_G", bound=Guarantee)
+
+
+def remembering(total: _G, parts: Sequence[Guarantee]) -> _G:
+    """Return ``total`` with a memory of the guarantees that it was composed of."""
+    whole = copy.copy(total)
+    fill(whole, parts=tuple(parts))
+    return whole

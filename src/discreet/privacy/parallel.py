@@ -1,0 +1,74 @@
+"""Mechanisms that each look at one group of the records only.
+
+References
+----------
+McSherry (2009), Privacy integrated queries: theorem 4 (parallel composition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import UsageError
+from discreet.privacy.conversion import Sorted
+from discreet.privacy.curves import curve_at
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from discreet.privacy.renyi import RenyiDP
+
+#: Who knows the group of a record: it is part of the record and protected, or public and never changes.
+GroupKey = Literal["private", "public"]
+
+
+def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guarantee:
+    """Return what mechanisms on disjoint groups of the records promise together; one guarantee for each group.
+
+    Under ``add_remove`` a record enters or leaves one group, and the groups' guarantees count once: the largest. Under
+    ``replace`` a record may leave one group and enter another, which changes what two mechanisms see: the two largest
+    add up. Only if the ``key`` of the groups is public, so that a record is replaced by one of the same group, does the
+    largest count alone.
+
+    Privacy
+    -------
+    With a private key the sizes of the groups are private too. Each guarantee for ``replace`` must then hold for the
+    whole table with the other groups' records as blanks: a record may turn into a blank and a blank into a record. A
+    mechanism that publishes its group's size, or divides by it, promises nothing of the kind. Whether a key is
+    public is the curator's declaration.
+    """
+    if key not in ("private", "public"):
+        raise UsageError(f"key must be 'private' or 'public', got key={key!r}.")
+    if not guarantees:
+        raise UsageError("there is no guarantee to add up.")
+    if len({(g.neighbors, g.unit) for g in guarantees}) > 1:
+        raise UsageError("guarantees for different neighbors do not add up.")
+    touched = 2 if guarantees[0].neighbors == "replace" and key == "private" else 1
+    return _largest(Sorted.of(guarantees), min(touched, len(guarantees)), guarantees[0])
+
+
+def _largest(by_kind: Sorted, count: int, example: Guarantee) -> Guarantee:
+    """Return the sum of the ``count`` largest guarantees, in the weakest of their kinds."""
+    neighbors, unit = example.neighbors, example.unit
+    if by_kind.approx and by_kind.has_curves:
+        raise UsageError(
+            "approximate guarantees have no common kind with concentrated or Rényi ones.",
+            hint="convert these with to_approx(delta) first",
+        )
+    if by_kind.renyi:
+        parts = (*by_kind.pure, *by_kind.concentrated, *by_kind.renyi)
+        last = min(curve.orders[-1] for curve in by_kind.renyi)
+        orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
+        epsilons = [_top([curve_at(part, order) for part in parts], count) for order in orders]
+        return RenyiDP(orders, epsilons, neighbors=neighbors, unit=unit)
+    if by_kind.concentrated:
+        rhos = [g.rho for g in by_kind.concentrated] + [g.epsilon**2 / 2 for g in by_kind.pure]
+        return ZeroConcentratedDP(_top(rhos, count), neighbors=neighbors, unit=unit)
+    epsilon = _top(by_kind.epsilons, count)
+    if by_kind.approx:
+        delta = _top([g.delta for g in by_kind.approx], count)
+        return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
+    return PureDP(epsilon, neighbors=neighbors, unit=unit)
+
+
+def _top(values: Sequence[Fraction], count: int) -> Fraction:
+    return sum(sorted(values, reverse=True)[:count], Fraction(0))

@@ -1,0 +1,57 @@
+"""A mechanism that sees a random sample of the records, and nobody learns which.
+
+References
+----------
+Balle, Barthe and Gaboardi (2018), Privacy amplification by subsampling: theorems 8 (Poisson sampling, add or remove)
+and 9 (sampling without replacement, replace).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from discreet.errors import UsageError
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.privacy.rounding import log_mixed_up
+from discreet.rational import Number, exact
+
+#: Each record joins the sample on its own with a given probability, or a sample of fixed size is drawn.
+Sampling = Literal["poisson", "fixed_size"]
+_FITTING = {"poisson": "add_remove", "fixed_size": "replace"}
+
+
+def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guarantee:
+    """Return what a mechanism promises if it is run on a secret random sample with this sampling ``rate``.
+
+    Privacy
+    -------
+    An (epsilon, delta)-DP mechanism becomes (log(1 + rate (e^epsilon - 1)), rate delta)-DP in two cases and no other:
+
+    - ``sampling="poisson"``: every record joins with probability ``rate``, independently, and ``guarantee`` is for
+      ``add_remove``;
+    - ``sampling="fixed_size"``: a sample without replacement of a public size, ``rate`` times the number of records,
+      and ``guarantee`` is for ``replace``.
+
+    The sample must stay secret and be drawn from a cryptographic generator. A mechanism that shows which records it
+    used is not helped at all; see :func:`~discreet.privacy.sampler_costs.random_scan`.
+    """
+    gamma = exact(rate, "rate")
+    if not 0 < gamma <= 1:
+        raise UsageError(f"rate must be above 0 and at most 1, got rate={rate}.")
+    if sampling not in _FITTING:
+        raise UsageError(f"sampling must be 'poisson' or 'fixed_size', got sampling={sampling!r}.")
+    if guarantee.neighbors != _FITTING[sampling]:
+        raise UsageError(
+            f"sampling={sampling!r} helps a guarantee for neighbors={_FITTING[sampling]!r} only, "
+            f"got neighbors={guarantee.neighbors!r}."
+        )
+    if isinstance(guarantee, PureDP):
+        epsilon = log_mixed_up(gamma, guarantee.epsilon)
+        return PureDP(epsilon, neighbors=guarantee.neighbors, unit=guarantee.unit)
+    if isinstance(guarantee, ApproxDP):
+        epsilon, delta = log_mixed_up(gamma, guarantee.epsilon), gamma * guarantee.delta
+        return ApproxDP(epsilon, delta, neighbors=guarantee.neighbors, unit=guarantee.unit)
+    raise UsageError(
+        f"{guarantee.describe()} is not helped by this form of sampling.",
+        hint="convert it with to_approx(delta) first",
+    )

@@ -1,0 +1,82 @@
+"""The picture of a ledger: how much of each budget was gone, and when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from discreet.errors import UsageError
+from discreet.reporting.style import (
+    ACCENT,
+    HAIRLINE,
+    PALETTE,
+    QUIET,
+    Heading,
+    finish,
+    new_figure,
+    strip,
+    title_panel,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.privacy.guarantees import Guarantee
+    from discreet.privacy.ledger.history import Step
+
+_WIDTH = 8.6
+_MOST_PANELS = 12
+
+
+def plot_spending(
+    steps: Sequence[Step],
+    budgets: Mapping[str, Guarantee],
+    *,
+    path: str | os.PathLike[str] | None = None,
+    title: str = "Budget spent",
+) -> Figure:
+    """Draw, for each data set, the share of its budget that was gone after every charge.
+
+    Parameters
+    ----------
+    steps
+        The charges, from :func:`discreet.privacy.ledger.history.history`.
+    budgets
+        The budget of each data set.
+    path
+        Where to write the figure; the suffix is the format (png, svg, pdf).
+    title
+        Heading.
+    """
+    if not budgets:
+        raise UsageError("the ledger has no data set to draw.")
+    shown = list(budgets)[:_MOST_PANELS]
+    notes = ["share of the budget that is gone, after every charge"]
+    if len(shown) < len(budgets):
+        notes.append(f"first {len(shown)} of {len(budgets)} data sets")
+    figure = new_figure(_WIDTH, 1.9 * len(shown), Heading(_WIDTH, title, notes), gap=0.1)
+    panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
+    for axes, dataset in zip(panels, shown, strict=True):
+        own = [step for step in steps if step.dataset == dataset]
+        times = [datetime.fromisoformat(step.time) for step in own]
+        shares = [100 * step.share for step in own]
+        strip(axes)
+        axes.axhline(100, color=ACCENT, linewidth=1.0)
+        if own:
+            axes.step([times[0], *times], [0, *shares], where="post", color=PALETTE[0], linewidth=1.8)
+            axes.plot(times, shares, "o", color=PALETTE[0], markersize=3.4)
+        axes.set_ylim(0, 108)
+        axes.set_yticks([0, 50, 100], ["0", "50", "100%"])
+        axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
+        axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
+        axes.set_axisbelow(True)
+        title_panel(axes, dataset, budgets[dataset].describe())
+    moments = [datetime.fromisoformat(step.time) for step in steps]
+    if moments:
+        # room at both ends, and hours rather than years around a single charge
+        room = max((max(moments) - min(moments)) * 0.04, timedelta(minutes=10))
+        panels[0].set_xlim(min(moments) - room, max(moments) + room)  # pyright: ignore[reportArgumentType]
+    figure.autofmt_xdate(rotation=0, ha="center")
+    return finish(figure, path)
