@@ -43,9 +43,9 @@ def infer(
         read under any prior, again and again, at no cost.
     engine
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
-        ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``: Markov
-        chains over latent records, exact, for small public numbers of records. ``"gibbs"``: a central limit for the sums,
-        any family, any size. ``"naive"``: the noise ignored, to compare against.
+        ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
+        Markov chains over latent records, exact, for small public numbers of records. ``"gibbs"``: a central limit for
+        the sums, any family, any size. ``"naive"``: the noise ignored, to compare against.
     draws, chains
         Total number of draws, and how many chains they are filed under.
     records

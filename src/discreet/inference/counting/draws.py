@@ -56,8 +56,8 @@ def _categorical(
 def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one beta variable for each pair.
 
-    One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful of
-    array operations, in less time than two gammas take; the others are drawn afresh.
+    One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful
+    of array operations, in less time than two gammas take; the others are drawn afresh.
     """
     if min(a.min(), b.min()) <= 1:
         return _shares(np.stack([b, a]), rng)[1]

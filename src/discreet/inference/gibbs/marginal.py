@@ -3,8 +3,8 @@ r"""The density of one or two readings with the noise variances integrated out a
 A reading is a normal sum plus Laplace noise. For one, the convolution has a closed form (Reed 2006), the normal-Laplace
 density. For two, with covariance C between the sums, the first sum is integrated numerically against the closed form of
 the second given the first. The log integrand is concave, with kinks where either noise is zero: it is cut there and
-near its mode, each piece ends where concavity says that nothing is left, and 10 Gauss points do the rest. Log densities are
-right to 1e-6, and to 2e-4 for sums with a correlation of 0.9999. Everything is in units of the noise, whose scale is 1.
+near its mode, each piece ends where concavity says that nothing is left, and 10 Gauss points do the rest. Log densities
+are right to 1e-6, and to 2e-4 for sums with a correlation of 0.9999. Everything is in units of the noise scale.
 """
 
 from __future__ import annotations

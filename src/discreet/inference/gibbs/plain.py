@@ -4,8 +4,8 @@ One round, for all chains at once: the released sums given theta, the noise vari
 full sufficient statistic given the released sums; theta given the full statistic (conjugate); the variances given the
 noise (inverse Gaussian). Against the print: the per-record moments of algorithm 1, line 4, and m = n q mu of algorithm
 3, line 4; the sums of line 10 of algorithm 2 are drawn given the readings; and those inside, below and above the bounds
-are drawn from their joint law, not as if they were independent. That law comes from the per-record covariance of (released
-statistic, full statistic), so redacted and clipped records need no cases of their own.
+are drawn from their joint law, not as if they were independent. That law comes from the per-record covariance of
+(released statistic, full statistic), so redacted and clipped records need no cases of their own.
 
 What remains as the authors have it: theta given s is exact while s given theta is normal, so the two do not belong to
 one joint law, and s outside its range is drawn again, which shifts the posterior near boundaries; and successive rounds

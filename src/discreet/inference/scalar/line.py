@@ -23,6 +23,7 @@ _FIRST = 33
 _MOST_POINTS = 4000
 _RATIO = 3.0
 _MOST_ROUNDS = 200
+_HALF, _QUARTERS = np.array([0.5]), np.array([0.25, 0.5, 0.75])
 # Points of the inverse distribution function per interval of the spline.
 _FINE = 16
 
@@ -74,26 +75,27 @@ def line_density(log_density: LogDensity, low: float, high: float, lowest: float
     t = np.linspace(low, high, _FIRST)
     y = _finite(log_density(t, _slack(np.full(t.size, np.inf))))
     t, y = _extended(log_density, t, y, lowest, highest)
-    rough, checked = np.ones(t.size, dtype=bool), np.zeros(t.size - 1, dtype=bool)
+    sketched, checked = np.ones(t.size, dtype=bool), np.zeros(t.size - 1, dtype=bool)
     for _ in range(_MOST_ROUNDS):
-        new, judged = _wanted(t, y, checked)
-        if judged:
-            # from here on values count: replace those that only served to find where the density lies
-            again = rough & (y > y.max() - _DEPTH - _CLOSE)
-            if again.any():
-                y[again] = _finite(log_density(t[again], _slack(y.max() - y[again])))
-                rough[again] = False
-                continue
-        if new.size == 0:
+        intervals, judged = _wanted(t, y, checked)
+        # sketches only serve to find where the density may lie: there, they are replaced
+        again = sketched & _ends(intervals)
+        if again.any():
+            y[again] = _finite(log_density(t[again], _slack(y.max() - y[again])))
+            sketched &= ~again
+            continue
+        if not intervals.any():
             break
+        share = _HALF if judged else _QUARTERS
+        new = (t[:-1][intervals][:, None] + np.diff(t)[intervals][:, None] * share).ravel()
         if t.size + new.size > _MOST_POINTS:
             raise EngineError("the posterior is too rough to integrate.")
         predicted = _curve(t, y)(new)
-        value = _finite(log_density(new, _slack(y.max() - predicted if judged else np.full(new.size, np.inf))))
+        value = _finite(log_density(new, _slack(y.max() - predicted)))
         weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))
         error = np.abs(np.expm1(np.clip(predicted - value, -50, 50))) * weight
         fine = (error < _ACCURACY) & judged
-        t, y, rough, checked = _merged(t, y, rough, checked, new, value, fine, not judged)
+        t, y, sketched, checked = _merged(t, y, sketched, checked, new, value, fine)
     peak = y.max()
     kept = np.flatnonzero(y > peak - _DEPTH)
     first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, t.size - 1)
@@ -159,8 +161,13 @@ def _extended(
     return t, y
 
 
+def _ends(intervals: np.ndarray) -> np.ndarray:
+    """Tell for each point whether it ends one of these intervals."""
+    return np.concatenate([[False], intervals]) | np.concatenate([intervals, [False]])
+
+
 def _wanted(t: np.ndarray, y: np.ndarray, checked: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return where to look next, and whether the curve is to be judged there."""
+    """Return in which intervals to look next, and whether the curve is to be judged there."""
     peak = y.max()
     gap = np.abs(np.diff(y))
     top = np.maximum(y[1:], y[:-1])
@@ -172,28 +179,24 @@ def _wanted(t: np.ndarray, y: np.ndarray, checked: np.ndarray) -> tuple[np.ndarr
     # a lower crest matters if it might rise to the peak: it is searched as far as its neighbors are steep
     search = beside & (gap > _CLOSE) & (top + gap > peak - _DEPTH) & wide
     if search.any():
-        left, width = t[:-1][search], np.diff(t)[search]
-        share = np.array([0.25, 0.5, 0.75])
-        new = (left[:, None] + width[:, None] * share).ravel()
-        return new, False
+        return search, False
     # the middle of an interval may agree by chance: one that is much wider than its neighbor is looked at again
     width = np.concatenate([[np.inf], np.diff(t), [np.inf]])
     coarse = width[1:-1] > _RATIO * np.minimum(width[:-2], width[2:])
     judge = (~checked | coarse) & (top > peak - _DEPTH) & wide
-    return (t[1:] + t[:-1])[judge] / 2, True
+    return judge, True
 
 
 def _merged(
     t: np.ndarray,
     y: np.ndarray,
-    rough: np.ndarray,
+    sketched: np.ndarray,
     checked: np.ndarray,
     new: np.ndarray,
     value: np.ndarray,
     fine: np.ndarray,
-    new_rough: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return points, values, which of them are rough, and which intervals are known to be reproduced."""
+    """Return points, values, which of them are sketches, and which intervals are known to be reproduced."""
     place = np.searchsorted(t, new) - 1
     # both halves of an interval inherit the verdict on its middle
     passed = checked.copy()
@@ -203,5 +206,5 @@ def _merged(
     all_t = all_t[order]
     parent = np.clip(np.searchsorted(t, (all_t[1:] + all_t[:-1]) / 2) - 1, 0, t.size - 2)
     all_y = np.concatenate([y, value])[order]
-    all_rough = np.concatenate([rough, np.full(new.size, new_rough)])[order]
-    return all_t, all_y, all_rough, passed[parent]
+    all_sketched = np.concatenate([sketched, np.zeros(new.size, dtype=bool)])[order]
+    return all_t, all_y, all_sketched, passed[parent]

@@ -20,7 +20,7 @@ from discreet.inference.scalar.series import flat_sum, power_sum, table_sum
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
 #: Log of what is neglected of the noise on a count.
-DEPTH = 30.0
+DEPTH = 27.0
 # The first block of small numbers of records, and how much longer each next one is.
 _FIRST_BLOCK, _GROWTH = 16, 4
 _CIRCLE = np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)

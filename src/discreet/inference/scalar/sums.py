@@ -31,7 +31,7 @@ _ROUNDING = 1e-15
 # Up to so many frequencies on a lattice are all used.
 _FEW_TERMS = 256
 # With this much slack, an estimate will do for what is unlikely.
-_SKETCH = 2000.0
+_SKETCH, _SKETCH_TERMS = 2000.0, 96
 # What is less likely than this is left out.
 _NEVER = 1e-12
 # Transforms at steeper tilts than this underflow.
@@ -160,7 +160,7 @@ def _inverted(
             reach = np.full(rows.size, reach.max())
         job = _Job(reading, block, tilt[rows], scale[rows], slack[rows])
         window = Window.around(reading.y, np.maximum(reach, 1e-9), lattice)
-        those = None if atoms is None else atoms.rows(rows)
+        those = None if atoms is None else _lasting(atoms.rows(rows), block)
         if those is not None:
             total[rows] += job.invert(those, Window.around(reading.y, reach, 1.0), total[rows])[0]
         part, absolute = job.invert(records.rows(rows), window, total[rows], without=those)
@@ -178,6 +178,12 @@ def _lasting_atoms(records: Records, reading: Reading) -> Atoms | None:
     zero = np.zeros(records.size)
     share = reading.log_total(log_mass, zero) - reading.log_total(zero, zero)
     return atoms if (share > np.log(_NEVER)).any() else None
+
+
+def _lasting(atoms: Atoms, block: tuple[int, int]) -> Atoms | None:
+    """Return the atoms if the fewest records of a block may all sit on them."""
+    likeliest = atoms.outside.sum(axis=1).max()
+    return atoms if block[0] * np.log(max(likeliest, 1e-300)) > np.log(_NEVER) else None
 
 
 def _one_sided(
@@ -251,8 +257,8 @@ class _Job:
             if whole:
                 # a lattice may have more than one band of frequencies that matter
                 going = (going | (top[rows] < _FEW_TERMS)) & (last <= top[rows])
-            stop = ~going if last < _MOST_TERMS else np.ones(rows.size, dtype=bool)
-            stop |= last > top[rows]
+            most = np.where(self.slack[rows] < _SKETCH, _MOST_TERMS, _SKETCH_TERMS)
+            stop = ~going | (last >= most) | (last > top[rows])
             if not whole:
                 cut = rows[stop & (tail > _GONE * size_of)]
                 total[cut] = _faded(chunks, cut, np.minimum(top[cut], last))
