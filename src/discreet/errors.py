@@ -4,7 +4,9 @@
     ├── UsageError         the call cannot mean anything: bad epsilon, missing bounds, unknown prior    exit 2
     │   └── EngineError    the engine asked for does not apply to this release                         exit 2
     ├── DataError          a file could not be read or written                                          exit 1
-    └── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4
+    ├── BudgetError        the ledger refuses a charge: the budget does not allow it                    exit 3
+    ├── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4
+    └── LedgerError        a ledger is unreadable, altered or from an unknown version                   exit 4
 
 Every message is one line that says what was wrong and, where a value was given *by the caller*, that
 value. No message ever contains a value of the data. ``hint`` says what to do next.
@@ -43,7 +45,19 @@ class DataError(DiscreetError, OSError):
     exit_code = 1
 
 
+class BudgetError(DiscreetError):
+    """The budget does not allow a charge; the message says what was spent, asked and remains."""
+
+    exit_code = 3
+
+
 class ReleaseFileError(DiscreetError, ValueError):
     """A release file is damaged, altered, or of a kind this version does not know."""
+
+    exit_code = 4
+
+
+class LedgerError(DiscreetError, ValueError):
+    """A ledger is damaged, altered, or of a version that this library does not know."""
 
     exit_code = 4

@@ -14,6 +14,8 @@ from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.demo import demo
 from discreet.cli.infer import infer
+from discreet.cli.ledger import export, init, verify
+from discreet.cli.ledger import show as show_ledger
 from discreet.cli.release import release
 from discreet.cli.show import show
 
@@ -68,11 +70,16 @@ def discreet_(
     """
 
 
-def _add(verb: Callable[..., None], panel: str, example: str) -> None:
+_ledger = typer.Typer(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def _add(
+    verb: Callable[..., None], panel: str | None, example: str, to: typer.Typer = app, name: str | None = None
+) -> None:
     """Add a command whose help is its docstring, each paragraph on one line for the terminal to wrap."""
     paragraphs = inspect.cleandoc(verb.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(cls=_Command, help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
+    to.command(name, cls=_Command, help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
 
 
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
@@ -80,6 +87,17 @@ _EITHER = "Either: simulates, reads no data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
+app.add_typer(
+    _ledger,
+    name="ledger",
+    help="Keep count: budgets and every charge against them.",
+    rich_help_panel=_CURATOR,
+)
+_URL = "sqlite:///budget.db"
+_add(init, None, f"discreet ledger init {_URL} --epsilon 5 --delta 1e-6", _ledger)
+_add(show_ledger, None, f"discreet ledger show {_URL} --plot spending.png", _ledger, "show")
+_add(verify, None, f"discreet ledger verify {_URL} --against smoking.json", _ledger)
+_add(export, None, f"discreet ledger export {_URL} -o entries.jsonl", _ledger)
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")

@@ -85,7 +85,27 @@ def release(
     dataset: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Name of the data set, to be written into the file.", show_default=False
+            metavar="NAME",
+            help="Name of the data set, to be written into the file, and to be charged if there is a ledger.",
+            show_default=False,
+        ),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ledger to charge before anything is released; discreet ledger init makes one.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    analyst: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For whom, if analysts have budgets.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
@@ -115,6 +135,8 @@ def release(
         "missing": missing,
         "neighbors": neighbors,
         "dataset": dataset,
+        "ledger": ledger,
+        "analyst": analyst,
     }
     with busy(f"Summing {data.name} …"):
         from discreet.mechanisms.curator import release as make_release
@@ -134,6 +156,7 @@ def release(
                 "guarantee": guarantee_json(made.guarantee),
                 "guarantees": {name: guarantee_json(part) for name, part in made.guarantees.items()},
                 "bounds": _bounds_json(made),
+                "ledger": _ledger_json(made),
                 "statement": made.statement(),
             },
         )
@@ -147,6 +170,11 @@ def release(
 def _bounds_json(made: Release) -> list[list[str]] | None:
     bounds = made.domain.bounds
     return None if bounds is None else [[str(low), str(high)] for low, high in bounds]
+
+
+def _ledger_json(made: Release) -> dict[str, str | int] | None:
+    stamp = made.ledger
+    return None if stamp is None else {"id": stamp.id, "sequence": stamp.sequence, "charge": stamp.charge}
 
 
 def _note_weakness(guarantee: Guarantee) -> None:

@@ -81,6 +81,8 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     facts.append(("missing", release.domain.missing))
     if release.dataset is not None:
         facts.append(("data set", release.dataset))
+    if release.ledger is not None:
+        facts.append(("ledger", f"entry {release.ledger.sequence} of {release.ledger.id}"))
     facts.append(("software", ", ".join(f"{k} {v}" for k, v in release.software.items())))
     facts.append(("id", release.id))
     return facts

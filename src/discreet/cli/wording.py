@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _OPTIONS = (
     "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records|n|trials"
-    "|workers"
+    "|workers|dataset|analyst|ledger"
 )
 _PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
 
@@ -31,6 +31,9 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"(?<!-)\b(bounds|within|records)=(\[\(.*?\)\]|\(.*?\))", _pairs),
     (rf"(?<!-)\b({_OPTIONS})=('[^']*'|-?[\w.]+(?:[-+]\d+)?(?<!\.))", _option),
+    (r"create one with a budget: .*", "discreet ledger init makes one."),
+    (r"open it first: .*", "discreet ledger init URL --dataset NAME --epsilon NUMBER opens one."),
+    (r"give (--dataset) …", r"give \1 NAME"),
     (r"\b([a-z_]+)='([^']*)'", r"\1=\2"),
     (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),
     (r'dc\.Categorical\(\["a", "b"\]\)', 'write -m "categorical:labels=a|b|c"'),

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
-from importlib.metadata import version
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
-from discreet.artifact import BoundsChoice, NoiseRecord, Release, Statistics
-from discreet.errors import DataError, UsageError
+from discreet.artifact import Release
+from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain, Outside, layout_for
+from discreet.families.layout import Outside
 from discreet.families.shapes import Missing, Neighbors
 from discreet.mechanisms.base import Choose, Draw, NoiseMechanism
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.mechanisms.quantile import are_bought, choose_bounds, planned
+from discreet.mechanisms.paying import pay_and_draw, payer_of
+from discreet.mechanisms.pending import declare, declared, privatize
 from discreet.mechanisms.sampler import secure_choose, secure_draw
-from discreet.privacy import Guarantee, PureDP
-from discreet.privacy.guarantees import check_neighbors
+from discreet.mechanisms.several import declared_several, divided
 from discreet.rational import Number
-from discreet.version import __version__
+
+if TYPE_CHECKING:
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["choose_mechanism", "declare", "privatize", "release", "release_with"]
 
 
+@overload
 def release(
     data: Any,
     model: Family,
@@ -39,12 +40,60 @@ def release(
     outside: Outside = "redact",
     missing: Missing = "count",
     neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
-    ledger: None = None,
+    ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
-) -> Release:
+) -> Release: ...
+
+
+@overload
+def release(
+    data: Any,
+    model: Mapping[str, Family],
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | NoiseMechanism = "laplace",
+    column: str | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    bounds: Any = None,
+    outside: Outside | Mapping[str, Outside] = "redact",
+    missing: Missing | Mapping[str, Missing] = "count",
+    neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> dict[str, Release]: ...
+
+
+def release(
+    data: Any,
+    model: Family | Mapping[str, Family],
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | NoiseMechanism = "laplace",
+    column: str | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    bounds: Any = None,
+    outside: Outside | Mapping[str, Outside] = "redact",
+    missing: Missing | Mapping[str, Missing] = "count",
+    neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> Release | dict[str, Release]:
     """Release private statistics of one column (or several) for a model.
 
     Parameters
@@ -54,7 +103,8 @@ def release(
         one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
         An empty line is no record if the file has two or more columns.
     model
-        The family the analyst will fit, such as ``dc.Bernoulli()``.
+        The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
+        ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
     epsilon, delta, rho
         The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
     mechanism
@@ -72,14 +122,24 @@ def release(
         none is missing.
     neighbors
         ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
-    dataset
-        A name for the statement.
-    unit, max_rows, ledger, analyst
+    split
+        With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
+        three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
+        too (the last two may be the same for all).
+    ledger, dataset, analyst
+        A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
+        this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
+    unit, max_rows
         Not available yet: leave them out.
 
     Returns
     -------
-    Release
+    Release, or a dictionary of one for each model
+
+    Raises
+    ------
+    BudgetError
+        If the ledger does not allow it. Nothing was charged then, and no noise drawn.
 
     Privacy
     -------
@@ -87,22 +147,41 @@ def release(
     system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems. Whatever the rows
     hold, nothing is raised, printed or logged about them.
     """
-    if ledger is not None or analyst is not None:
-        raise UsageError("ledgers are not available yet: ledger and analyst must be None.")
     if unit is not None or max_rows != 1:
         raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
-    return release_with(
-        secure_draw,
+    payer = payer_of(ledger, dataset, analyst)
+    if isinstance(model, Mapping):
+        if column is not None:
+            raise UsageError("several models take their columns by name: leave out column.")
+        if isinstance(mechanism, NoiseMechanism):
+            raise UsageError(
+                "several models divide a budget: give epsilon or rho, and the mechanism by its name."
+            )
+        shares = divided(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
+        several = declared_several(
+            data,
+            model,
+            {name: choose_mechanism(mechanism, **share) for name, share in shares.items()},
+            columns=columns,
+            bounds=bounds,
+            outside=outside,
+            missing=missing,
+            neighbors=neighbors,
+        )
+        return pay_and_draw(payer, several, secure_draw, secure_choose, dataset)
+    if split is not None:
+        raise UsageError("split divides a budget among several models, and there is one.")
+    one = declared(
         data,
         model,
         choose_mechanism(mechanism, epsilon, delta, rho),
         columns=_columns(column, columns),
         bounds=bounds,
-        outside=outside,
-        missing=missing,
+        outside=outside,  # pyright: ignore[reportArgumentType]
+        missing=missing,  # pyright: ignore[reportArgumentType]
         neighbors=neighbors,
-        dataset=dataset,
     )
+    return pay_and_draw(payer, {"": one}, secure_draw, secure_choose, dataset)[""]
 
 
 def release_with(
@@ -124,112 +203,23 @@ def release_with(
     Simulations pass seeded samplers of the same laws; :func:`release` passes the secure ones and offers no other.
     Everything that can be refused is refused before the first row is read.
     """
-    from discreet.data import count_cells, summarize
-
-    plan = planned(bounds, model) if isinstance(model, Family) and are_bought(bounds) else None
-    # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
-    widest = bounds if plan is None else [how.within for how in plan]
-    domain = declare(model, bounds=widest, outside=outside, missing=missing)
-    check_neighbors(neighbors)
-    layout = layout_for(model, domain, neighbors)
-    mechanism.scales(layout)
-    n_counted = None
-    if plan is not None:
-        counted = count_cells(data, model, [how.grid(model) for how in plan], columns)
-        n_counted = counted.n_records
-        _check_count(n_counted, neighbors)
-        chosen = choose_bounds(choose, counted.counts, plan, model, neighbors)
-        domain = replace(domain, bounds=chosen)
-        layout = layout_for(model, domain, neighbors)
-    summary = summarize(data, model, domain, layout, columns)
-    if n_counted not in (None, summary.n_records):
-        raise DataError("the data did not stay the same while it was read.")
-    return privatize(
-        draw,
-        summary.values,
-        summary.n_records,
+    asked = declared(
+        data,
         model,
-        domain,
         mechanism,
-        columns=summary.columns,
-        neighbors=neighbors,
-        dataset=dataset,
-        bounds_choice=plan,
-    )
-
-
-def privatize(
-    draw: Draw,
-    values: Sequence[int],
-    n_records: int,
-    model: Family,
-    domain: Domain,
-    mechanism: NoiseMechanism,
-    *,
-    columns: tuple[str, ...],
-    neighbors: Neighbors,
-    dataset: str | None = None,
-    bounds_choice: tuple[BoundsChoice, ...] | None = None,
-) -> Release:
-    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release.
-
-    ``bounds_choice`` says how the bounds in ``domain`` were bought, and joins the guarantee.
-    """
-    _check_count(n_records, neighbors)
-    layout = layout_for(model, domain, neighbors)
-    scales = mechanism.scales(layout)
-    noisy = [
-        value + draw(mechanism.law(float(scale / grid)))
-        for value, scale, grid in zip(values, scales, layout.grid, strict=True)
-    ]
-    guarantees: dict[str, Guarantee] = {"statistics": mechanism.guarantee(neighbors)}
-    if bounds_choice is not None:
-        guarantees["bounds"] = PureDP(sum(made.epsilon for made in bounds_choice), neighbors=neighbors)
-    return Release(
-        id=str(uuid.uuid4()),
-        dataset=dataset,
-        family=model,
         columns=columns,
-        domain=domain,
+        bounds=bounds,
+        outside=outside,
+        missing=missing,
         neighbors=neighbors,
-        unit=None,
-        max_rows=1,
-        records=n_records if neighbors == "replace" else None,
-        statistics=Statistics(
-            layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half
-        ),
-        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
-        guarantees=guarantees,
-        software={"discreet": __version__, "opendp": _opendp_version()},
-        bounds_choice=bounds_choice,
     )
+    return asked.read().finish(draw, choose, dataset)
 
 
-def _check_count(n_records: int, neighbors: Neighbors) -> None:
-    if neighbors == "replace" and n_records == 0:
-        raise UsageError(
-            "the table is empty, and under neighbors='replace' its size is public.",
-            hint="use neighbors='add_remove' if the number of records must stay private",
-        )
-
-
-def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -> Domain:
-    """Check the curator's declarations and return them as a domain."""
-    if not isinstance(model, Family):
-        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
-    if outside not in get_args(Outside):
-        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
-    if model.vocabulary is not None and outside == "clip":
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-    return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
-
-
-def _columns(column: str | None, columns: Sequence[str] | None) -> tuple[str, ...] | None:
+def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
     if column is not None and columns is not None:
         raise UsageError("give either column or columns, not both.")
-    if isinstance(columns, str):
+    if isinstance(columns, str | Mapping):
         raise UsageError("columns must be a list of names; use column for a single one.")
     if column is not None:
         return (column,)
@@ -256,9 +246,3 @@ def choose_mechanism(
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
-
-
-@cache
-def _opendp_version() -> str:
-    """Read once: looking a version up costs more than a small release."""
-    return version("opendp")

@@ -1,0 +1,276 @@
+"""``discreet ledger``: the budgets of data sets, every charge against them, and whether the record is whole."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.arguments import AsJson, Neighbors
+from discreet.cli.console import console, paragraph, plain, print_json, table
+from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.privacy.guarantees import Guarantee
+    from discreet.privacy.ledger import Account, Ledger
+
+Url = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        help="sqlite:///budget.db, or postgresql://user@host/database.",
+        show_default=False,
+    ),
+]
+_PER_ANALYST = "Budget of each analyst"
+# charges that the table of a terminal shows; --json has them all
+_MOST_ROWS = 20
+
+
+def _amount(help_: str, panel: str | None = None) -> Any:
+    return typer.Option(metavar="NUMBER", help=help_, show_default=False, rich_help_panel=panel)
+
+
+def init(
+    url: Url,
+    epsilon: Annotated[str | None, _amount("Privacy loss that may be spent.")] = None,
+    delta: Annotated[str | None, _amount("Failure probability, with epsilon.")] = None,
+    rho: Annotated[str | None, _amount("Zero-concentrated privacy loss that may be spent.")] = None,
+    neighbors: Neighbors = "replace",
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Open this data set, also in a ledger that exists. Without it, the budget is that of every new one.",
+            show_default=False,
+        ),
+    ] = None,
+    renyi_share: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="Share of delta for the Rényi filter, from 0 to 1, with --dataset."
+        ),
+    ] = "1/2",
+    analyst_epsilon: Annotated[str | None, _amount("Privacy loss of one analyst.", _PER_ANALYST)] = None,
+    analyst_delta: Annotated[str | None, _amount("Failure probability of one.", _PER_ANALYST)] = None,
+    analyst_rho: Annotated[str | None, _amount("Zero-concentrated loss of one.", _PER_ANALYST)] = None,
+    json: AsJson = False,
+) -> None:
+    """Create a ledger with a budget, or open a data set in one.
+
+    Budgets cannot be changed later. To seal the ledger, set DISCREET_LEDGER_KEY to a secret first, and keep it set.
+    """
+    from discreet.privacy.ledger import Ledger
+
+    budget = _budget(epsilon, delta, rho, neighbors, "--")
+    per_analyst = _budget(analyst_epsilon, analyst_delta, analyst_rho, neighbors, "--analyst-")
+    if per_analyst is not None and dataset is None:
+        raise UsageError("budgets of analysts belong to a data set: name it with --dataset.")
+    if budget is None and dataset is None:
+        raise UsageError("give a budget: --epsilon, --epsilon with --delta, or --rho.")
+    if dataset is None:
+        kept = Ledger(url, budget=budget)
+    else:
+        # no default budget: a slip in a data set's name must not open a new account
+        kept = Ledger.create(url)
+        kept.open(dataset, budget, per_analyst, renyi_share=renyi_share)
+    if json:
+        print_json("ledger-init", {"ledger": kept.id, "head": kept.head, "dataset": dataset})
+        return
+    out = console()
+    out.print(f"Ledger {kept.id} at {plain(kept.url)}.", soft_wrap=True)
+    if budget is not None:
+        whose = "of any new data set" if dataset is None else f"of {plain(dataset)}"
+        out.print(paragraph(f"Budget {whose}: {budget.describe()}."))
+    out.print(f"Head: {kept.head}", soft_wrap=True)
+
+
+def show(
+    url: Url,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this data set.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save a picture: .png, .pdf or .svg.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show budgets, what is left of them, and the spend over time."""
+    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.ledger.history import history
+    from discreet.privacy.ledger.wording import in_words
+
+    if plot is not None:
+        ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
+        ensure_no_release(plot)
+        ensure_writable(plot, replace=True)
+    kept = Ledger(url)
+    accounts = [one for one in kept.accounts() if dataset in (None, one.dataset)]
+    if dataset is not None and not accounts:
+        raise UsageError(f"the ledger has no data set {dataset!r}.")
+    steps = [step for step in history(kept) if dataset in (None, step.dataset)]
+    if plot is not None:
+        from discreet.reporting.spending import plot_spending
+
+        plot_spending(steps, {one.dataset: one.budget for one in accounts if one.analyst is None}, path=plot)
+    if json:
+        print_json("ledger-show", {**_facts(kept), "accounts": list(map(_account_json, accounts)),
+                                   "charges": [step.to_json() for step in steps]})  # fmt: skip
+        return
+    out = console()
+    out.print(f"Ledger {kept.id} at {plain(kept.url)}", soft_wrap=True)
+    budgets = table("data set", "analyst", "budget", "spent", "remaining", "charges")
+    for one in accounts:
+        budgets.add_row(
+            plain(one.dataset),
+            plain(one.analyst or "all"),
+            in_words(one.budget.budgets()),
+            in_words(one.spent),
+            in_words(one.remaining, down=True),
+            f"{one.totals.charges:,}",
+        )
+    out.print(budgets)
+    if steps:
+        title = f"the newest {_MOST_ROWS} of {len(steps):,} charges" if len(steps) > _MOST_ROWS else None
+        spend = table("entry", "time", "data set", "for", "charged", "spent", "", title=title)
+        for step in steps[-_MOST_ROWS:]:
+            spend.add_row(
+                str(step.sequence),
+                plain(step.time[:16].replace("T", " ")),
+                plain(step.dataset),
+                plain(", ".join(filter(None, [step.model, step.analyst]))),
+                step.charged,
+                f"{_bar(step.share)} {100 * step.share:.0f}%",
+                "" if step.released else "unreleased",
+            )
+        out.print(spend)
+    if plot is not None:
+        out.print(f"Wrote {plain(str(plot))}.", soft_wrap=True)
+    out.print(f"Head: {kept.head}", soft_wrap=True)
+
+
+def verify(
+    url: Url,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Release file charged to this ledger; can be repeated.", show_default=False
+        ),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A head that was noted earlier.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Check that no entry was edited, removed, inserted or moved, and that every sum holds.
+
+    With release files, a head noted earlier, or DISCREET_LEDGER_KEY, it also finds that the tail was cut off or that
+    everything was rewritten; without, it says so. Exits with 4 if something is wrong.
+    """
+    from discreet.privacy.ledger import Ledger
+
+    found = Ledger.audit(url, against=against or (), head=head)
+    if json:
+        content = {
+            "passed": found.passed,
+            "ledger": found.ledger,
+            "entries": found.entries,
+            "head": found.head,
+            "problems": list(found.problems),
+            "unseen": list(found.unseen),
+            "unreleased": list(found.unreleased),
+        }
+        print_json("ledger-verify", content)
+    else:
+        out = console()
+        out.print(f"{'Sound' if found.passed else 'NOT SOUND'}: {found.entries:,} entries were checked.")
+        for problem in found.problems:
+            out.print(f"problem: {plain(problem)}")
+        for doubt in found.unseen:
+            out.print(f"not checked: {plain(doubt)}")
+        if found.unreleased:
+            n = len(found.unreleased)
+            out.print(f"{n:,} charge{'s' if n > 1 else ''} without a release: spent all the same.")
+        out.print(f"Head: {found.head}", soft_wrap=True)
+    if not found.passed:
+        raise typer.Exit(4)
+
+
+def export(
+    url: Url,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default="print"),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Write all entries as JSON, one on each line, each with its hash."""
+    from discreet.privacy.ledger import Ledger
+
+    if output is not None:
+        ensure_writable(output, replace=False)
+    kept = Ledger(url)
+    lines = (json_.dumps({"hash": e.hash, **json_.loads(e.text)}, sort_keys=True) for e in kept.entries())
+    if output is None:
+        for line in lines:
+            print(line)
+        return
+    from discreet.artifact.files import replacing
+
+    n = 0
+    with replacing(output) as draft, open(draft, "w", encoding="ascii", newline="\n") as out:
+        for line in lines:
+            n += out.write(line + "\n") > 0
+    if json:
+        print_json("ledger-export", {"file": str(output), "entries": n})
+    else:
+        console().print(f"Wrote {plain(str(output))}: {n:,} entries.", soft_wrap=True)
+
+
+def _budget(
+    epsilon: str | None, delta: str | None, rho: str | None, neighbors: Any, option: str
+) -> Guarantee | None:
+    """Read a budget from the options that begin with ``option``."""
+    from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+
+    if rho is not None and epsilon is None and delta is None:
+        return ZeroConcentratedDP(rho, neighbors=neighbors)
+    if rho is not None or (delta is not None and epsilon is None):
+        raise UsageError(f"give {option}epsilon, {option}epsilon with {option}delta, or {option}rho alone.")
+    if epsilon is None:
+        return None
+    if delta is None:
+        return PureDP(epsilon, neighbors=neighbors)
+    return ApproxDP(epsilon, delta, neighbors=neighbors)
+
+
+def _facts(kept: Ledger) -> dict[str, Any]:
+    return {"ledger": kept.id, "url": kept.url, "head": kept.head}
+
+
+def _account_json(one: Account) -> dict[str, Any]:
+    from discreet.cli.console import guarantee_json
+
+    def amounts(values: Any) -> dict[str, str]:
+        return {name: str(value) for name, value in values.items()}
+
+    return {
+        "dataset": one.dataset,
+        "analyst": one.analyst,
+        "neighbors": one.budget.neighbors,
+        "budget": guarantee_json(one.budget),
+        "spent": amounts(one.spent),
+        "remaining": amounts(one.remaining),
+        "charges": one.totals.charges,
+    }
+
+
+def _bar(share: float, width: int = 10) -> str:
+    filled = min(width, round(width * share))
+    return "█" * filled + "░" * (width - filled)
