@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import discreet as dc
 from discreet.artifact import Release
@@ -19,7 +20,7 @@ from discreet.inference.gibbs.target import Target
 from discreet.inference.records import record_prior
 from discreet.mechanisms.curator import release_with
 from discreet.priors import Gamma
-from tests.statistical.controls import Truncated, ranks
+from tests.statistical.controls import Truncated, Variant, ranks
 from tests.statistical.ranks import N_DRAWS, THRESHOLD, tails_p, uniform_p
 
 TRIALS = 10_000
@@ -56,19 +57,31 @@ def ask(release: Release, value: int, size: int, rng: np.random.Generator) -> Qu
     return Question(read, PRIOR, record_prior(None), size, 1, rng)
 
 
+def spread_p(u: np.ndarray) -> float:
+    """P-value of the mean squared normal score, 1 for uniform ranks: the most powerful look at a wrong width."""
+    squares = norm.ppf(u) ** 2
+    return float(2 * norm.sf(abs(squares.mean() - 1) / np.sqrt(2 / u.size)))
+
+
+def least_p(u: np.ndarray) -> float:
+    return min(uniform_p(u), tails_p(u), spread_p(u))
+
+
 def check_uniform(u: np.ndarray) -> None:
-    assert uniform_p(u) > THRESHOLD
-    assert tails_p(u) > THRESHOLD
+    assert least_p(u) > THRESHOLD
 
 
-@pytest.mark.parametrize("variant", ["printed", "given readings"])
-def test_wrong_samplers_are_rejected(variant, rng: np.random.Generator) -> None:
-    u = ranks(MODEL, variant, TRIALS, rng, thin=30)
-    assert min(uniform_p(u), tails_p(u)) < THRESHOLD
+@pytest.mark.parametrize(
+    ("variant", "trials"),
+    # the errors of the print partly cancel: its squared scores are 8% too large, eight standard errors in 20,000 trials
+    [("printed", 2 * TRIALS), ("given readings", TRIALS)],
+)
+def test_wrong_samplers_are_rejected(variant: Variant, trials: int, rng: np.random.Generator) -> None:
+    assert least_p(ranks(MODEL, variant, trials, rng, thin=20)) < THRESHOLD
 
 
 def test_the_harness_accepts_the_joint_law(rng: np.random.Generator) -> None:
-    check_uniform(ranks(MODEL, "joint", TRIALS, rng, thin=30))
+    check_uniform(ranks(MODEL, "joint", TRIALS, rng, thin=20))
 
 
 def test_the_coherent_law_is_calibrated(rng: np.random.Generator) -> None:
@@ -83,8 +96,8 @@ def test_the_coherent_law_is_calibrated(rng: np.random.Generator) -> None:
         y = values[i] / release.noise[0].scale  # pyright: ignore[reportAttributeAccessIssue]
         residual = place.residual - target.readings.y[:, None] + y
         log_p = place.log_prior + log_marginal(residual, place.covariance)
-        cdf = np.cumsum(np.exp(log_p - log_p.max()))
-        u[i] = np.interp(np.log(rate[i]), x, cdf / cdf[-1])
+        p = np.exp(log_p - log_p.max())
+        u[i] = np.interp(np.log(rate[i]), x, (np.cumsum(p) - p / 2) / p.sum())
     check_uniform(u)
 
 
