@@ -113,12 +113,12 @@ def agree_large(case: Case, reference: Any, rng: np.random.Generator) -> float:
 
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name)
 def test_exact_and_augment_agree(case: Case, rng: np.random.Generator) -> None:
-    assert min(agree_small(case, rng) for _ in range(2)) > THRESHOLD
+    assert agree_small(case, rng) > THRESHOLD
 
 
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name)
 def test_exact_and_gibbs_agree(case: Case, rng: np.random.Generator) -> None:
-    assert min(agree_large(case, "exact", rng) for _ in range(2)) > THRESHOLD
+    assert agree_large(case, "exact", rng) > THRESHOLD
 
 
 @pytest.mark.parametrize("case", WIDE, ids=lambda case: case.name)
