@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.errors import EngineError
 from discreet.inference.records import RecordPrior
 from discreet.inference.scalar.series import flat_sum, power_sum, table_sum
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
@@ -23,6 +24,8 @@ from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 DEPTH = 27.0
 # The first block of small numbers of records, and how much longer each next one is.
 _FIRST_BLOCK, _GROWTH = 16, 4
+# Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
+_MOST_RECORDS, _SAMPLE = 50_000, 128
 _CIRCLE = np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)
 
 
@@ -353,8 +356,12 @@ class NormalSum(Reading):
         return table_sum(log_x, log_c, low, self.log_weights[low - self.low : high - self.low + 1])
 
     def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
-        u = np.arange(self.log_weights.size) + self.low
-        return np.logaddexp.reduce(self.log_weights + u * log_x[..., None], axis=-1)
+        # weights vary slowly from one u to the next, if there are many: some of them will do for what is only a scale
+        stride = -(-self.log_weights.size // _SAMPLE)
+        u = np.arange(0, self.log_weights.size, stride)
+        terms = self.log_weights[u] + (u + self.low) * log_x[..., None]
+        peak = terms.max(axis=-1)
+        return peak + np.log(stride * np.exp(terms - peak[..., None]).sum(axis=-1))
 
     def log_noise_transform(self, tilt: np.ndarray) -> np.ndarray:
         return (tilt * self.sigma) ** 2 / 2
@@ -426,6 +433,10 @@ def _normal_counted(
     reach = reach + max(0.0, abs(y) - max(count, 0.0))
     low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
     high = high if prior.high is None else min(high, prior.high)
+    if high - low > _MOST_RECORDS:
+        raise EngineError(
+            f"the exact engine sums over at most {_MOST_RECORDS:,} numbers of records, and these readings leave more."
+        )
     u = np.arange(low, high + 1)
     log_weights = prior.log_mass(u) - (u - count) ** 2 / (2 * count_sigma**2)
     return NormalSum(y, sigma, low, log_weights - log_weights.max())
