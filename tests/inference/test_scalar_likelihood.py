@@ -1,13 +1,14 @@
-"""The likelihood of one-statistic releases against convolutions, quadrature and closed forms that share no code with it.
+"""The likelihood of one-statistic releases against convolutions, quadrature and closed forms: none of its code.
 
-Everything here is deterministic but for the simulated readings, and tolerances are numerical: convolutions of counts are
-exact, the fine lattice for continuous records errs by its step squared (about 1e-7), and the engine's own bound is
+Everything here is deterministic but for the simulated readings, and tolerances are numerical: convolutions of counts
+are exact, the fine lattice for continuous records errs by its step squared (about 1e-7), and the engine's own bound is
 1e-6 in total variation.
 """
 
 from __future__ import annotations
 
 import runpy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,9 @@ def oracle_of(family: Family, theta: dict[str, float]) -> Any:
 def lattice_masses(release: Release, theta: dict[str, float], per_unit: int) -> np.ndarray:
     """Masses of z on -1, ..., 1 in steps of 1 / per_unit; mass between points is split over the nearest three."""
     family, law = release.family, oracle_of(release.family, theta)
-    assert release.domain.bounds is not None and release.layout.shift is not None and release.layout.half is not None
+    assert release.domain.bounds is not None
+    assert release.layout.shift is not None
+    assert release.layout.half is not None
     low, high = (float(v) for v in release.domain.bounds[0])
     shift, half = float(release.layout.shift[0]), float(release.layout.half[0])
     out = np.zeros(2 * per_unit + 1)
@@ -199,7 +202,9 @@ def test_the_oracle_sees_wrong_noise(rng):
 
 
 @HOW
-@pytest.mark.parametrize("mechanism", [dc.LaplaceMechanism(5), dc.GaussianMechanism(rho=5)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "mechanism", [dc.LaplaceMechanism(5), dc.GaussianMechanism(rho=5)], ids=["laplace", "gaussian"]
+)
 @OUTSIDE
 def test_far_out_likelihoods_keep_their_digits(mechanism, outside, how, rng):
     """With little noise and 60 records, most rates are out of the question, by factors down to exp(-300).
@@ -239,7 +244,7 @@ def test_one_record_by_quadrature(case, outside, rng):
 
         inside = sum(
             integrate.quad(lambda x, r=record: r.pdf(x) * height(x), a, c, epsabs=1e-13)[0]
-            for a, c in zip(breaks[:-1], breaks[1:], strict=True)
+            for a, c in pairwise(breaks)
         )
         below, above = record.cdf(low), record.sf(high)
         ends = (height(low), height(high)) if outside == "clip" else (np.exp(-abs(y) / b),) * 2
@@ -319,7 +324,13 @@ def test_a_family_of_ones_own(rng):
         x = stats.rayleigh(scale=2.5).rvs(5, random_state=rng)
         for how in (REPLACE, COUNTED, ADD_REMOVE):
             release = release_with(
-                lambda law: int(law.sample(1, rng)[0]), x, family, LAPLACE, bounds=(1, 6), outside="clip", **how
+                lambda law: int(law.sample(1, rng)[0]),
+                x,
+                family,
+                LAPLACE,
+                bounds=(1, 6),
+                outside="clip",
+                **how,
             )
             assert total_variation(release, P.Gamma(4, 40), 256, rng) < 3e-6
     finally:

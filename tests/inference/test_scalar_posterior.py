@@ -47,7 +47,9 @@ def read_as(
     family: Family, values: list[float], n: int, bounds: Any, mechanism: NoiseMechanism = LAPLACE, **how: str
 ) -> Release:
     """A release whose readings, in mapped units, are exactly these."""
-    domain = declare(family, bounds=bounds, outside=how.get("outside", "redact"), missing=how.get("missing", "count"))  # pyright: ignore[reportArgumentType]
+    domain = declare(
+        family, bounds=bounds, outside=how.get("outside", "redact"), missing=how.get("missing", "count")
+    )  # pyright: ignore[reportArgumentType]
     steps = [GRID, GRID if "neighbors" in how else 1]
     integers = [round(v * step) for v, step in zip(values, steps, strict=False)]
     return privatize(
@@ -124,34 +126,28 @@ def test_a_function_without_end_of_detail_is_refused():
 
 
 def test_both_modes_are_shown(rng):
-    """E[z] of redacted exponentials rises and falls with the rate, so one reading can mean either of two rates."""
-    family, n = dc.Exponential(), 2000
-    law = RecordLaw.of(read_as(family, [0.0], n, (0, "4.46"), missing="none"))
-    rates = np.geomspace(0.02, 3, 400)
-    mean = law.at({"rate": rates}).transform(1e-6j * np.ones((400, 1)))[:, 0].imag / 1e-6
-    top = rates[mean.argmax()]
-    assert 0.05 < top < 1
-    release = read_as(family, [n * (mean.max() - 0.03)], n, (0, "4.46"), missing="none")
-    prior = P.Gamma(1, 1)
+    """Records out of bounds count as 0, so a small mean of z may come from a small mean of x or a very large one."""
+    family, n, bounds, prior = dc.Normal(variance=4), 400, (-4, 6), P.Normal(1, 6)
+    law = RecordLaw.of(read_as(family, [0.0], n, bounds, missing="none"))
+    release = read_as(family, [0.2 * n], n, bounds, missing="none")
     axis, posterior = posterior_of(release, prior, rng)
     y = posterior.log_density
     crests = np.flatnonzero((y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])) + 1
     crests = crests[y[crests] > y.max() - 8]
     assert crests.size == 2
-    left, right = np.exp(posterior.points[crests])
-    assert left < top < right
+    assert posterior.points[crests[0]] < 5 < posterior.points[crests[1]]
     drawn = axis.value(posterior.sample(4000, rng))
     # the share of either mode, by a plain sum over a fine grid
-    t = np.linspace(axis.low, axis.high, 6001)
-    log_p = axis.log_prior(t) + log_likelihood(law.at({"rate": np.exp(t)}), reading_of(release, RecordPrior()), None)
+    t = np.linspace(-10, 20, 6001)
+    log_p = axis.log_prior(t) + log_likelihood(law.at({"mean": t}), reading_of(release, RecordPrior()), None)
     p = np.exp(log_p - np.logaddexp.reduce(log_p))
-    share = p[np.exp(t) < top].sum()
+    share = p[t < 5].sum()
     assert 0.02 < share < 0.98
-    assert abs((drawn < top).mean() - share) < 4.9 * np.sqrt(share * (1 - share) / 4000)
+    assert abs((drawn < 5).mean() - share) < 4.9 * np.sqrt(share * (1 - share) / 4000)
 
 
 def test_prior_and_data_in_conflict(rng):
-    """A confident, wrong prior and many records: the posterior is far outside the prior, and conjugate but for noise."""
+    """A confident, wrong prior and many records: the posterior is outside the prior, and conjugate but for noise."""
     family, prior, n = dc.Exponential(), P.Gamma(1000, 1000), 100_000
     x = rng.exponential(0.5, n)
     release = release_with(
@@ -196,11 +192,7 @@ def test_absurd_readings(case, how, mechanism, total, rng):
     """Noise tens or thousands of scales away: draws are finite, and vary."""
     family, prior, bounds = case
     release = read_as(family, readings_for(how, total, 50.0), 50, bounds, mechanism, **how)
-    try:
-        drawn = exact.draw(Question(release, prior, RecordPrior(), 500, 1, rng)).draws
-    except EngineError as problem:
-        assert "\n" not in str(problem)
-        return
+    drawn = exact.draw(Question(release, prior, RecordPrior(), 500, 1, rng)).draws
     (values,) = drawn.values()
     assert np.isfinite(values).all()
     assert values.std() > 0

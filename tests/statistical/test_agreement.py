@@ -107,7 +107,11 @@ def agree_small(case: Case, rng: np.random.Generator) -> float:
 
 def agree_large(case: Case, reference: Any, rng: np.random.Generator) -> float:
     """Compare ``gibbs`` with a reference engine on many records."""
-    release = simulate(case, rng, **settings(case, rng, 200, 1000, public=reference == "augment"))
+    how = settings(case, rng, 200, 1000, public=reference == "augment")
+    if reference == "augment" and case.bounds is not None:
+        # redacted sums of several statistics can have a second mode, which latent records do not find
+        how["outside"] = "clip"
+    release = simulate(case, rng, **how)
     return least_p(ask(release, case, reference, rng), ask(release, case, "gibbs", rng))
 
 

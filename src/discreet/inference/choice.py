@@ -54,6 +54,9 @@ def choose(question: Question) -> tuple[str, str]:
         if refusal is not None:
             passed_over.append(f"{name} does not apply ({refusal})")
             continue
+        if name == "augment" and _better_by_gibbs(question.release):
+            passed_over.append("augment may miss a second mode, and there are enough records for gibbs")
+            continue
         seconds = module.predicted_seconds(question)
         if seconds <= REASONABLE:
             return name, "; ".join([*passed_over, f"{name} is the most exact engine that applies"])
@@ -61,3 +64,12 @@ def choose(question: Question) -> tuple[str, str]:
         best = min((seconds, name), best or (seconds, name))
     assert best is not None
     return best[1], "; ".join(passed_over)
+
+
+def _better_by_gibbs(release: Release) -> bool:
+    """Whether latent records may hide a mode that the central limit, calibrated for so many records, would show."""
+    from discreet.inference.augment import may_miss_a_mode
+    from discreet.inference.gibbs import LEAST_RECORDS, refusal
+
+    enough = release.records is not None and release.records >= LEAST_RECORDS
+    return enough and may_miss_a_mode(release) and refusal(release) is None

@@ -42,6 +42,10 @@ _FEW = 20
 # Blocks that are accepted less often are too wide.
 _ACCEPTANCE = 0.25
 
+_ONE_MODE = (
+    "values that were redacted can make a second mode far away, which chains over latent records may miss: "
+    "compare with engine='gibbs'"
+)
 _BEYOND = (
     "the prior puts weight on parameters whose records exceed 1e90, and is cut off there; "
     "use a prior that says more"
@@ -58,6 +62,15 @@ def refusal(release: Release) -> str | None:
     if n > _MOST_RECORDS or n * 2 * len(release.statistics.values) > _MOST_NUMBERS:
         return f"the augment engine holds every record, and {n:,} are too many"
     return None
+
+
+def may_miss_a_mode(release: Release) -> bool:
+    """Whether a far mode is likely: with redaction, several parameters can explain the same sums in two ways."""
+    return (
+        release.domain.outside == "redact"
+        and release.domain.bounds is not None
+        and len(release.family.draw_names) > 1
+    )
 
 
 def predicted_seconds(question: Question) -> float:
@@ -103,6 +116,8 @@ def draw(question: Question) -> Answer:
             f"the latent records mix slowly: {size} draws, {thinning} sweeps apart, are worth about {effective:.0f} "
             "independent ones; ask for more draws, or use another engine"
         )
+    if may_miss_a_mode(question.release):
+        warnings.append(_ONE_MODE)
     if any(chain.beyond for chain in chains):
         warnings.append(_BEYOND)
     return Answer(draws, "none", tuple(warnings), independent=False)

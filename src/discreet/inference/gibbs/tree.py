@@ -85,6 +85,14 @@ class Leaves:
         inside = np.asarray((np.abs(self.frame.t(x)[:, None, :] - self.center) <= self.half).all(axis=2))
         return np.where(inside.any(axis=1), self._log_density(inside.argmax(axis=1)), -np.inf)
 
+    def corners(self, least: float) -> np.ndarray:
+        """Return the corners of the cells with at least this share, in the target's coordinates."""
+        heavy = self.share > least
+        signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * self.center.shape[1], indexing="ij"))
+        signs = signs.reshape(self.center.shape[1], -1).T
+        t = self.center[heavy][:, None] + signs * self.half[heavy][:, None]
+        return self.frame.x(t.reshape(-1, self.center.shape[1]))
+
     def summary(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance in the target's coordinates."""
         mean = self.share @ self.center
@@ -101,20 +109,22 @@ def grow(target: Target, rng: np.random.Generator) -> Leaves | None:
     draws = target.reference(512, rng)
     low, high = draws.min(axis=0), draws.max(axis=0)
     frame = Frame((low + high) / 2, np.diag((high - low) / 8))
-    leaves = None
+    leaves, low, high = None, np.full(target.dim, -6.0), np.full(target.dim, 6.0)
     for enough in (60, 60, _WIDEST):
-        leaves = _close_in(target, frame, enough)
+        leaves = _close_in(target, frame, enough, low, high)
         if leaves is None:
             return None
         origin, covariance = leaves.summary()
         frame = Frame(origin, np.linalg.cholesky(covariance))
+        # a second mode may lie many standard deviations away: the next box holds every cell that has some mass
+        corners = frame.t(leaves.corners(_EDGE))
+        low, high = np.minimum(corners.min(axis=0), -6.0), np.maximum(corners.max(axis=0), 6.0)
     return leaves
 
 
-def _close_in(target: Target, frame: Frame, enough: int) -> Leaves | None:
-    """Cover the posterior by cells, cut until they are smooth or there are enough of them."""
+def _close_in(target: Target, frame: Frame, enough: int, low: np.ndarray, high: np.ndarray) -> Leaves | None:
+    """Cover the posterior by cells of the box and beyond, cut until they are smooth or there are enough of them."""
     d = target.dim
-    low, high = np.full(d, -6.0), np.full(d, 6.0)
     center, half = _grid(low, high, _FIRST[d])
     for _ in range(20):
         log_mass, _, _ = _weigh(target, frame, center, half)

@@ -22,6 +22,8 @@ _CARELESS = 8.0
 _FIRST = 33
 _MOST_POINTS = 4000
 _RATIO = 3.0
+# An interval of this share of the density's extent misplaces little, whatever happens inside it.
+_NARROW = 0.05
 _MOST_ROUNDS = 200
 _HALF, _QUARTERS = np.array([0.5]), np.array([0.25, 0.5, 0.75])
 # Points of the inverse distribution function per interval of the spline.
@@ -40,7 +42,7 @@ class LineDensity:
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """Return the normalized density at points of the line."""
-        fine, density, mass = self._table()
+        fine, _, mass = self._table()
         inside = (t >= fine[0]) & (t <= fine[-1])
         log_d = _curve(self.points, self.log_density)(np.clip(t, fine[0], fine[-1]))
         return np.where(inside, np.exp(log_d - self.log_density.max()), 0.0) / mass[-1]
@@ -50,23 +52,30 @@ class LineDensity:
         t = self.points
         share = np.arange(_FINE) / _FINE
         fine = np.append((t[:-1, None] + np.diff(t)[:, None] * share).ravel(), t[-1])
-        density = np.exp(_curve(t, self.log_density)(fine) - self.log_density.max())
-        mass = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))])
-        return fine, density, mass
+        curve = _curve(t, self.log_density)
+        density = np.exp(curve(fine) - self.log_density.max())
+        step = np.diff(fine)
+        # the trapezoidal rule with its correction by the slopes at both ends
+        bend = np.diff(density * curve(fine, 1)) * step / 12
+        cells = step * np.maximum((density[1:] + density[:-1]) / 2 - bend, 0.0)
+        return fine, density, np.concatenate([[0.0], np.cumsum(cells)])
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw independently, by inversion; between fine points the density is linear."""
         fine, density, mass = self._table()
         target = rng.random(size) * mass[-1]
         i = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, fine.size - 2)
-        left, right, width = density[i], density[i + 1], fine[i + 1] - fine[i]
+        left, right = density[i], density[i + 1]
+        share = np.clip((target - mass[i]) / np.maximum(mass[i + 1] - mass[i], 1e-300), 0.0, 1.0)
         # solve left x + (right - left) x^2 / 2 = rest for x in [0, 1], in the form without cancellation
-        rest = np.clip((target - mass[i]) / width, 0.0, (left + right) / 2)
+        rest = share * (left + right) / 2
         root = np.sqrt(np.maximum(left**2 + 2 * (right - left) * rest, 0.0))
-        return fine[i] + width * np.minimum(2 * rest / np.maximum(left + root, 1e-300), 1.0)
+        return fine[i] + (fine[i + 1] - fine[i]) * np.minimum(2 * rest / np.maximum(left + root, 1e-300), 1.0)
 
 
-def line_density(log_density: LogDensity, low: float, high: float, lowest: float, highest: float) -> LineDensity:
+def line_density(
+    log_density: LogDensity, low: float, high: float, lowest: float, highest: float
+) -> LineDensity:
     """Return the density on [low, high], extended towards [lowest, highest] as long as there is mass at an end.
 
     ``log_density`` takes points and how many times the usual error it may make at each. Every local maximum that is
@@ -94,7 +103,10 @@ def line_density(log_density: LogDensity, low: float, high: float, lowest: float
         value = _finite(log_density(new, _slack(y.max() - predicted)))
         weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))
         error = np.abs(np.expm1(np.clip(predicted - value, -50, 50))) * weight
-        fine = (error < _ACCURACY) & judged
+        # narrow intervals may err by more: what counts is how much mass is misplaced
+        extent = np.trapezoid(np.exp(y - y.max()), t)
+        breadth = np.repeat(np.diff(t)[intervals], share.size) / extent
+        fine = (error * np.minimum(breadth / _NARROW, 1.0) < _ACCURACY) & judged
         t, y, sketched, checked = _merged(t, y, sketched, checked, new, value, fine)
     peak = y.max()
     kept = np.flatnonzero(y > peak - _DEPTH)
@@ -155,7 +167,10 @@ def _extended(
         )
         new = np.setdiff1d(new, t)
         step *= 2
-        t, y = np.concatenate([t, new]), np.concatenate([y, _finite(log_density(new, _slack(np.full(new.size, np.inf))))])
+        t, y = (
+            np.concatenate([t, new]),
+            np.concatenate([y, _finite(log_density(new, _slack(np.full(new.size, np.inf))))]),
+        )
         order = np.argsort(t)
         t, y = t[order], y[order]
     return t, y
@@ -168,23 +183,35 @@ def _ends(intervals: np.ndarray) -> np.ndarray:
 
 def _wanted(t: np.ndarray, y: np.ndarray, checked: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return in which intervals to look next, and whether the curve is to be judged there."""
-    peak = y.max()
-    gap = np.abs(np.diff(y))
+    peak, width = y.max(), np.diff(t)
     top = np.maximum(y[1:], y[:-1])
-    # a maximum may be hidden in either interval next to the highest point around
-    padded = np.concatenate([[-np.inf], y, [-np.inf]])
-    crest = (y >= padded[:-2]) & (y >= padded[2:]) & (y > -1e14)
-    beside = crest[1:] | crest[:-1]
-    wide = np.diff(t) > 1e-13 * np.maximum(np.abs(t[1:]), 1.0)
-    # a lower crest matters if it might rise to the peak: it is searched as far as its neighbors are steep
-    search = beside & (gap > _CLOSE) & (top + gap > peak - _DEPTH) & wide
+    wide = width > 1e-13 * np.maximum(np.abs(t[1:]), 1.0)
+    bound = _bounds(t, y)
+    search = (bound > top + _CLOSE) & (bound > peak - _DEPTH) & wide
     if search.any():
         return search, False
     # the middle of an interval may agree by chance: one that is much wider than its neighbor is looked at again
-    width = np.concatenate([[np.inf], np.diff(t), [np.inf]])
-    coarse = width[1:-1] > _RATIO * np.minimum(width[:-2], width[2:])
+    around = np.concatenate([[np.inf], width, [np.inf]])
+    coarse = width > _RATIO * np.minimum(around[:-2], around[2:])
     judge = (~checked | coarse) & (top > peak - _DEPTH) & wide
     return judge, True
+
+
+def _bounds(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return how high the log density may rise inside each interval, if it is concave around there.
+
+    Lines through the neighboring intervals lie above it; their intersection bounds a maximum hidden between two points.
+    """
+    slope = np.diff(y) / np.diff(t)
+    before, after = np.concatenate([[np.inf], slope[:-1]]), np.concatenate([slope[1:], [-np.inf]])
+    width, rise = np.diff(t), np.diff(y)
+    # where both lines meet, as a distance from the left point; a missing neighbor bounds nothing
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        meet = np.clip((rise - after * width) / (before - after), 0.0, width)
+        meet = np.where(np.isinf(before), 0.0, np.where(np.isinf(after), width, meet))
+        left = np.where(np.isinf(before), np.inf, y[:-1] + before * meet)
+        right = np.where(np.isinf(after), np.inf, y[1:] - after * (width - meet))
+    return np.where(before > after, np.minimum(left, right), np.maximum(y[1:], y[:-1]))
 
 
 def _merged(

@@ -1,8 +1,8 @@
 """What a release says of the sum of z and of the number of usable records, as kernels that invert transforms.
 
 A reading is the likelihood of the latent pair (u, S): u usable records whose z sum to S. It is a function of S - y,
-known on a window around y that holds all of S; its Fourier coefficients on that window, tilted by exp(-s x) with complex
-s, are elementary, and so is their dependence on u. On a lattice of sums, integrals become geometric series.
+known on a window around y that holds all of S; its Fourier coefficients on that window, tilted by exp(-s x) with
+complex s, are elementary, and so is their dependence on u. On a lattice of sums, integrals become geometric series.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ DEPTH = 27.0
 _FIRST_BLOCK, _GROWTH = 16, 4
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
 _MOST_RECORDS, _SAMPLE = 50_000, 128
+# Readings of two cells whose sum must not be negative, in scales of their noise.
+_CONTRADICTION = 100.0
 _CIRCLE = np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)
 
 
@@ -159,17 +161,19 @@ class LaplaceSum(Reading):
     def _series(self, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
         if self.count is None:
             return np.exp(log_c + self.n * log_x)
+        # numbers of records are counted from near the reading, where there may be billions of them
         turn, beta = floor(self.count), self.count_beta
+        origin = int(np.clip(turn, low, high))
+        log_c, ahead = log_c + origin * log_x, self.count - origin
         total = np.zeros(log_x.shape, dtype=log_x.dtype)
         if low <= turn:
-            # relative to the end of the range, so that readings far outside it stay finite
-            end = min(turn, high)
-            away = self.count - end
-            total = total + flat_sum(log_x + beta, log_c - beta * end - beta * away, low, end)
+            total = total + flat_sum(
+                log_x + beta, log_c - beta * ahead, low - origin, min(turn, high) - origin
+            )
         if high > turn:
-            start = max(turn + 1, low)
-            away = start - self.count
-            total = total + flat_sum(log_x - beta, log_c + beta * start - beta * away, start, high)
+            total = total + flat_sum(
+                log_x - beta, log_c + beta * ahead, max(turn + 1, low) - origin, high - origin
+            )
         return total
 
     def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
@@ -256,14 +260,15 @@ class LaplaceCells(Reading):
         beta = self.beta - np.abs(tilt)
         low, high = self.records(tilt, log_x)
         corners = (float(low), float(np.clip(self.total, low, high)), float(high))
-        height = np.max([u * log_x - beta * abs(u - self.total) for u in corners], axis=0)
+        shift = self._origin * log_x
+        height = np.max([u * log_x - beta * abs(u - self.total) for u in corners], axis=0) - shift
         total = np.zeros(log_x.shape)
         for a, b, slope in self._pieces(low, high, np.inf):
             rate = slope * beta
-            total = total + self._sum(log_x - rate, rate * self.total - height, a, b)
+            total = total + self._sum(log_x - rate, rate * (self.total - self._origin) - height, a, b)
         # with no end to u, the sum may diverge
         endless = (self.prior.high is None) & (log_x >= beta)
-        return np.where(endless, np.inf, np.log(np.maximum(total, 1e-300)) + height)
+        return np.where(endless, np.inf, np.log(np.maximum(total, 1e-300)) + height + shift)
 
     def coefficients(
         self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
@@ -285,7 +290,9 @@ class LaplaceCells(Reading):
     def _formula(
         self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
     ) -> np.ndarray:
-        beta = self.beta
+        beta, origin = self.beta, self._origin
+        # numbers of records are counted from near the reading, where there may be billions of them
+        log_c, ahead = log_c + origin * log_x, self.total - origin
         right, left = window.right[:, None], window.left[:, None]
         most = float(min(window.right.min(), window.left.min())) - window.step
         total = np.zeros(s.shape, dtype=complex)
@@ -297,7 +304,7 @@ class LaplaceCells(Reading):
             if slope == 0:
                 # |u - total| exceeds all of the window: the kernel is flat there
                 sign = -1 if b < self.total else 1
-                log_w = log_c + sign * beta * self.total
+                log_w = log_c + sign * beta * ahead
                 for side, end in ((1, right), (-1, left)):
                     flat = self._sum(log_x - sign * beta, log_w - side * s * end, a, b)
                     total -= flat * window.inverse(side * s)
@@ -310,7 +317,7 @@ class LaplaceCells(Reading):
                 factor = np.exp(-rate * rest) * window.inverse(rate) - np.exp(
                     -sign * s * rest
                 ) * window.inverse(sign * s)
-                total += factor * self._sum(log_x - slope * rate, log_c + slope * rate * self.total, a, b)
+                total += factor * self._sum(log_x - slope * rate, log_c + slope * rate * ahead, a, b)
             total -= edge * self._sum(log_x, log_c - slowest, a, b)
         return total
 
@@ -321,10 +328,14 @@ class LaplaceCells(Reading):
         return max(abs(u - self.total) for u in block)
 
     def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int]) -> np.ndarray:
-        return self._sum(log_x, log_c, *block)
+        return self._sum(log_x, log_c + self._origin * log_x, *block)
+
+    @property
+    def _origin(self) -> int:
+        return max(round(self.total), 0)
 
     def _sum(self, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
-        return power_sum(self.prior, log_x, log_c, low, high)
+        return power_sum(self.prior, log_x, log_c, low, high, self._origin)
 
 
 @dataclass(frozen=True)
@@ -411,6 +422,10 @@ def reading_of(release: Release, records: RecordPrior) -> Reading:
     if n is None:
         total, y, width = values[0] + values[1], values[1] - values[0], max(widths)
         if laplace:
+            if abs(y) - max(total, 0.0) > _CONTRADICTION * width:
+                raise EngineError(
+                    "the two readings contradict each other by more than noise of their scale could explain."
+                )
             return LaplaceCells(y, total, 1 / width, records)
         # both cells seen with sigma: their sum and their difference, with sigma sqrt(2) each, independently
         return _normal_counted(y, width * 2**0.5, total, width * 2**0.5, records)

@@ -138,7 +138,7 @@ class RecordLaw:
 
     @cached_property
     def _turns(self) -> list[float]:
-        """The bounds, and between them where the measured statistic turns, if it does: densities may have a kink there."""
+        """The bounds, and between them where the measured statistic turns, if it does: there may be a kink there."""
         low, high = self.low, self.high
         x = np.linspace(low, high, 257)
         z = self.z(x)

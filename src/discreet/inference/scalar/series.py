@@ -9,6 +9,7 @@ from discreet.inference.records import RecordPrior
 # Closer to x = 1 than this, 1 - x is computed without cancellation, which takes longer.
 _NEAR = 1e-3
 
+
 def flat_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
     """Return c times the sum of x^u over u = low, ..., high, elementwise, without overflow on the way."""
     if low == high:
@@ -25,7 +26,7 @@ def _geometric(log_x: np.ndarray, n: int) -> np.ndarray:
         turns = np.round(log_x.imag / (2 * np.pi))
         if turns.any():
             log_x = log_x - 2j * np.pi * turns
-    with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
+    with np.errstate(under="ignore", over="ignore", divide="ignore", invalid="ignore"):
         total = (1 - np.exp(n * log_x)) / (1 - np.exp(log_x))
     near = np.abs(log_x) < _NEAR
     if near.any():
@@ -56,13 +57,13 @@ def table_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, log_weight
 
 
 def power_sum(
-    records: RecordPrior, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int
+    records: RecordPrior, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int, origin: int = 0
 ) -> np.ndarray:
-    """Return c times the sum over u = low, ..., high of x^u and the prior on u, elementwise."""
+    """Return c times the sum over u = low, ..., high of x^(u - origin) and the prior on u, elementwise."""
     low = max(low, records.low)
     high = high if records.high is None else min(high, records.high)
     if high < low:
         return np.zeros(log_x.shape, dtype=log_x.dtype)
     if records.weights is None:
-        return flat_sum(log_x, log_c, low, high)
-    return table_sum(log_x, log_c, low, records.log_mass(np.arange(low, high + 1)))
+        return flat_sum(log_x, log_c, low - origin, high - origin)
+    return table_sum(log_x, log_c, low - origin, records.log_mass(np.arange(low, high + 1)))

@@ -26,7 +26,7 @@ _TAIL = 1e-5
 _GONE = 1e-9
 _FAST = 1e-2
 # A sum this small beside its terms has lost too many digits.
-_CANCELLED = 1e-8
+_CANCELLED, _CANCELLED_POWER = 1e-8, 1e-11
 _ROUNDING = 1e-15
 # Up to so many frequencies on a lattice are all used.
 _FEW_TERMS = 256
@@ -36,7 +36,7 @@ _SKETCH, _SKETCH_TERMS = 2000.0, 96
 _NEVER = 1e-12
 # Transforms at steeper tilts than this underflow.
 _STEEPEST = 300.0
-_ZOOMS = 6
+_MOST_ZOOMS, _LEVEL = 16, 0.1
 _GRID = np.linspace(0.0, 1.0, 17)
 
 
@@ -111,7 +111,7 @@ def _spread(records: Records, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.
 def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
     """Return the tilts that bring the mean sum to y, or as near as the kernel allows, and what they say by themselves.
 
-    Each is a convex minimum, found by zooming; the minimum bounds the log likelihood, and follows it within a few units.
+    Each is a convex minimum, found by zooming; the minimum bounds the log likelihood and follows it within a few units.
     """
     size = records.size
     most = reading.most_tilt
@@ -120,13 +120,17 @@ def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
         sigma2 = 2 * float(reading.log_noise_transform(np.ones(1))[0])
         most = min((abs(reading.y) + reading.records(np.zeros(1), np.zeros(1))[1]) / sigma2, _STEEPEST)
     low, high = np.full(size, -most), np.full(size, most)
-    for _ in range(_ZOOMS):
+    rows = np.arange(size)
+    for _ in range(_MOST_ZOOMS):
         tilt = low[:, None] + (high - low)[:, None] * _GRID
         log_m = records.log_transform(tilt)
         cost = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
         best = cost.argmin(axis=1)
-        rows = np.arange(size)
-        low, high = tilt[rows, np.maximum(best - 1, 0)], tilt[rows, np.minimum(best + 1, _GRID.size - 1)]
+        left, right = np.maximum(best - 1, 0), np.minimum(best + 1, _GRID.size - 1)
+        low, high = tilt[rows, left], tilt[rows, right]
+        # good enough once the neighbors are hardly worse
+        if (np.maximum(cost[rows, left], cost[rows, right]) - cost[rows, best] < _LEVEL).all():
+            break
     return tilt[rows, best], cost[rows, best]
 
 
@@ -166,13 +170,15 @@ def _inverted(
         part, absolute = job.invert(records.rows(rows), window, total[rows], without=those)
         total[rows] += part
         weight[rows] += absolute
-    good = possible & (total > 0) & (total > _CANCELLED * weight)
+    # a power of a transform carries its rounding error as many times
+    most = reading.records(tilt, log_m)[1]
+    good = possible & (total > 0) & (total > max(_CANCELLED, _CANCELLED_POWER * most) * weight)
     # exp(scale) is the likelihood at the tilt's own frequency: of the right order where nothing better can be had
     return np.where(good, np.log(np.where(good, total, 1.0)), 0.0) + scale, good
 
 
 def _lasting_atoms(records: Records, reading: Reading) -> Atoms | None:
-    """Return the atoms of the records' law, if sums may consist of nothing else: on their own lattice they are exact."""
+    """Return the atoms of the records' law, if sums may consist of nothing else: on a lattice they are exact."""
     atoms = records.atoms
     log_mass = np.log(np.maximum(atoms.outside.sum(axis=1), 1e-300))
     zero = np.zeros(records.size)
