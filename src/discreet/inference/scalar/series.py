@@ -31,8 +31,8 @@ def _geometric(log_x: np.ndarray, n: int) -> np.ndarray:
     near = np.abs(log_x) < _NEAR
     if near.any():
         x = log_x[near]
-        zero = x == 0
-        total[near] = np.where(zero, float(n), np.expm1(n * x) / np.where(zero, 1.0, np.expm1(x)))
+        one = np.abs(x) < 1e-100
+        total[near] = np.where(one, float(n), np.expm1(n * x) / np.where(one, 1.0, np.expm1(x)))
     return total
 
 

@@ -77,6 +77,10 @@ class _Hull:
     low: np.ndarray
     high: np.ndarray
 
+    def holds(self, y: float, margin: np.ndarray | float = 0.0) -> np.ndarray:
+        """Tell for each parameter value whether y lies there, give or take a margin."""
+        return (y >= self.low - margin) & (y <= self.high + margin)
+
     @classmethod
     def of(cls, records: Records, tilt: np.ndarray, block: tuple[int, int]) -> _Hull:
         fewest, most = block
@@ -143,19 +147,20 @@ def _inverted(
     scale = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
     atoms = _lasting_atoms(records, reading) if lattice is None else None
     total, weight = np.zeros(size), np.zeros(size)
-    # a reading beside all likely sums may speak for other numbers of records; under a tilt that is allowed for
-    possible = np.full(size, reading.all_records(*reading.records(tilt, log_m))) | (tilt != 0)
     # the likeliest block first: the others are measured by it
-    for block in sorted(reading.blocks(tilt, log_m), key=reading.distance):
-        hull = _Hull.of(records, tilt, block)
-        possible |= (reading.y >= hull.low) & (reading.y <= hull.high)
-        span = hull.high - hull.low + reading.reach()
-        near = (reading.y > hull.low - span) & (reading.y < hull.high + span)
-        if np.isfinite(reading.clearance(block)):
-            aside = np.flatnonzero(~near)
+    blocks = sorted(reading.blocks(tilt, log_m), key=reading.distance)
+    hulls = [_Hull.of(records, tilt, block) for block in blocks]
+    # a reading beside all likely sums may speak for other numbers of records; under a tilt that is allowed for
+    complete = reading.all_records(*reading.records(tilt, log_m))
+    possible = complete | (tilt != 0) | np.any([hull.holds(reading.y) for hull in hulls], axis=0)
+    for block, hull in zip(blocks, hulls, strict=True):
+        near = hull.holds(reading.y, hull.high - hull.low + reading.reach()) & possible
+        aside = np.flatnonzero(~near & possible)
+        if aside.size and reading.kinked:
             part, clear = _one_sided(records.rows(aside), reading, scale[aside], block)
             total[aside[clear]] += part[clear]
-            near[aside[~clear]] = True
+            # alone and so far out, a block is better inverted under a tilt
+            near[aside[~clear]] = len(blocks) > 1
         rows = np.flatnonzero(near)
         if rows.size == 0:
             continue

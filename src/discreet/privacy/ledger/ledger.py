@@ -286,6 +286,7 @@ class Ledger:
         """Make the tables and write the first entry, unless another process just did."""
         self._store.create()
         with self._store.writing() as session:
+            session.alone()
             if not session.is_empty():
                 return
             identity = str(uuid.uuid4())

@@ -111,8 +111,7 @@ class Store:
         with explained(self.name, self._patience), self._connect() as connection:
             connection = connection.execution_options(discreet_writes=True)
             with connection.begin():
-                if self.url.get_backend_name() == "postgresql":
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+                Session(connection, self.name).alone()
                 _METADATA.create_all(connection)
 
     def exists(self) -> bool:
@@ -179,6 +178,11 @@ class Session:
         if row is None:
             raise no_ledger(self._name)
         return Head(*row)
+
+    def alone(self) -> None:
+        """Make other processes that create a ledger wait until this transaction ends; there is no head to lock yet."""
+        if self._connection.dialect.name == "postgresql":
+            self._connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
 
     def is_empty(self) -> bool:
         """Tell whether no ledger was begun yet."""
