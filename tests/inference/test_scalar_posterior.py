@@ -187,12 +187,21 @@ def test_without_usable_records_the_prior_remains(case, how, rng):
 @EVERY
 @HOW
 @pytest.mark.parametrize("mechanism", [LAPLACE, dc.GaussianMechanism(rho="0.5")], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("total", [-1e5, -300.0, 300.0, 1e5])
+@pytest.mark.parametrize("total", [-1e5, -110.0, 110.0, 1e5])
 def test_absurd_readings(case, how, mechanism, total, rng):
-    """Noise tens or thousands of scales away: draws are finite, and vary."""
+    """Noise tens or thousands of scales away: draws are finite, and vary.
+
+    Only cells that contradict each other beyond reason, such as 50,000 records in one and -49,950 in the other, are
+    refused: there is no end to the numbers of records that might have to be considered.
+    """
     family, prior, bounds = case
     release = read_as(family, readings_for(how, total, 50.0), 50, bounds, mechanism, **how)
-    drawn = exact.draw(Question(release, prior, RecordPrior(), 500, 1, rng)).draws
+    question = Question(release, prior, RecordPrior(), 500, 1, rng)
+    if "neighbors" in how and abs(total) > 1e4:
+        with pytest.raises(EngineError, match=r"^the .* readings .*\.$"):
+            exact.draw(question)
+        return
+    drawn = exact.draw(question).draws
     (values,) = drawn.values()
     assert np.isfinite(values).all()
     assert values.std() > 0

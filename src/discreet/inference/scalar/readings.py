@@ -71,11 +71,13 @@ class Reading(ABC):
     """The likelihood of (u, S), with S seen at ``y``."""
 
     y: float
-    #: Largest tilt for which the kernel stays bounded; infinite for normal noise.
-    most_tilt: float
-
     #: Whether all parameter values must share one window, because what is read of u depends on it.
     shares_window: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def most_tilt(self) -> float:
+        """Largest tilt for which the kernel stays bounded; infinite for normal noise."""
 
     @property
     def kinked(self) -> bool:
@@ -297,7 +299,7 @@ class LaplaceCells(Reading):
         most = float(min(window.right.min(), window.left.min())) - window.step
         total = np.zeros(s.shape, dtype=complex)
         # the part cut off at the window's ends, less its slowest decay, which belongs into the exponent of the sum
-        slowest = (beta - np.abs(s.real)) * np.minimum(right, left)
+        slowest = (beta - np.abs(np.real(s))) * np.minimum(right, left)
         edge = np.exp(slowest - (beta + s) * right) * window.inverse(beta + s)
         edge = edge + np.exp(slowest - (beta - s) * left) * window.inverse(beta - s)
         for a, b, slope in self._pieces(*block, most):
@@ -386,7 +388,7 @@ class NormalSum(Reading):
             return smooth
         # on a coarse lattice the kernel is a sum of few points, divided here by the integral it replaces
         n = ceil(self.reach() / window.step) + 1
-        center = np.round(-s[:, :1, None].real * self.sigma**2 / window.step)
+        center = np.round(-np.real(s[:, :1, None]) * self.sigma**2 / window.step)
         x = window.first_right + window.step * (center + np.arange(-n, n + 1))
         log_point = -s[..., None] * x - x**2 / (2 * self.sigma**2)
         integral = (s * self.sigma) ** 2 / 2 + np.log(self.sigma * np.sqrt(2 * np.pi))

@@ -14,7 +14,7 @@ def flat_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) 
     """Return c times the sum of x^u over u = low, ..., high, elementwise, without overflow on the way."""
     if low == high:
         return np.exp(log_c + low * log_x)
-    growing = log_x.real > 0
+    growing = np.real(log_x) > 0
     start = np.exp(log_c + np.where(growing, high, low) * log_x)
     return start * _geometric(np.where(growing, -log_x, log_x), high - low + 1)
 
@@ -23,7 +23,7 @@ def _geometric(log_x: np.ndarray, n: int) -> np.ndarray:
     """Return 1 + x + ... + x^(n - 1) for abs(x) <= 1."""
     if np.iscomplexobj(log_x):
         # x is what it is modulo 2 pi i, and what follows needs the representative nearest to 0
-        turns = np.round(log_x.imag / (2 * np.pi))
+        turns = np.round(np.imag(log_x) / (2 * np.pi))
         if turns.any():
             log_x = log_x - 2j * np.pi * turns
     with np.errstate(under="ignore", over="ignore", divide="ignore", invalid="ignore"):
@@ -39,7 +39,7 @@ def _geometric(log_x: np.ndarray, n: int) -> np.ndarray:
 def table_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, log_weights: np.ndarray) -> np.ndarray:
     """Return c times the sum of weights[j] x^(low + j), elementwise."""
     # growth goes into the table, so that powers only decay
-    growth = max(float(log_x.real.max()), 0.0)
+    growth = max(float(np.real(log_x).max()), 0.0)
     table = log_weights + growth * np.arange(log_weights.size)
     peak = table.max()
     if not np.isfinite(peak):

@@ -98,8 +98,8 @@ def _spread(records: Records, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.
     near = min(0.5, n**-0.5)
     at_tilt = records.log_transform(one)
     wave = records.log_transform(one + 1j * np.array([near, 0.5])) - at_tilt
-    mean = wave[:, 0].imag / near
-    sd = np.sqrt(np.maximum(-2 * wave[:, 1].real / 0.25, 1e-16))
+    mean = np.imag(wave[:, 0]) / near
+    sd = np.sqrt(np.maximum(-2 * np.real(wave[:, 1]) / 0.25, 1e-16))
     natural = np.minimum(np.sqrt(2 * DEPTH) / (sd * np.sqrt(n)), 300.0)[:, None]
     push = np.concatenate(
         [natural * np.array([1.0, 0.5, 0.25]), np.broadcast_to([0.3, 1.0, 3.0, 10.0, 40.0], (one.size, 5))],
@@ -125,7 +125,7 @@ def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
         most = min((abs(reading.y) + reading.records(np.zeros(1), np.zeros(1))[1]) / sigma2, _STEEPEST)
     low, high = np.full(size, -most), np.full(size, most)
     rows = np.arange(size)
-    for _ in range(_MOST_ZOOMS):
+    for zoom in range(_MOST_ZOOMS + 1):
         tilt = low[:, None] + (high - low)[:, None] * _GRID
         log_m = records.log_transform(tilt)
         cost = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
@@ -133,9 +133,10 @@ def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
         left, right = np.maximum(best - 1, 0), np.minimum(best + 1, _GRID.size - 1)
         low, high = tilt[rows, left], tilt[rows, right]
         # good enough once the neighbors are hardly worse
-        if (np.maximum(cost[rows, left], cost[rows, right]) - cost[rows, best] < _LEVEL).all():
-            break
-    return tilt[rows, best], cost[rows, best]
+        level = (np.maximum(cost[rows, left], cost[rows, right]) - cost[rows, best] < _LEVEL).all()
+        if level or zoom == _MOST_ZOOMS:
+            return tilt[rows, best], cost[rows, best]
+    raise AssertionError("the last zoom returns")
 
 
 def _inverted(
@@ -160,7 +161,7 @@ def _inverted(
             part, clear = _one_sided(records.rows(aside), reading, scale[aside], block)
             total[aside[clear]] += part[clear]
             # alone and so far out, a block is better inverted under a tilt
-            near[aside[~clear]] = len(blocks) > 1
+            near[aside[~clear]] = (len(blocks) > 1) | (tilt[aside[~clear]] != 0)
         rows = np.flatnonzero(near)
         if rows.size == 0:
             continue
@@ -254,9 +255,9 @@ class _Job:
                 term = term - self._terms(without, window, rows, first, last)
             term *= np.where(k == 0, 1.0, 2.0) * (k <= top[rows, None])
             large = np.abs(term)
-            total[rows] += term.real.sum(axis=1)
+            total[rows] += np.real(term).sum(axis=1)
             absolute[rows] += large.sum(axis=1)
-            chunks.append((rows, term.real))
+            chunks.append((rows, np.real(term)))
             quarter = (last - first) // 4
             tail = large[:, -quarter:].max(axis=1) * last
             size_of = (np.abs(total[rows]) + np.abs(known[rows])) * self.slack[rows]

@@ -52,7 +52,7 @@ class Records(ABC):
 
     def transform(self, s: np.ndarray) -> np.ndarray:
         """Return E[exp(s z)] exp(-|Re s|), one row per parameter value; the factor keeps it below 1."""
-        scale = np.abs(s.real)
+        scale = np.abs(np.real(s))
         total = self.inside(s, scale)
         for j, z in enumerate(self.ends):
             total = total + self.outside[:, j, None] * np.exp(s * z - scale)
@@ -62,8 +62,8 @@ class Records(ABC):
         """Return log E[exp(s z)], of real or complex ``s``."""
         value = self.transform(s)
         if not np.iscomplexobj(s):
-            value = value.real
-        return np.log(np.where(np.abs(value) > 1e-300, value, 1e-300)) + np.abs(s.real)
+            value = np.real(value)
+        return np.log(np.where(np.abs(value) > 1e-300, value, 1e-300)) + np.abs(np.real(s))
 
     def comb(self, tilt: np.ndarray, spacing: np.ndarray, first: int, last: int) -> np.ndarray:
         """Return the transform at s = tilt + i k spacing for k = first, ..., last - 1."""
@@ -167,7 +167,7 @@ class NormalRecords(Records):
         mean = self.mean[:, None]
         spread = self.sd / self.half
         a, b = (self.low - mean) / self.sd, (self.high - mean) / self.sd
-        tilted = s.real * spread
+        tilted = np.real(s) * spread
         below, above = b < tilted, a > tilted
         # tails on the side away from the (tilted) mean never cancel: upward if the bounds are above it
         low = _tail(s, scale, self._z(self.low), a, spread, up=above)
