@@ -193,8 +193,8 @@ def time_ours(case: Case, release: Release, repeats: int, seed: int) -> tuple[fl
         start = time.perf_counter()
         posterior = dc.infer(fresh, prior=case.prior, engine=case.engine, draws=DRAWS, rng=rng)
         times.append(time.perf_counter() - start)
-        draws = components(posterior.draws)
-    return statistics.median(times), draws.reshape(CHAINS, -1, draws.shape[-1] if draws.ndim > 1 else 1)
+        draws = components(posterior.draws, 1)
+    return statistics.median(times), draws.reshape(CHAINS, -1, draws.shape[-1])
 
 
 def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, Any]:

@@ -104,17 +104,16 @@ def _covered(spans: list[tuple[float, float]]) -> float:
     return total
 
 
-def components(values: dict[str, Any]) -> np.ndarray:
-    """Return every parameter's components side by side, as (..., components); the leading axes are draws."""
+def components(values: dict[str, Any], axes: int) -> np.ndarray:
+    """Return every parameter's components side by side, as (..., components); the first ``axes`` are draws."""
     arrays = [np.asarray(values[name], dtype=float) for name in PARAMETERS if name in values]
-    axes = min(a.ndim for a in arrays)
     return np.concatenate([a.reshape(*a.shape[:axes], -1) for a in arrays], axis=-1)
 
 
 def _draws(samples: dict[str, Any], seed: int) -> np.ndarray:
     """Return the parameters; p is drawn here where the model integrated it out: untimed, to the benefit of NUTS."""
     if "alpha" not in samples:
-        return components({name: np.asarray(value) for name, value in samples.items()})
+        return components(samples, 2)
     parts = np.random.default_rng(seed).standard_gamma(np.asarray(samples["alpha"], dtype=float))
     p = parts / parts.sum(axis=-1, keepdims=True)
     return p[..., 1:] if p.shape[-1] == 2 else p
