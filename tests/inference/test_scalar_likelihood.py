@@ -1,8 +1,8 @@
 """The likelihood of one-statistic releases against convolutions, quadrature and closed forms: none of its code.
 
 Everything here is deterministic but for the simulated readings, and tolerances are numerical: convolutions of counts
-are exact, the fine lattice for continuous records errs by its step squared (about 1e-7), and the engine's own bound is
-1e-6 in total variation.
+are exact, the fine lattice for continuous records errs by its step squared (about 1e-7), and the engine cuts off what
+decays slowly at 2e-6.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def test_counts_against_exact_convolution(case, mechanism, outside, how, rng):
 @pytest.mark.parametrize("case", SMOOTH, ids=named)
 def test_continuous_records_against_a_fine_lattice(case, mechanism, outside, how, rng):
     release = simulated(case, 5, mechanism, outside, how, rng)
-    assert total_variation(release, case[1], 256, rng) < 2e-6
+    assert total_variation(release, case[1], 256, rng) < 3e-6
 
 
 def test_the_oracle_sees_wrong_noise(rng):

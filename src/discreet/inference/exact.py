@@ -15,9 +15,7 @@ from discreet.inference.scalar import draws as scalar
 
 def refusal(release: Release) -> str | None:
     """Return why this engine cannot read the release, or None if it can."""
-    if counting.reads(release) or scalar.reads(release):
-        return None
-    return f"the exact engine does not read {release.family.name} releases"
+    return None if counting.reads(release) else scalar.refusal(release)
 
 
 def predicted_seconds(question: Question) -> float:

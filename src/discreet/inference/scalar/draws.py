@@ -10,18 +10,23 @@ from scipy.special import betaincinv, expit, gammaincinv, log_expit
 
 from discreet import priors
 from discreet.artifact import Release
+from discreet.errors import EngineError
 from discreet.families.base import Family
 from discreet.families.shapes import Interval
 from discreet.inference.engine import Question
+from discreet.inference.scalar.laplace import LaplaceCells
 from discreet.inference.scalar.line import LineDensity, line_density
-from discreet.inference.scalar.readings import LaplaceCells, NormalSum, reading_of
-from discreet.inference.scalar.record_law import RecordLaw
+from discreet.inference.scalar.normal import NormalSum
+from discreet.inference.scalar.readings import reading_of
+from discreet.inference.scalar.record_law import MOST_COUNTS, RecordLaw, counts_to_sum
 from discreet.inference.scalar.sums import log_likelihood
 
 _TAIL = 1e-13
 # Sums of fewer records than this may still show the shape of one record's law.
 _FEW = 64
 _NONE = np.zeros(1)
+# Seconds that nobody waits, for readings that are refused.
+_NEVER = 1e9
 
 
 @dataclass(frozen=True)
@@ -79,23 +84,30 @@ class _Fixed:
         return self.values
 
 
-def reads(release: Release) -> bool:
-    """Whether the release holds sums of one bounded statistic with one parameter behind it."""
+def refusal(release: Release) -> str | None:
+    """Return why a release cannot be read here, or None if it holds sums of one bounded statistic of one parameter."""
     family = release.family
-    return (
+    if not (
         isinstance(family.geometry, Interval)
         and release.domain.bounds is not None
         and len(family.draw_names) == 1
         and family.prior_type in (priors.Gamma, priors.Beta, priors.Normal)
-    )
+    ):
+        return f"the exact engine does not read {family.name} releases"
+    if counts_to_sum(release) > MOST_COUNTS:
+        return f"the exact engine sums over at most {MOST_COUNTS:,} counts within the bounds"
+    return None
 
 
 def predicted_seconds(question: Question) -> float:
     """Return roughly how long the draws take."""
-    reading = reading_of(question.release, question.records)
+    try:
+        reading = reading_of(question.release, question.records)
+    except EngineError:
+        return _NEVER
     low, high = reading.records(_NONE, _NONE)
     tabled = isinstance(reading, NormalSum) or question.records.weights is not None
-    seconds = 0.05 + 1e-8 * question.size
+    seconds = 0.05 + 1e-8 * question.size + 1e-4 * counts_to_sum(question.release)
     if isinstance(reading, LaplaceCells):
         seconds += 0.1
     return seconds + (2e-5 * (high - low) if tabled else 0.0)

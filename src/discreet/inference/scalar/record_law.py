@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from discreet.artifact import Release
-from discreet.errors import EngineError
 from discreet.families import Exponential, Geometric, Laplace
 from discreet.families.base import Family, Theta
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
@@ -24,8 +23,17 @@ from discreet.inference.scalar.transforms import (
     SquareRecords,
 )
 
-# Counts below and inside the bounds are summed one by one up to this many.
-_MOST_COUNTS = 20_000
+#: Counts inside the bounds, and below them if clipped, are summed one by one up to this many.
+MOST_COUNTS = 20_000
+
+
+def counts_to_sum(release: Release) -> float:
+    """Return how many values of a record must be summed over; 0 if none."""
+    family, bounds = release.family, release.domain.bounds
+    if bounds is None or not family.support.discrete or type(family) in _CLOSED:
+        return 0.0
+    low = family.support.low if release.domain.outside == "clip" else float(bounds[0][0])
+    return float(bounds[0][1]) - low + 1
 
 
 @dataclass(frozen=True)
@@ -49,14 +57,7 @@ class RecordLaw:
         assert layout.half is not None
         low, high = (float(v) for v in bounds[0])
         clips = release.domain.outside == "clip"
-        law = cls(release.family, low, high, float(layout.shift[0]), float(layout.half[0]), clips, few)
-        support = release.family.support
-        counted = low - support.low if clips else high - low
-        if support.discrete and not isinstance(law.family, Geometric) and counted > _MOST_COUNTS:
-            raise EngineError(
-                f"the exact engine sums over at most {_MOST_COUNTS:,} counts within the bounds."
-            )
-        return law
+        return cls(release.family, low, high, float(layout.shift[0]), float(layout.half[0]), clips, few)
 
     @cached_property
     def lattice(self) -> float | None:

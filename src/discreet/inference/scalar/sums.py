@@ -16,22 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.scalar.readings import DEPTH, Reading, Window
+from discreet.inference.scalar.inversion import SKETCH, Inversion
+from discreet.inference.scalar.kernels import DEPTH, Reading, Window
 from discreet.inference.scalar.transforms import Atoms, Records
 
-# Frequencies come in chunks that grow, until what is left cannot matter.
-_FIRST_CHUNK = 24
-_MOST_TERMS = 2048
-_TAIL = 1e-5
-_GONE = 1e-9
-_FAST = 1e-2
 # A sum this small beside its terms has lost too many digits.
 _CANCELLED, _CANCELLED_POWER = 1e-8, 1e-11
-_ROUNDING = 1e-15
-# Up to so many frequencies on a lattice are all used.
-_FEW_TERMS = 256
-# With this much slack, an estimate will do for what is unlikely.
-_SKETCH, _SKETCH_TERMS = 2000.0, 96
 # What is less likely than this is left out.
 _NEVER = 1e-12
 # Transforms at steeper tilts than this underflow.
@@ -49,16 +39,18 @@ def log_likelihood(
     parameter values get an estimate that is good to a few units.
     """
     slack = np.ones(records.size) if slack is None else slack
-    total, good = _inverted(records, reading, lattice, np.zeros(records.size), slack)
+    total, good = _inverted(records, reading, lattice, np.zeros(records.size), slack, final=False)
     far = np.flatnonzero(~good)
     if far.size:
         # parameter values that make the reading unlikely
         rest = records.rows(far)
         tilt, total[far] = _tilts(rest, reading)
-        close = np.flatnonzero(slack[far] < _SKETCH)
+        close = np.flatnonzero(slack[far] < SKETCH)
         for rows in _alike(rest.rows(close), reading, tilt[close]):
             rows = close[rows]
-            total[far[rows]] = _inverted(rest.rows(rows), reading, lattice, tilt[rows], slack[far[rows]])[0]
+            total[far[rows]] = _inverted(
+                rest.rows(rows), reading, lattice, tilt[rows], slack[far[rows]], final=True
+            )[0]
     return total
 
 
@@ -140,9 +132,18 @@ def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _inverted(
-    records: Records, reading: Reading, lattice: float | None, tilt: np.ndarray, slack: np.ndarray
+    records: Records,
+    reading: Reading,
+    lattice: float | None,
+    tilt: np.ndarray,
+    slack: np.ndarray,
+    *,
+    final: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return log likelihoods by inversion, and which of them can be relied on."""
+    """Return log likelihoods by inversion, and which of them can be relied on.
+
+    Where a tilt is likely to do better, only the final attempt is made.
+    """
     size = records.size
     log_m = records.log_transform(tilt[:, None])[:, 0]
     scale = reading.log_total(log_m, tilt) + reading.log_noise_transform(tilt) - tilt * reading.y
@@ -152,8 +153,8 @@ def _inverted(
     blocks = sorted(reading.blocks(tilt, log_m), key=reading.distance)
     hulls = [_Hull.of(records, tilt, block) for block in blocks]
     # a reading beside all likely sums may speak for other numbers of records; under a tilt that is allowed for
-    complete = reading.all_records(*reading.records(tilt, log_m))
-    possible = complete | (tilt != 0) | np.any([hull.holds(reading.y) for hull in hulls], axis=0)
+    complete = final or reading.all_records(*reading.records(tilt, log_m))
+    possible = complete | np.any([hull.holds(reading.y) for hull in hulls], axis=0)
     for block, hull in zip(blocks, hulls, strict=True):
         near = hull.holds(reading.y, hull.high - hull.low + reading.reach()) & possible
         aside = np.flatnonzero(~near & possible)
@@ -161,14 +162,14 @@ def _inverted(
             part, clear = _one_sided(records.rows(aside), reading, scale[aside], block)
             total[aside[clear]] += part[clear]
             # alone and so far out, a block is better inverted under a tilt
-            near[aside[~clear]] = (len(blocks) > 1) | (tilt[aside[~clear]] != 0)
+            near[aside[~clear]] = final or len(blocks) > 1
         rows = np.flatnonzero(near)
         if rows.size == 0:
             continue
         reach = np.maximum(reading.y - hull.low, hull.high - reading.y)[rows] + reading.reach()
         if reading.shares_window:
             reach = np.full(rows.size, reach.max())
-        job = _Job(reading, block, tilt[rows], scale[rows], slack[rows])
+        job = Inversion(reading, block, tilt[rows], scale[rows], slack[rows])
         window = Window.around(reading.y, np.maximum(reach, 1e-9), lattice)
         those = None if atoms is None else _lasting(atoms.rows(rows), block)
         if those is not None:
@@ -223,86 +224,3 @@ def _one_sided(
     log_m = records.log_transform(edge[:, None])[:, 0]
     with np.errstate(over="ignore", invalid="ignore"):
         return reading.one_sided(log_m, -edge * reading.y - scale, block), clear
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One block of numbers of records, to be inverted under given tilts; results are divided by exp(scale)."""
-
-    reading: Reading
-    block: tuple[int, int]
-    tilt: np.ndarray
-    scale: np.ndarray
-    slack: np.ndarray
-
-    def invert(
-        self, records: Records, window: Window, known: np.ndarray, *, without: Records | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sum over frequencies, and the sum of the terms' sizes; less the same for ``without``.
-
-        ``known`` is what the result will be added to, and what its accuracy is measured by.
-        """
-        size = records.size
-        top, whole = _top_frequency(records, window)
-        total, absolute = np.zeros(size), np.zeros(size)
-        rows = np.arange(size)
-        chunks: list[tuple[np.ndarray, np.ndarray]] = []
-        first, last = 0, _FIRST_CHUNK
-        while True:
-            k = np.arange(first, last)
-            term = self._terms(records, window, rows, first, last)
-            if without is not None:
-                term = term - self._terms(without, window, rows, first, last)
-            term *= np.where(k == 0, 1.0, 2.0) * (k <= top[rows, None])
-            large = np.abs(term)
-            total[rows] += np.real(term).sum(axis=1)
-            absolute[rows] += large.sum(axis=1)
-            chunks.append((rows, np.real(term)))
-            quarter = (last - first) // 4
-            tail = large[:, -quarter:].max(axis=1) * last
-            size_of = (np.abs(total[rows]) + np.abs(known[rows])) * self.slack[rows]
-            going = (tail > _GONE * size_of) & (tail > _ROUNDING * absolute[rows])
-            if self.reading.kinked and not whole:
-                # decay that is fast will soon be complete; slow decay is not worth following to the end
-                fast = large[:, -quarter:].max(axis=1) < _FAST * large[:, :quarter].max(axis=1)
-                going &= fast | (tail > _TAIL * size_of)
-            if whole:
-                # a lattice may have more than one band of frequencies that matter
-                going = (going | (top[rows] < _FEW_TERMS)) & (last <= top[rows])
-            most = np.where(self.slack[rows] < _SKETCH, _MOST_TERMS, _SKETCH_TERMS)
-            stop = ~going | (last >= most) | (last > top[rows])
-            if not whole:
-                cut = rows[stop & (tail > _GONE * size_of)]
-                total[cut] = _faded(chunks, cut, np.minimum(top[cut], last))
-            rows = rows[~stop]
-            if rows.size == 0:
-                return total, absolute
-            first, last = last, min(2 * last, _MOST_TERMS)
-
-    def _terms(self, records: Records, window: Window, rows: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return the terms of some frequencies for some parameter values."""
-        if rows.size < records.size:
-            records, window = records.rows(rows), window.rows(rows)
-        tilt, spacing = self.tilt[rows], 2 * np.pi / window.length
-        value = records.comb(tilt, spacing, first, last)
-        log_x = np.log(np.where(np.abs(value) > 1e-300, value, 1e-300)) + np.abs(tilt)[:, None]
-        s = tilt[:, None] + 1j * spacing[:, None] * np.arange(first, last)
-        log_c = -s * self.reading.y - self.scale[rows, None]
-        return self.reading.coefficients(s, log_x, log_c, self.block, window) / window.length[:, None]
-
-
-def _faded(chunks: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return sums whose terms fade out before the last one, which rounds the kink of the noise and little else."""
-    terms = np.concatenate([real[np.searchsorted(kept, rows)] for kept, real in chunks], axis=1)
-    place = np.minimum(np.arange(terms.shape[1]) / last[:, None], 1.0)
-    return (terms * np.exp(-36 * place**12)).sum(axis=1)
-
-
-def _top_frequency(records: Records, window: Window) -> tuple[np.ndarray, bool]:
-    """Return the index of the last frequency to use, and whether those up to it are all there are."""
-    if window.step:
-        return np.round(window.length / window.step - 1) // 2, True
-    limit = records.top_frequency
-    if limit is None:
-        return np.full(window.length.shape, np.inf), False
-    return np.floor(limit * window.length / (2 * np.pi)), False
