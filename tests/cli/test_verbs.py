@@ -9,11 +9,14 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import discreet as dc
 from discreet.cli import run
+from discreet.cli.arguments import EngineName
+from discreet.inference.choice import Engine
 
 ROWS = "smoker,age,answer\nyes,41,a\nno,55,b\n,38,a\nyes,61,c\nmaybe,300,\n"
 
@@ -289,3 +292,7 @@ def test_the_installed_program_exits_with_the_code(smoking: Path) -> None:
     assert done.returncode == 4
     assert done.stderr.startswith("error: smoking.json")
     assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_names_every_engine() -> None:
+    assert set(get_args(EngineName)) == set(get_args(Engine))

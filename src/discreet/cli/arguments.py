@@ -12,6 +12,9 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
 
+#: Heading of the budget's options in the help.
+BUDGET = "Budget"
+
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
 ]
@@ -80,6 +83,42 @@ Neighbors = Annotated[
         "--neighbors", help="What is protected: a record's content, or also that it is there at all."
     ),
 ]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon", metavar="NUMBER", help="Privacy loss.", show_default=False, rich_help_panel=BUDGET
+    ),
+]
+Delta = Annotated[
+    str | None,
+    typer.Option(
+        "--delta",
+        metavar="NUMBER",
+        help="Failure probability, with epsilon.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
+Rho = Annotated[
+    str | None,
+    typer.Option(
+        "--rho",
+        metavar="NUMBER",
+        help="Zero-concentrated privacy loss.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
+Mechanism = Annotated[
+    Literal["laplace", "gaussian"],
+    typer.Option(
+        "--mechanism",
+        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.",
+        rich_help_panel=BUDGET,
+    ),
+]
+#: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
+EngineName = Literal["auto", "exact", "augment", "gibbs", "naive"]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 _BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."

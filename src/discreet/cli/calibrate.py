@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.arguments import (
     AsJson,
     Bounds,
+    Delta,
+    EngineName,
+    Epsilon,
+    Mechanism,
     Missing,
     Model,
     Neighbors,
     Outside,
+    Rho,
     read_bounds,
     read_records,
 )
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.families.base import Family
     from discreet.priors import Prior
 
-_BUDGET, _SIMULATED, _OUTPUT = "Budget", "What is simulated, and how it is read", "Output"
+_SIMULATED, _OUTPUT = "What is simulated, and how it is read", "Output"
 
 
 def calibrate(
@@ -40,36 +45,12 @@ def calibrate(
         ),
     ] = None,
     bounds: Bounds = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Privacy loss.", show_default=False, rich_help_panel=_BUDGET),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Failure probability, with epsilon.",
-            show_default=False,
-            rich_help_panel=_BUDGET,
-        ),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Zero-concentrated privacy loss.",
-            show_default=False,
-            rich_help_panel=_BUDGET,
-        ),
-    ] = None,
-    mechanism: Annotated[
-        Literal["laplace", "gaussian"],
-        typer.Option(
-            help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.", rich_help_panel=_BUDGET
-        ),
-    ] = "laplace",
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    mechanism: Mechanism = "laplace",
     engine: Annotated[
-        Literal["auto", "exact", "gibbs", "augment", "naive"],
+        EngineName,
         typer.Option(help="The engine under test; auto as in infer.", rich_help_panel=_SIMULATED),
     ] = "auto",
     outside: Outside = "redact",

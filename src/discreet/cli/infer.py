@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.arguments import AsJson, ReleaseFile, read_records
+from discreet.cli.arguments import AsJson, EngineName, ReleaseFile, read_records
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import (
     ensure_distinct,
@@ -43,7 +43,7 @@ def infer(
         ),
     ] = None,
     engine: Annotated[
-        Literal["auto", "exact", "augment", "gibbs", "naive"],
+        EngineName,
         typer.Option(
             help="auto takes the most exact one that will finish soon, never naive.", rich_help_panel=_ENGINE
         ),

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.arguments import (
+    BUDGET,
     AsJson,
     BoughtBounds,
     Columns,
     Data,
+    Delta,
+    Epsilon,
+    Mechanism,
     Missing,
     Model,
     Neighbors,
     Outside,
+    Rho,
     Within,
     read_bounds_or_quantiles,
 )
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
 
-_BUDGET = "Budget"
 #: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
 _HIGHEST_EPSILON = 10
 
@@ -40,34 +44,10 @@ def release(
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
     ],
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Privacy loss.", show_default=False, rich_help_panel=_BUDGET),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Failure probability, with epsilon.",
-            show_default=False,
-            rich_help_panel=_BUDGET,
-        ),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Zero-concentrated privacy loss.",
-            show_default=False,
-            rich_help_panel=_BUDGET,
-        ),
-    ] = None,
-    mechanism: Annotated[
-        Literal["laplace", "gaussian"],
-        typer.Option(
-            help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.", rich_help_panel=_BUDGET
-        ),
-    ] = "laplace",
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    mechanism: Mechanism = "laplace",
     bounds: BoughtBounds = None,
     within: Within = None,
     bounds_epsilon: Annotated[
@@ -76,7 +56,7 @@ def release(
             metavar="NUMBER",
             help="Privacy loss of bounds that are bought, beside that of the totals.",
             show_default=False,
-            rich_help_panel=_BUDGET,
+            rich_help_panel=BUDGET,
         ),
     ] = None,
     outside: Outside = "redact",
@@ -96,7 +76,7 @@ def release(
             metavar="URL",
             help="Ledger to charge before anything is released; discreet ledger init makes one.",
             show_default=False,
-            rich_help_panel=_BUDGET,
+            rich_help_panel=BUDGET,
         ),
     ] = None,
     analyst: Annotated[
@@ -105,7 +85,7 @@ def release(
             metavar="NAME",
             help="For whom, if analysts have budgets.",
             show_default=False,
-            rich_help_panel=_BUDGET,
+            rich_help_panel=BUDGET,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
