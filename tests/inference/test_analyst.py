@@ -86,7 +86,7 @@ def test_a_missing_prior_is_answered_with_one_that_works(normal: dc.Release) -> 
 def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -> None:
     with pytest.raises(dc.EngineError, match="exact does not apply") as caught:
         dc.infer(normal, engine="exact")
-    assert caught.value.hint == "use engine='augment'"
+    assert caught.value.hint == "use engine='auto', which takes one that does"
 
 
 @pytest.mark.parametrize(

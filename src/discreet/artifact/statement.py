@@ -18,7 +18,7 @@ def statement(release: Release) -> str:
     return " ".join(
         [
             f"This file describes {columns}{source} by {_count(release)} noisy totals "
-            f"for a {release.family.name} model.",
+            f"for {_article(release.family.name)} {release.family.name} model.",
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             *_parts(release),
@@ -134,3 +134,7 @@ def _range(pair: tuple[Fraction, Fraction]) -> str:
 
 def _listing(items: list[str]) -> str:
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _article(name: str) -> str:
+    return "an" if name[0] in "aeiou" else "a"

@@ -40,8 +40,13 @@ def check(name: Engine, release: Release) -> None:
         if reason is None:
             return
         reasons.append(f"{each} does not apply: {reason}")
-    fit = next(each for each in (*_PREFERENCE, "naive") if engine(each).refusal(release) is None)
-    raise EngineError("; ".join(reasons) + ".", hint=f"use engine='{fit}'")
+    others = any(engine(each).refusal(release) is None for each in _PREFERENCE)
+    hint = (
+        "use engine='auto', which takes one that does"
+        if others
+        else "to compare, ignoring the noise: engine='naive'"
+    )
+    raise EngineError("; ".join(reasons) + ".", hint=hint)
 
 
 def choose(question: Question) -> tuple[str, str]:
