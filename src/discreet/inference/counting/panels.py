@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import EngineError
-from discreet.inference.counting.tables import FLOOR, Table, draw_split
+from discreet.inference.counting.tables import FLOOR, Table
 from discreet.inference.counting.tilt import Cell, tilt_for
 from discreet.inference.counting.weights import DEPTH
 from discreet.inference.records import RecordPrior
@@ -19,6 +19,8 @@ _TRUSTED = FLOOR / _ASTRAY
 # Totals this far below the most likely one carry less than 1e-12 of the mass.
 _DEPTH = 34.0
 _MOST_PANELS = 400
+# Rejections before a draw gets a table of its own.
+_TRIES = 64
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,14 @@ class Panel:
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw cell counts given their totals, cells on the last axis."""
+        # numba takes a moment to import
+        from discreet.inference.counting.splits import split_off
+
         counts = np.empty((totals.size, len(self.cells)), dtype=np.int64)
+        drawn = np.empty(totals.size, dtype=np.int64)
         for k in range(len(self.cells) - 1, 0, -1):
-            drawn = draw_split(self.cells[k], self.partial[k - 1], totals, rng)
+            cell, rest = self.cells[k], self.partial[k - 1]
+            split_off(cell.weights, cell.low, rest.weights, rest.low, totals, rng, _TRIES, drawn)
             counts[:, self.order[k]] = drawn
             totals = totals - drawn
         counts[:, self.order[0]] = totals
