@@ -59,7 +59,7 @@ def refusal(release: Release) -> str | None:
         return "the number of records is private, and the augment engine holds each of them"
     if type(family).sample is Family.sample:
         return f"{family.name} does not say how to draw records"
-    if n > _MOST_RECORDS or n * 2 * len(release.statistics.values) > _MOST_NUMBERS:
+    if n > _MOST_RECORDS or n * 2 * len(release.totals.values) > _MOST_NUMBERS:
         return f"the augment engine holds every record, and {n:,} are too many"
     return None
 
@@ -83,7 +83,7 @@ def predicted_seconds(question: Question) -> float:
 
 
 def _seconds_a_sweep(release: Release) -> float:
-    return 1.5e-4 + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.statistics.values))
+    return 1.5e-4 + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.totals.values))
 
 
 def draw(question: Question) -> Answer:
