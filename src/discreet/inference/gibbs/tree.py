@@ -3,8 +3,8 @@ r"""One or two unknowns: a tree of cells that closes in on the posterior, and ne
 The box that holds the prior is cut into cells. Within a cell the readings' means move by some amount, which is added to
 the spread of the sums as if it were one more source of it: so a peak far narrower than a cell still shows from its
 center. Cells that hold something are cut again until the density hardly changes within them. The result, constant on
-each cell and mixed with a little of the prior, is an independence proposal; Metropolis with the exact density removes
-what the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
+each cell and mixed with a few strangers, is an independence proposal; Metropolis with the exact density removes what
+the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
 walkers.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.inference.gibbs.strangers import Strangers
 from discreet.inference.gibbs.target import Place, Target
 
 _MOST_DIM = 2
@@ -29,7 +30,7 @@ _EDGE = 1e-6
 _BLUR = 0.2
 # nats by which the log density may differ among the siblings of a finished cell
 _STEEP = 1.5
-_FROM_PRIOR = 0.03
+_STRANGE = 0.06
 _WALKERS, _WARMUP = 64, 8
 #: Proposals this effective, as a share, make the draws trustworthy.
 LEAST_EFFECTIVE = 0.25
@@ -233,11 +234,11 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
     n = n_walkers * (steps + _WARMUP)
     x, log_q = leaves.sample(n, rng)
-    strangers = rng.random(n) < _FROM_PRIOR
-    prior_draws = target.reference(int(strangers.sum()), rng)
-    x[strangers] = prior_draws
-    log_q[strangers] = leaves.log_density(prior_draws)
-    log_q = np.logaddexp(math.log1p(-_FROM_PRIOR) + log_q, math.log(_FROM_PRIOR) + target.log_reference(x))
+    strangers = Strangers.of(target, rng)
+    strange = rng.random(n) < _STRANGE
+    x[strange] = strangers.sample(int(strange.sum()), rng)
+    log_q[strange] = leaves.log_density(x[strange])
+    log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, math.log(_STRANGE) + strangers.log_density(x))
     log_w = log_posterior(target, target.place(x)) - log_q
     log_w = np.where(np.isnan(log_w), -np.inf, log_w)
     top = log_w.max()
