@@ -80,7 +80,8 @@ def main() -> int:
         verdict = "met" if figures["passed"] else "MISSED"
         print(
             f"{TRIALS:,} trials of Exponential, n = {N_RECORDS:,}, epsilon = {EPSILON:g}, engine exact, "
-            f"{asked.workers} processes: {seconds:.1f} s (limit {MOST_SECONDS:g} s), KS p-value {least_p:.2f}: {verdict}\n"
+            f"{asked.workers} processes: {seconds:.1f} s (limit {MOST_SECONDS:g} s), "
+            f"KS p-value {least_p:.2f}: {verdict}\n"
             f"simulating and releasing alone, one process: {alone:.1f} s"
         )
     return 1 if asked.check and not figures["passed"] else 0
