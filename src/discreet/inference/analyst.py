@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference import bounds, choice
+from discreet.inference import bounds, choice, parts
 from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
@@ -85,7 +85,12 @@ def infer(
         name,
         answer.approximation,
         reason,
-        (*answer.warnings, *bounds.doubts(release), *_doubts(question)),
+        (
+            *answer.warnings,
+            *parts.doubts(release, answer.draws),
+            *bounds.doubts(release),
+            *_doubts(question),
+        ),
         independent=answer.independent,
     )
     about = f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"

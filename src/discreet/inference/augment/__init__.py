@@ -69,12 +69,8 @@ def refusal(release: Release) -> str | None:
 
 
 def may_have_far_modes(release: Release) -> bool:
-    """Whether a far mode is likely: with redaction, several parameters can explain the same sums in two ways."""
-    return (
-        release.domain.outside == "redact"
-        and release.domain.bounds is not None
-        and len(release.family.draw_names) > 1
-    )
+    """Whether a far mode is likely: of a parameter that would put most values out of range, to be redacted."""
+    return release.domain.outside == "redact" and release.domain.bounds is not None
 
 
 def predicted_seconds(question: Question) -> float:
