@@ -55,6 +55,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/startup.py --check
 	$(BIN)/python benchmarks/release.py --check
 	$(BIN)/python benchmarks/inference.py --check
+	$(BIN)/python benchmarks/calibration.py --check
 	$(BIN)/python benchmarks/ledger.py --check
 	$(BIN)/python benchmarks/truncated_dirichlet.py --check
 

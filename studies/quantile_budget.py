@@ -1,6 +1,6 @@
 """What a budget for bounds buys, and whether posteriors that take bought bounds as fixed are calibrated.
 
-    python studies/quantile_budget.py [--trials 300] [--engine auto] [--seed 0] [--workers 2]
+    python studies/quantile_budget.py [--trials 300] [--engine auto] [--seed 0] [--workers 2] [--out studies/results]
 
 Bought bounds depend on the rows, and inference does not know that: it takes them as declared. For each family, number
 of records and price of the bounds, this simulates the whole path (parameter from the prior, rows, private quantiles,
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ EPSILON = 1.0
 #: Ranks that differ from uniform at this rate over the whole table are called "no".
 FALSE_ALARM = 1e-3
 HEADER = ("family", "n", "epsilon of bounds", "95% covers", "uniform", "p-value", "width", "engine")
+WIDTHS = (12, 6, 19, 15, 9, 9, 7, 9)
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,22 @@ def main() -> None:
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the table")
     asked = parser.parse_args()
     lines = [(case, n, price) for case in CASES for n in SIZES for price in (*PRICES, None)]
-    print("".join(f"{name:>18}" for name in HEADER))
+    table = [line(HEADER)]
+    print(table[0])
     for at, (case, n, price) in enumerate(lines):
         rng = np.random.default_rng([asked.seed, at])
-        row = measure(case, n, price, asked, rng, FALSE_ALARM / len(lines))
-        print("".join(f"{value:>18}" for value in row), flush=True)
+        table.append(line(measure(case, n, price, asked, rng, FALSE_ALARM / len(lines))))
+        print(table[-1], flush=True)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    (asked.out / "quantile_budget.txt").write_text("\n".join(table) + "\n", encoding="utf-8")
+
+
+def line(values: tuple[str, ...]) -> str:
+    """Return one line of the table."""
+    return "".join(f"{value:>{width}}" for value, width in zip(values, WIDTHS, strict=True))
 
 
 def measure(
@@ -71,7 +83,7 @@ def measure(
     rng: np.random.Generator,
     false_alarm: float,
 ) -> tuple[str, ...]:
-    """Return one line of the table."""
+    """Return the values of one line of the table."""
     bounds: Any = case.within
     if price is not None:
         bounds = dc.PrivateQuantiles(LOW, HIGH, within=case.within, epsilon=price)

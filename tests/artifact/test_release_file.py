@@ -35,7 +35,7 @@ def content() -> str:
 
 
 def test_there_are_golden_files() -> None:
-    assert len(GOLDEN) >= 16
+    assert len(GOLDEN) >= 17
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)

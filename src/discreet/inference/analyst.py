@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference import choice, sampled
+from discreet.inference import bounds, choice, parts, sampled
 from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
@@ -89,7 +89,12 @@ def infer(
         name,
         answer.approximation,
         reason,
-        (*answer.warnings, *_bought_bounds(release), *_doubts(question)),
+        (
+            *answer.warnings,
+            *parts.doubts(release, answer.draws),
+            *bounds.doubts(release),
+            *_doubts(question),
+        ),
         independent=answer.independent,
     )
     return Posterior(
@@ -125,13 +130,6 @@ def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
         raise UsageError(
             f"rng must be a seed (a whole number from 0 on) or a generator, got {rng!r}."
         ) from None
-
-
-def _bought_bounds(release: Release) -> tuple[str, ...]:
-    """Return a note if the bounds were chosen from the data, privately: they are then taken as fixed."""
-    if release.bounds_choice is None:
-        return ()
-    return ("the bounds were bought privately from the same records and are treated as fixed",)
 
 
 def _doubts(question: Question) -> tuple[str, ...]:

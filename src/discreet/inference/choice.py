@@ -60,7 +60,9 @@ def choose(question: Question) -> tuple[str, str]:
             passed_over.append(f"{name} does not apply ({refusal})")
             continue
         if name == "augment" and _better_by_gibbs(question.release):
-            passed_over.append("augment may miss a second mode, and there are enough records for gibbs")
+            passed_over.append(
+                "augment can be slow between far modes, and there are enough records for gibbs"
+            )
             continue
         seconds = module.predicted_seconds(question)
         if seconds <= REASONABLE:
@@ -72,9 +74,9 @@ def choose(question: Question) -> tuple[str, str]:
 
 
 def _better_by_gibbs(release: Release) -> bool:
-    """Whether latent records may hide a mode that the central limit, calibrated for so many records, would show."""
-    from discreet.inference.augment import may_miss_a_mode
+    """Whether latent records may be slow between far modes that the central limit, calibrated here, shows at once."""
+    from discreet.inference.augment import may_have_far_modes
     from discreet.inference.gibbs import LEAST_RECORDS, refusal
 
     enough = release.records is not None and release.records >= LEAST_RECORDS
-    return enough and may_miss_a_mode(release) and refusal(release) is None
+    return enough and may_have_far_modes(release) and refusal(release) is None

@@ -23,6 +23,7 @@ from discreet.inference.engine import Answer, Question
 
 if TYPE_CHECKING:
     from discreet.inference.augment.chain import Chain
+    from discreet.inference.augment.leaps import Leaps
 
 # A table larger than this takes minutes.
 _MOST_RECORDS = 20_000
@@ -42,8 +43,11 @@ _FEW = 20
 # Blocks that are accepted less often are too wide.
 _ACCEPTANCE = 0.25
 
+# Fewer leaps between far modes than this leave their weights uncertain.
+_LEAST_LEAPS = 50
+
 _ONE_MODE = (
-    "values that were redacted can make a second mode far away, which chains over latent records may miss: "
+    "values that were redacted can make a second mode far away, and the chains seldom or never leapt that far: "
     "compare with engine='gibbs'"
 )
 _BEYOND = (
@@ -64,13 +68,9 @@ def refusal(release: Release) -> str | None:
     return None
 
 
-def may_miss_a_mode(release: Release) -> bool:
-    """Whether a far mode is likely: with redaction, several parameters can explain the same sums in two ways."""
-    return (
-        release.domain.outside == "redact"
-        and release.domain.bounds is not None
-        and len(release.family.draw_names) > 1
-    )
+def may_have_far_modes(release: Release) -> bool:
+    """Whether a far mode is likely: of a parameter that would put most values out of range, to be redacted."""
+    return release.domain.outside == "redact" and release.domain.bounds is not None
 
 
 def predicted_seconds(question: Question) -> float:
@@ -79,7 +79,8 @@ def predicted_seconds(question: Question) -> float:
     The autocorrelation time is not known in advance; it is mostly between 1 and 20.
     """
     sweeps = 2 * sum(_WARM_UP[:2]) * question.chains + max(question.size, 8 * min(question.size, _WORTH))
-    return 0.5 + sweeps * _seconds_a_sweep(question.release)
+    # a leap draws all records, as a sweep does
+    return 0.5 + sweeps * _seconds_a_sweep(question.release) * (1 + may_have_far_modes(question.release))
 
 
 def _seconds_a_sweep(release: Release) -> float:
@@ -97,7 +98,8 @@ def draw(question: Question) -> Answer:
 
     target = Target.of(question)
     starts = starting_points(question)
-    chains = [Chain(target, starts, question.rng) for _ in range(question.chains)]
+    leaps = _leaps(question)
+    chains = [Chain(target, starts, question.rng, leaps) for _ in range(question.chains)]
     weights, time = _warm_up(chains)
     size, wanted = question.size, min(_WORTH, question.size)
     most = _PATIENCE / (size * _seconds_a_sweep(question.release))
@@ -116,11 +118,21 @@ def draw(question: Question) -> Answer:
             f"the latent records mix slowly: {size} draws, {thinning} sweeps apart, are worth about {effective:.0f} "
             "independent ones; ask for more draws, or use another engine"
         )
-    if may_miss_a_mode(question.release):
+    if may_have_far_modes(question.release) and sum(chain.leaps for chain in chains) < _LEAST_LEAPS:
         warnings.append(_ONE_MODE)
     if any(chain.beyond for chain in chains):
         warnings.append(_BEYOND)
     return Answer(draws, "none", tuple(warnings), independent=False)
+
+
+def _leaps(question: Question) -> Leaps | None:
+    """Return the leaps between modes, where there may be several and an approximate posterior can be had."""
+    from discreet.inference import gibbs
+    from discreet.inference.augment.leaps import Leaps
+
+    if not may_have_far_modes(question.release) or gibbs.refusal(question.release) is not None:
+        return None
+    return Leaps.of(question)
 
 
 def _warm_up(chains: list[Chain]) -> tuple[np.ndarray, float]:

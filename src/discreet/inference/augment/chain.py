@@ -1,6 +1,6 @@
 r"""One chain over (parameter, latent records).
 
-The target is p(theta) prod p(x_i | theta) noise(y - sum of released coordinates), and three moves leave it invariant:
+The target is p(theta) prod p(x_i | theta) noise(y - sum of released coordinates), and these moves leave it invariant:
 
 1. **Parameter**: theta given the usable records, conjugate.
 2. **Sweep** (Ju, Awan, Gong and Rao 2022, algorithm 1): propose each record from p(x | theta), accept by the ratio of
@@ -9,6 +9,8 @@ The target is p(theta) prod p(x_i | theta) noise(y - sum of released coordinates
 3. **Block**: keep m records, draw theta' given them alone, draw the other n - m records given theta', and accept the
    whole by the ratio of noise masses. Given the kept records the proposal is an exact draw from the model's own
    conditional, so nothing else enters the ratio. With m = n this is move 1; with m = 0 a fresh draw from the prior.
+
+4. **Leap**, only where far modes are to be expected: see :mod:`discreet.inference.augment.leaps`.
 
 Moves 1 and 2 alone need about 2 (n + a) / a sweeps for one effective draw when the noise dominates (a: the prior's
 weight in records), because theta holds the records in place and they hold theta. Then, and only then, blocks are
@@ -30,7 +32,9 @@ from discreet.errors import EngineError
 from discreet.families.base import Theta
 from discreet.inference.augment.kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.augment.latent import LatentRecords
+from discreet.inference.augment.leaps import Leaps
 from discreet.inference.engine import Question
+from discreet.inference.gibbs.charts import named
 from discreet.inference.naive import noisy_sums
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
@@ -79,8 +83,12 @@ class Target:
 class Chain:
     """The state of one chain and its moves."""
 
-    def __init__(self, target: Target, starts: list[Any], rng: np.random.Generator) -> None:
-        self.target, self.rng = target, rng
+    def __init__(
+        self, target: Target, starts: list[Any], rng: np.random.Generator, leaps: Leaps | None = None
+    ) -> None:
+        self.target, self.rng, self._leaps = target, rng, leaps
+        #: Leaps accepted.
+        self.leaps = 0
         self._noise = (target.readings, target.scales, target.gaussian)
         self.offered = self.accepted = self.beyond = 0
         self._ladder = ladder(target.n)
@@ -91,12 +99,14 @@ class Chain:
     # -- moves ----------------------------------------------------------------------------------------
 
     def step(self, levels: np.ndarray) -> Theta:
-        """Make the three moves, and return the parameter.
+        """Make the moves, and return the parameter.
 
         ``levels`` rise to 1: the cumulative probabilities of the entries of :func:`ladder`.
         """
         drawn, full, steps = self._given(self.full.sum(axis=0), int(self.usable.sum()), self.target.n)
         self._sweep(full, steps)
+        if self._leaps is not None:
+            self._leap(self._leaps, self._at)
         self._block(int(np.searchsorted(levels[:-1], self.rng.random(), side="right")))
         return drawn
 
@@ -130,11 +140,35 @@ class Chain:
                 self.full, self.steps, self.usable, self.sums, *proposal, flags, first, level, *self._noise
             )
 
+    def _leap(self, leaps: Leaps, x: np.ndarray) -> None:
+        """Offer a new parameter and all usable records anew; who is usable stays."""
+        target, rng = self.target, self.rng
+        there = leaps.draw(rng)
+        theta = {
+            name: values[0] for name, values in leaps.space.theta(target.latent.family, there[None]).items()
+        }
+        proposal = target.latent.draw(theta, target.n, rng)
+        if proposal is None:
+            return
+        full, steps = (rows * self.usable[:, None] for rows in proposal)
+        sums = steps.sum(axis=0)
+        log_ratio = log_noise(sums, *self._noise) - log_noise(self.sums, *self._noise)
+        log_ratio += leaps.log_weight(there) - leaps.log_weight(x)
+        if -rng.standard_exponential() <= log_ratio:
+            self.full, self.steps, self.sums = full, steps, sums
+            self.leaps += 1
+
     # -- draws ----------------------------------------------------------------------------------------
 
     def _draw(self, s: np.ndarray, n_usable: float) -> Theta:
         family = self.target.latent.family
-        drawn = family.draw(family.update(self.target.prior, s, n_usable), 1, self.rng)
+        posterior = family.update(self.target.prior, s, n_usable)
+        if self._leaps is None:
+            drawn = family.draw(posterior, 1, self.rng)
+        else:
+            at = posterior.sample(1, self.rng)
+            self._at = self._leaps.space.coordinates(at)[0]
+            drawn = named(family, at, 1)
         return {name: values[0] for name, values in drawn.items()}
 
     def _given(self, s: np.ndarray, n_usable: float, size: int) -> tuple[Theta, np.ndarray, np.ndarray]:

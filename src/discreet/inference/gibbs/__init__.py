@@ -10,6 +10,8 @@ out. With one or two unknowns the noise variances are integrated out too and a t
 
 from __future__ import annotations
 
+import numpy as np
+
 from discreet.artifact import Release
 from discreet.families import MultivariateNormal
 from discreet.inference.engine import Answer, Question
@@ -48,15 +50,18 @@ def predicted_seconds(question: Question) -> float:
 
 def draw(question: Question) -> Answer:
     """Draw from the posterior under the central-limit law."""
+    target, x, doubts = coordinates(question)
+    return Answer(target.theta(x), APPROXIMATION, _too_few(question) + doubts, independent=False)
+
+
+def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]]:
+    """Return the target, draws from it in its own coordinates, and doubts about them."""
     target = Target(question)
-    warnings = _too_few(question)
-    x = None
     if tree.applies(target):
         x = tree.sample(target, question.size, question.chains, question.rng)
-    if x is None:
-        x, doubts = walkers.sample(target, question.size, question.chains, question.rng)
-        warnings += doubts
-    return Answer(target.theta(x), APPROXIMATION, warnings, independent=False)
+        if x is not None:
+            return target, x, ()
+    return target, *walkers.sample(target, question.size, question.chains, question.rng)
 
 
 def _too_few(question: Question) -> tuple[str, ...]:

@@ -11,12 +11,14 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, expit, gammaln
+from scipy.special import betaln, expit, gammaln, logit
 
 from discreet.families.base import Family
 from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
 
 _LOG_2PI = math.log(2 * math.pi)
+# Draws of a prior of tiny shape underflow; they are taken for this.
+_LEAST = 1e-300
 
 
 class Chart(ABC):
@@ -33,6 +35,10 @@ class Chart(ABC):
         """Return the prior's values at these coordinates."""
 
     @abstractmethod
+    def coordinates(self, values: Any) -> np.ndarray:
+        """Return the coordinates of the prior's values."""
+
+    @abstractmethod
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Return the log prior density of the coordinates, volume included."""
 
@@ -42,7 +48,12 @@ class Chart(ABC):
 
     def theta(self, family: Family, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the family's parameters, by draw name, at these coordinates."""
-        return family.draw(_Given(self.values(x)), len(x), np.random.default_rng(0))
+        return named(family, self.values(x), len(x))
+
+
+def named(family: Family, values: Any, size: int) -> dict[str, np.ndarray]:
+    """Return the family's parameters, by draw name, of ``size`` values of its prior."""
+    return family.draw(_Given(values), size, np.random.default_rng(0))
 
 
 class _Given:
@@ -71,6 +82,9 @@ class _Logit(Chart):
     def values(self, x: np.ndarray) -> np.ndarray:
         return expit(x[:, 0])
 
+    def coordinates(self, values: np.ndarray) -> np.ndarray:
+        return logit(np.clip(values, _LEAST, 1 - 2.0**-53))[:, None]
+
     def log_density(self, x: np.ndarray) -> np.ndarray:
         a, b = self.prior.a, self.prior.b
         return -a * np.logaddexp(0, -x[:, 0]) - b * np.logaddexp(0, x[:, 0]) - betaln(a, b)
@@ -89,6 +103,9 @@ class _Log(Chart):
     def values(self, x: np.ndarray) -> np.ndarray:
         return np.exp(np.clip(x[:, 0], -700, 700))
 
+    def coordinates(self, values: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(values, _LEAST))[:, None]
+
     def log_density(self, x: np.ndarray) -> np.ndarray:
         shape, scaled = self.prior.shape, x[:, 0] + math.log(self.prior.rate)
         return shape * scaled - np.exp(np.minimum(scaled, 700)) - gammaln(shape)
@@ -105,6 +122,9 @@ class _Line(Chart):
 
     def values(self, x: np.ndarray) -> np.ndarray:
         return self.prior.mean + self.prior.sd * x[:, 0]
+
+    def coordinates(self, values: np.ndarray) -> np.ndarray:
+        return ((values - self.prior.mean) / self.prior.sd)[:, None]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         return -0.5 * x[:, 0] ** 2 - _LOG_2PI / 2
@@ -129,6 +149,10 @@ class _LocationScale(Chart):
     def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         off = self._unit * np.sinh(np.clip(x[:, 0], -300, 300))
         return self.prior.mean + off, np.exp(np.clip(x[:, 1], -700, 700))
+
+    def coordinates(self, values: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        mean, variance = values
+        return np.stack([np.arcsinh((mean - self.prior.mean) / self._unit), np.log(variance)], axis=1)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         kappa, alpha, unit = self.prior.kappa, self.prior.alpha, self._unit
@@ -161,6 +185,10 @@ class _LogRatios(Chart):
 
     def values(self, x: np.ndarray) -> np.ndarray:
         return np.exp(self._log_shares(x))
+
+    def coordinates(self, values: np.ndarray) -> np.ndarray:
+        log_values = np.log(np.maximum(values, _LEAST))
+        return log_values[:, :-1] - log_values[:, -1:]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         alpha = self.prior.natural()
@@ -201,6 +229,14 @@ class _LocationShape(Chart):
         root, _ = self._factor(x)
         return np.array(self.prior.mean) + self._unit * x[:, : self._d], root @ root.transpose(0, 2, 1)
 
+    def coordinates(self, values: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        mean, covariance = values
+        root = np.linalg.cholesky(covariance)
+        diagonal = root[:, range(self._d), range(self._d)]
+        ratios = root[:, self._rows, self._columns] / diagonal[:, self._rows]
+        center = (mean - np.array(self.prior.mean)) / self._unit
+        return np.concatenate([center, np.log(diagonal / self._unit), ratios], axis=1)
+
     def log_density(self, x: np.ndarray) -> np.ndarray:
         d, prior = self._d, self.prior
         root, log_diagonal = self._factor(x)
@@ -225,12 +261,7 @@ class _LocationShape(Chart):
         return constant + density + (d + 1) * log_diagonal.sum(axis=1)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        mean, covariance = self.prior.sample(size, rng)
-        root = np.linalg.cholesky(covariance)
-        diagonal = root[:, range(self._d), range(self._d)]
-        ratios = root[:, self._rows, self._columns] / diagonal[:, self._rows]
-        center = (mean - np.array(self.prior.mean)) / self._unit
-        return np.concatenate([center, np.log(diagonal / self._unit), ratios], axis=1)
+        return self.coordinates(self.prior.sample(size, rng))
 
 
 _CHARTS: dict[type, type[Chart]] = {

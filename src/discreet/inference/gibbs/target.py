@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from discreet.artifact import Release
 from discreet.inference.engine import Question
 from discreet.inference.gibbs.charts import Chart, chart
 from discreet.inference.gibbs.marginal import log_marginal
 from discreet.inference.gibbs.moments import Moments, feature_moments
+from discreet.inference.naive import noisy_sums
 from discreet.inference.records import RecordPrior
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
@@ -31,6 +33,8 @@ _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
 _FAR = 60.0
 _LEAST_VARIANCE = 1e-12
+# A noise scale or so of a latent count, as a share of its range.
+_SCATTER = 0.01
 
 
 @dataclass
@@ -124,6 +128,8 @@ class Target:
         self.count = _count(release, question.records, self.readings)
         self.n_records = 0.0 if release.records is None else float(release.records)
         self.dim = self.chart.dim + (self.count is not None)
+        #: What the readings say at face value, sums and a number of records, where redaction may hide it.
+        self.face_value = _face_value(release)
 
     def usable(self, x: np.ndarray) -> np.ndarray:
         """Return the usable count at these coordinates."""
@@ -132,6 +138,15 @@ class Target:
     def theta(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the parameters at these coordinates."""
         return self.chart.theta(self.family, x[:, : self.chart.dim])
+
+    def coordinates(self, values: Any, usable: float, rng: np.random.Generator) -> np.ndarray:
+        """Return coordinates of values of the prior; a latent usable count is scattered about ``usable``."""
+        x = self.chart.coordinates(values)
+        if self.count is None:
+            return x
+        low, high = self.count.low, self.count.high
+        share = (usable - low) / (high - low) + _SCATTER * rng.standard_normal(len(x))
+        return np.column_stack([x, logit(np.clip(share, _SCATTER, 1 - _SCATTER))])
 
     def log_reference(self, x: np.ndarray) -> np.ndarray:
         """Return the density that :meth:`reference` draws from: the prior, with u uniform."""
@@ -197,6 +212,13 @@ class Target:
         for j in bare:
             out += log_marginal(place.residual[[j]] / kappa, place.covariance[[[j]], [[j]]] / kappa**2)
         return out - self.n_readings * math.log(kappa)
+
+    def log_rough(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density of coordinates, roughly: noise variances that stay are put at their mean."""
+        place = self.place(x)
+        if self.collapses:
+            return place.log_prior + self.log_collapsed(place, rough=True)
+        return place.log_prior + self.log_likelihood(place, np.full(place.residual.shape, 2.0))
 
     def draw_variances(
         self, place: Place, w: np.ndarray, kappa: float, rng: np.random.Generator
@@ -264,6 +286,13 @@ def _solve(matrix: np.ndarray, diagonal: np.ndarray, right: np.ndarray) -> np.nd
     for j in range(n - 1, -1, -1):
         x[j] = (x[j] - (a[j, j + 1 :] * x[j + 1 :]).sum(axis=0)) / a[j, j]
     return x
+
+
+def _face_value(release: Release) -> tuple[np.ndarray, float] | None:
+    if release.domain.bounds is None or release.domain.outside == "clip":
+        return None
+    s, n = noisy_sums(release)
+    return (release.family.project(s, n), n) if n > 0 else None
 
 
 def _count(release: Release, records: RecordPrior, readings: Readings) -> Count | None:

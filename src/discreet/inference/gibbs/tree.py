@@ -3,8 +3,8 @@ r"""One or two unknowns: a tree of cells that closes in on the posterior, and ne
 The box that holds the prior is cut into cells. Within a cell the readings' means move by some amount, which is added to
 the spread of the sums as if it were one more source of it: so a peak far narrower than a cell still shows from its
 center. Cells that hold something are cut again until the density hardly changes within them. The result, constant on
-each cell and mixed with a little of the prior, is an independence proposal; Metropolis with the exact density removes
-what the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
+each cell and mixed with a few strangers, is an independence proposal; Metropolis with the exact density removes what
+the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
 walkers.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.inference.gibbs.strangers import Strangers
 from discreet.inference.gibbs.target import Place, Target
 
 _MOST_DIM = 2
@@ -29,8 +30,10 @@ _EDGE = 1e-6
 _BLUR = 0.2
 # nats by which the log density may differ among the siblings of a finished cell
 _STEEP = 1.5
-_FROM_PRIOR = 0.03
-_WALKERS, _WARMUP = 64, 8
+_STRANGE = 0.06
+_WALKERS = 64
+# e-folds of forgetting before the first draw, and steps they may take at most
+_FORGET, _MOST_WARMUP = 5.0, 400
 #: Proposals this effective, as a share, make the draws trustworthy.
 LEAST_EFFECTIVE = 0.25
 
@@ -231,24 +234,43 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    n = n_walkers * (steps + _WARMUP)
-    x, log_q = leaves.sample(n, rng)
-    strangers = rng.random(n) < _FROM_PRIOR
-    prior_draws = target.reference(int(strangers.sum()), rng)
-    x[strangers] = prior_draws
-    log_q[strangers] = leaves.log_density(prior_draws)
-    log_q = np.logaddexp(math.log1p(-_FROM_PRIOR) + log_q, math.log(_FROM_PRIOR) + target.log_reference(x))
-    log_w = log_posterior(target, target.place(x)) - log_q
-    log_w = np.where(np.isnan(log_w), -np.inf, log_w)
+    proposal = _Proposal(target, leaves, Strangers.of(target, rng))
+    x, log_w = proposal.draw(n_walkers * steps, rng)
     top = log_w.max()
     if not np.isfinite(top):
         return None
     weights = np.exp(log_w - top)
-    if weights.sum() ** 2 / (weights**2).sum() < LEAST_EFFECTIVE * n:
+    if weights.sum() ** 2 / (weights**2).sum() < LEAST_EFFECTIVE * weights.size:
         return None
-    path = _metropolis(log_w.reshape(steps + _WARMUP, n_walkers), rng)[_WARMUP:]
+    # chains forget their start at a rate of one over the largest weight, in units of the mean
+    warmup = math.ceil(_FORGET / float(weights.mean()))
+    if warmup > _MOST_WARMUP:
+        return None
+    first, log_first = proposal.draw(n_walkers * warmup, rng)
+    log_w = np.concatenate([log_first, log_w]).reshape(warmup + steps, n_walkers)
+    path = _metropolis(log_w, rng)[warmup:]
     picked = path.T.reshape(chains, -1)[:, :per_chain]
-    return x[picked.ravel()]
+    return np.concatenate([first, x])[picked.ravel()]
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """Leaves of the tree, and a few strangers."""
+
+    target: Target
+    leaves: Leaves
+    strangers: Strangers
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return points, and the log of the target's density over that of the proposal."""
+        x, log_q = self.leaves.sample(size, rng)
+        strange = rng.random(size) < _STRANGE
+        x[strange] = self.strangers.sample(int(strange.sum()), rng)
+        log_q[strange] = self.leaves.log_density(x[strange])
+        log_strange = math.log(_STRANGE) + self.strangers.log_density(x)
+        log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, log_strange)
+        log_w = log_posterior(self.target, self.target.place(x)) - log_q
+        return x, np.where(np.isnan(log_w), -np.inf, log_w)
 
 
 def _metropolis(log_w: np.ndarray, rng: np.random.Generator) -> np.ndarray:

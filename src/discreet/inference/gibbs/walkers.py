@@ -4,8 +4,9 @@ Walkers live in populations, each in two halves. Every move of a half proposes f
 so detailed balance is exact and nothing needs tuning:
 
 independence
-    A point near a random walker of the other half (a kernel density of it), or a draw from the prior. In few dimensions
-    this alone gives nearly independent draws; the prior keeps the tails honest and suffices where noise dominates.
+    A point near a random walker of the other half (a kernel density of it), or a stranger: a draw from the prior, or
+    from near the face value of the readings. In few dimensions this alone gives nearly independent draws; strangers
+    keep the tails honest, suffice where noise dominates, and find what was missed on the way from the prior.
 difference
     A step along the difference of two walkers of the other half (ter Braak 2006), now and then of its whole length,
     which leaps between modes.
@@ -31,10 +32,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.gibbs.convergence import POPULATIONS, R_HAT_LIMIT, lag_correlation, nested_r_hat
+from discreet.inference.gibbs.strangers import Strangers
 from discreet.inference.gibbs.target import Place, Target
 
-# share of proposals from the prior in the independence move
-_FROM_PRIOR = 0.1
+# share of strangers in the independence move
+_STRANGE = 0.15
 # centers of the kernel density, at most
 _CENTERS = 32
 # dimensions in which a kernel density of the other half is still a good proposal
@@ -65,6 +67,7 @@ class Walkers:
         self._dim = target.dim
         self._kernel = self._dim <= _KERNEL_DIM
         self._moved = 0.0
+        self._strangers = Strangers.of(target, rng)
         self._state = self._at(*self._from_prior())
 
     def _log_likelihood(self, place: Place, w: np.ndarray, kappa: float) -> np.ndarray:
@@ -172,7 +175,7 @@ class Walkers:
         self._accept(movers, proposal, np.zeros(movers.size))
 
     def _independence(self, movers: np.ndarray, others: np.ndarray) -> None:
-        rng, target, x = self._rng, self._target, self._state.x
+        rng, x = self._rng, self._state.x
         p, half = movers.shape
         cloud = x[others]
         center = cloud.mean(axis=1, keepdims=True)
@@ -193,16 +196,14 @@ class Walkers:
         z = rng.standard_normal((p, half, self._dim)) * stretch * width
         pick = rng.integers(0, n_centers, (p, half))
         proposal = np.take_along_axis(centers, pick[:, :, None], axis=1) + z @ root.transpose(0, 2, 1)
-        from_prior = rng.random((p, half)) < _FROM_PRIOR
-        n_prior = int(from_prior.sum())
-        if n_prior:
-            proposal[from_prior] = target.reference(n_prior, rng)
+        strange = rng.random((p, half)) < _STRANGE
+        proposal[strange] = self._strangers.sample(int(strange.sum()), rng)
         inverse = np.linalg.inv(root) / width
         log_det = np.log(np.abs(np.einsum("pii->pi", inverse))).sum(axis=1)
         both = np.concatenate([x[movers], proposal], axis=1)
         log_q = _student_mixture(both, centers, inverse) + log_det[:, None]
-        log_r = target.log_reference(both.reshape(-1, self._dim)).reshape(log_q.shape)
-        log_q = np.logaddexp(math.log1p(-_FROM_PRIOR) + log_q, math.log(_FROM_PRIOR) + log_r)
+        log_r = self._strangers.log_density(both.reshape(-1, self._dim)).reshape(log_q.shape)
+        log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, math.log(_STRANGE) + log_r)
         self._accept(movers, proposal, (log_q[:, :half] - log_q[:, half:]).ravel())
 
     def _accept(self, movers: np.ndarray, proposal: np.ndarray, log_ratio: np.ndarray) -> None:
