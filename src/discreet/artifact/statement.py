@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
 from discreet.artifact.choice import BoundsChoice
@@ -112,10 +112,11 @@ def _factor(epsilon: Fraction) -> str:
     """Return e^epsilon rounded up, to three digits beyond 1, so that the statement never promises too much."""
     if epsilon > 50:
         return f"e^{plain(epsilon)}"
-    factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-    up = Context(prec=3, rounding=ROUND_CEILING)
-    shown = 1 + up.create_decimal(factor - 1) if factor < 2 else up.create_decimal(factor)
-    return f"{shown.normalize():f}"
+    with localcontext(prec=50):
+        factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        up = Context(prec=3, rounding=ROUND_CEILING)
+        shown = 1 + up.create_decimal(factor - 1) if factor < 2 else up.create_decimal(factor)
+        return f"{shown.normalize():f}"
 
 
 def _assumed(release: Release) -> str:
