@@ -265,3 +265,26 @@ def test_the_public_release_is_the_one_that_is_compared(part: Callable[[str], An
         public = dc.release(rows, model.family, mechanism=mechanism, missing="none")
         assert simulated.mechanism == public.mechanism
         assert simulated.guarantee == public.guarantee
+
+
+def test_the_page_shows_what_the_study_found() -> None:
+    """Each number of the prose that the study decides is in its report, in which every claim holds."""
+    page = (STUDIES.parent / "docs" / "how-to" / "which-mechanism.md").read_text(encoding="utf-8")
+    found = (STUDIES / "results" / "head_to_head.txt").read_text(encoding="utf-8")
+    assert "FAIL" not in found
+    for number in (
+        "285 comparisons",
+        "0.046",
+        "0.036",
+        "18%",
+        "62%",
+        "76",
+        "0.0077",
+        "0.0029",
+        "0.00128",
+        "0.00104",
+        "24%",
+        "28",
+    ):
+        assert number in page
+        assert number in found
