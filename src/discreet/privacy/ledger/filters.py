@@ -56,8 +56,9 @@ KINDS: dict[str, type[PureDP] | type[ApproxDP] | type[ZeroConcentratedDP]] = {
 }
 Countable = PureDP | ApproxDP | ZeroConcentratedDP
 
-# Totals stay exact unless their denominators grow beyond this; then they are rounded up, which is safe.
-_FINEST = 1 << 512
+# Totals stay exact unless their denominators grow beyond this; then they are rounded up, which is safe. No amount that
+# can be written has so large a denominator, so a budget is spent to the last digit.
+_FINEST = 1 << 1400
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,8 @@ def spent(terms: Terms, totals: Totals) -> dict[str, Fraction]:
     if isinstance(budget, ZeroConcentratedDP):
         return {"rho": totals.rho + totals.half_squares}
     best = min(_epsilons(terms, totals), default=None)
-    return {"epsilon": budget.epsilon if best is None else best, "delta": totals.delta}
+    # a large delta alone may cover small charges; the bound is then below 0
+    return {"epsilon": budget.epsilon if best is None else max(best, Fraction(0)), "delta": totals.delta}
 
 
 def remaining(terms: Terms, totals: Totals) -> dict[str, Fraction]:
