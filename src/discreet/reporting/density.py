@@ -17,7 +17,7 @@ _STRETCH = 0.5
 _VALLEY = 3.0
 _SHARE_OF_A_MODE = 80
 # Kernels in the tails of a mode are at most this many times as wide as its bandwidth.
-_WIDEST = 3.0
+_WIDEST = 4.0
 _KERNELS, _POINTS, _POINTS_OF_A_MODE = 1000, 400, 200
 
 
