@@ -230,6 +230,7 @@ HINTS = [
     (MODEL, "bernouli", "hint: did you mean bernoulli? known families: "),
     (MODEL, "normal:mean=x", "got mean=x."),
     ("infer good.json --prior", "gamma:1,1", "hint: for example --prior beta:1,1\n"),
+    ("infer good.json --prior", "bta:1,1", "hint: did you mean beta? known priors: "),
     ("infer good.json --prior", "beta(1, 1)", "hint: write beta:1,1\n"),
     ("infer good.json --prior", "dc.priors.Beta(2, 0.5)", "hint: write beta:2,0.5\n"),
     ("infer answers.json --prior", "dirichlet:1,1", "hint: for example --prior dirichlet:1,1,1\n"),
