@@ -248,7 +248,7 @@ def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, An
 def _data(release: Release) -> Any:
     import jax.numpy as jnp
 
-    steps = zip(release.statistics.values, release.statistics.grid, strict=True)
+    steps = zip(release.totals.values, release.totals.grid, strict=True)
     return jnp.asarray([float(value * grid) for value, grid in steps])
 
 

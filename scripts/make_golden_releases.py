@@ -13,7 +13,8 @@ import numpy as np
 
 import discreet as dc
 from discreet.artifact.codec import VERSION
-from discreet.mechanisms.curator import release_with
+from discreet.mechanisms.curator import release_with, sample_with
+from discreet.mechanisms.sampling import RandomSource
 
 FOLDER = Path(__file__).parent.parent / "src" / "discreet" / "artifact" / "golden"
 
@@ -57,6 +58,34 @@ def main() -> None:
         rng,
         first=len(cases),
     )  # fmt: skip
+    write_samples(np.random.default_rng(22), first=20)
+
+
+def write_samples(rng: np.random.Generator, *, first: int) -> None:
+    box = {"mean": (20, 60), "variance": (25, 400)}
+    letters = rng.choice(["a", "b", "ü", ""], 300).tolist()
+    cases = {
+        "bernoulli-posterior-sample": (
+            rng.integers(0, 2, 300), dc.Bernoulli(), {"impute": 0},
+            dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=2, support=("0.05", "0.95")),
+        ),
+        "categorical-posterior-sample": (
+            letters, dc.Categorical(["a", "b", "ü"]), {"impute": "ü"},
+            dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=2, samples=2, support="0.05"),
+        ),
+        "normal-posterior-sample": (
+            rng.normal(40, 12, 500), dc.Normal(), {"bounds": ("-3", "100"), "missing": "none"},
+            dc.PosteriorSamplingMechanism("normal_inverse_gamma:40,1,2,200", epsilon=1, support=box),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, family, how, mechanism)) in enumerate(cases.items(), first):
+        release = sample_with(RandomSource.seeded(rng), data, family, mechanism, **how)
+        save(name, release, number)
+
+
+def save(name: str, release: dc.Release, number: int) -> None:
+    release = dataclasses.replace(release, id=f"00000000-0000-4000-8000-{number:012d}")
+    release.save(FOLDER / f"v{VERSION}-{name}.json")
 
 
 def write(cases: dict[str, Any], rng: np.random.Generator, *, first: int) -> None:
@@ -70,8 +99,7 @@ def write(cases: dict[str, Any], rng: np.random.Generator, *, first: int) -> Non
             choose=lambda law: law.sample(rng),
             **how,
         )
-        release = dataclasses.replace(release, id=f"00000000-0000-4000-8000-{number:012d}")
-        release.save(FOLDER / f"v{VERSION}-{name}.json")
+        save(name, release, number)
 
 
 if __name__ == "__main__":

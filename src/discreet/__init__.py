@@ -47,11 +47,15 @@ if TYPE_CHECKING:
         Poisson,
     )
     from discreet.inference.analyst import infer
+    from discreet.inference.answering import utilities
     from discreet.inference.posterior import Posterior
     from discreet.mechanisms.curator import release
     from discreet.mechanisms.gaussian import GaussianMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
     from discreet.mechanisms.quantile import PrivateQuantiles
+    from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+    from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.ledger import Ledger
@@ -79,11 +83,14 @@ __all__ = [
     "Normal",
     "Poisson",
     "Posterior",
+    "PosteriorSamplingMechanism",
     "PrivateQuantiles",
     "PureDP",
     "Release",
     "ReleaseFileError",
     "RenyiDP",
+    "RenyiPosteriorMechanism",
+    "StatisticalQueryMechanism",
     "UsageError",
     "ZeroConcentratedDP",
     "__version__",
@@ -96,9 +103,16 @@ __all__ = [
     "infer",
     "priors",
     "release",
+    "utilities",
 ]
 
-_MODULES = ("datasets", "errors", "families", "priors")
+_MODULES = {
+    "datasets": "discreet.datasets",
+    "errors": "discreet.errors",
+    "families": "discreet.families",
+    "priors": "discreet.priors",
+    "utilities": "discreet.inference.answering.utilities",
+}
 
 _HOMES = {
     "discreet.artifact.release": ("Release",),
@@ -129,7 +143,10 @@ _HOMES = {
     "discreet.mechanisms.curator": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.mechanisms.posterior_sampling": ("PosteriorSamplingMechanism",),
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
+    "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
+    "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.ledger": ("Ledger",),
@@ -141,7 +158,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"discreet.{name}")
+        return import_module(_MODULES[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -1,1 +1,1 @@
-"""Parts of the study of Geumlek (2020), chapter 6."""
+"""Parts of the studies of Geumlek (2020), chapters 5 and 6."""

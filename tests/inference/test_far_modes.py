@@ -39,8 +39,8 @@ def ambiguous(n: int, epsilon: float, rng: np.random.Generator, missing: str = "
         missing=missing,
         outside="redact",
     )
-    sums = [0.0, 0.05 * n, float(n)][: len(release.statistics.values)]
-    values = tuple(round(v / float(g)) for v, g in zip(sums, release.statistics.grid, strict=True))
+    sums = [0.0, 0.05 * n, float(n)][: len(release.totals.values)]
+    values = tuple(round(v / float(g)) for v, g in zip(sums, release.totals.grid, strict=True))
     return ask(
         replace(release, statistics=replace(release.statistics, values=values)), PRIOR, DRAWS, rng, chains=4
     )

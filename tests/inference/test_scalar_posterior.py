@@ -339,3 +339,66 @@ def test_readings_that_are_refused_cost_forever(rng):
     assert exact.predicted_seconds(question) > 1e6
     with pytest.raises(EngineError, match="contradict"):
         exact.draw(question)
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.05, 1.0])
+def test_a_prior_beyond_floating_point_keeps_its_weight(shape: float, rng: np.random.Generator) -> None:
+    """Beta(0.01, 0.01) puts most of its weight where p is 1 to double precision; brute force goes there by logit."""
+    family, b = dc.Geometric(), 1.0
+    release = release_with(
+        lambda law: 0, np.zeros(5), family, dc.LaplaceMechanism(2), bounds=(0, 6), missing="none"
+    )
+    b = float(release.mechanism.scale[0])
+    reading = -4.9
+    value = round(reading / float(release.statistics.grid[0]))
+    release = replace(release, statistics=replace(release.statistics, values=(value,)))
+    logit, step = np.linspace(-4000.0, 4000.0, 16_001, retstep=True)
+    log_p, log_q = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
+    # one record: (x - 3) / 3 for x = 0, ..., 6, and the middle for all beyond
+    mass = np.exp(log_p[:, None] + np.arange(7) * log_q[:, None])
+    mass[:, 3] += np.exp(7 * log_q)
+    sums = np.ones((logit.size, 1))
+    for _ in range(5):
+        longer = np.zeros((logit.size, sums.shape[1] + 6))
+        for x in range(7):
+            longer[:, x : x + sums.shape[1]] += sums * mass[:, x : x + 1]
+        sums = longer
+    likelihood = sums @ np.exp(-np.abs(reading - (np.arange(sums.shape[1]) - 15) / 3) / b)
+    posterior = likelihood * np.exp(shape * (log_p + log_q))
+    below = np.where(logit < np.log(9), 1.0, 0.0)
+    expected = (posterior * below).sum() / posterior.sum()
+    drawn = dc.infer(release, prior=dc.priors.Beta(shape, shape), engine="exact", draws=20_000, rng=rng)
+    mine = (drawn.draws["p"] < 0.9).mean()
+    # half a step of the brute force, and the draws' own error
+    slack = step * (posterior * (np.abs(logit - np.log(9)) < step)).sum() / posterior.sum()
+    assert abs(mine - expected) < slack + 4.9 * np.sqrt(expected * (1 - expected) / 20_000)
+
+
+@pytest.mark.parametrize(
+    ("family", "bounds", "outside", "rho", "records", "prior", "readings"),
+    [
+        (dc.Exponential(), (0.5, 3), "redact", 1, (0, 8), dc.priors.Gamma(0.3, 0.1), (-6.17, 5.087)),
+        (dc.Normal(variance=1), (-1, 2), "redact", 1, None, dc.priors.Normal(0, 20), (-11.82,)),
+        (dc.Normal(variance=1), (-1, 2), "clip", 10, (0, 8), dc.priors.Normal(0, 20), (-1.789, 4)),
+        (dc.Laplace(location=0.5), (-1, 3), "redact", 1, (0, 4), dc.priors.Gamma(2, 2), (-8.485, 2)),
+    ],
+    ids=["exponential", "normal", "normal-clip", "laplace"],
+)
+def test_readings_far_from_sums_of_atoms(
+    family: Any, bounds: Any, outside: Any, rho: int, records: Any, prior: Any, readings: Any
+) -> None:
+    """Where nearly all records sit on atoms, the inversion's rounding must not pass for likelihood."""
+    release = release_with(
+        lambda law: 0,
+        np.ones(1),
+        family,
+        dc.GaussianMechanism(rho=rho),
+        bounds=bounds,
+        outside=outside,
+        missing="none",
+        neighbors="replace" if records is None else "add_remove",
+    )
+    values = tuple(round(y / float(g)) for y, g in zip(readings, release.statistics.grid, strict=True))
+    release = replace(release, statistics=replace(release.statistics, values=values))
+    posterior = dc.infer(release, prior=prior, engine="exact", records=records, draws=400, rng=0)
+    assert all(np.isfinite(draws).all() for draws in posterior.draws.values())

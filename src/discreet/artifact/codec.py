@@ -1,8 +1,9 @@
 """The release file: strict JSON in, strict JSON out, bit for bit.
 
 Reading checks the seal, then every field, then that the numbers hang together: the coordinates, grid, widths and
-sensitivity must be the ones that the declarations imply, and the noise at least what the guarantee needs. The SHA-256
-seal finds damage. It is not a signature: whoever can forge a file can forge its seal.
+sensitivity must be the ones that the declarations imply, and the noise at least what the guarantee needs; for samples,
+see :mod:`discreet.artifact.samples`. The SHA-256 seal finds damage. It is not a signature: whoever can forge a file can
+forge its seal.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from discreet.artifact.readers import (
     constants,
     count,
     exact_fields,
+    imputed,
     integer,
     none,
     optional,
@@ -29,9 +31,17 @@ from discreet.artifact.readers import (
     tuple_of,
 )
 from discreet.artifact.release import LAWS, NoiseRecord, Release, Statistics
+from discreet.artifact.samples import (
+    check_samples,
+    encode_record,
+    encode_samples,
+    read_record,
+    read_samples,
+)
 from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families import build
+from discreet.families.impute import check_imputed
 from discreet.families.layout import Domain
 from discreet.privacy import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import text
@@ -50,7 +60,7 @@ _FIELDS = {
 
 def encode(release: Release) -> str:
     """Return the text of the release file."""
-    s, m, d = release.statistics, release.mechanism, release.domain
+    d = release.domain
     body: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -63,25 +73,18 @@ def encode(release: Release) -> str:
             "labels": None if d.labels is None else list(d.labels),
             "outside": d.outside,
             "missing": d.missing,
+            # absent otherwise, so that files without it stay what they were
+            **({} if d.impute is None else {"impute": [str(value) for value in d.impute]}),
         },
         "neighbors": release.neighbors,
         "unit": release.unit,
         "max_rows": release.max_rows,
         "records": release.records,
-        "statistics": {
-            "names": list(s.names),
-            "values": [str(v) for v in s.values],
-            "grid": [text(v) for v in s.grid],
-            "width": [text(v) for v in s.width],
-            "shift": None if s.shift is None else [text(v) for v in s.shift],
-            "half": None if s.half is None else [text(v) for v in s.half],
-        },
-        "samples": release.samples,
-        "mechanism": {
-            "name": m.name,
-            "scale": [text(v) for v in m.scale],
-            "sensitivity": text(m.sensitivity),
-        },
+        "statistics": None if release.statistics is None else _encode_statistics(release.statistics),
+        "samples": None if release.samples is None else encode_samples(release.samples),
+        "mechanism": _encode_noise(release.mechanism)
+        if isinstance(release.mechanism, NoiseRecord)
+        else encode_record(release.mechanism),
         "guarantees": [
             {**encode_guarantee(promised), "for": purpose} for purpose, promised in release.guarantees.items()
         ],
@@ -89,11 +92,25 @@ def encode(release: Release) -> str:
         "software": dict(release.software),
     }
     if release.bounds_choice is not None:
-        # absent otherwise, so that files without it stay what they were
         body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _encode_statistics(s: Statistics) -> dict[str, Any]:
+    return {
+        "names": list(s.names),
+        "values": [str(v) for v in s.values],
+        "grid": [text(v) for v in s.grid],
+        "width": [text(v) for v in s.width],
+        "shift": None if s.shift is None else [text(v) for v in s.shift],
+        "half": None if s.half is None else [text(v) for v in s.half],
+    }
+
+
+def _encode_noise(m: NoiseRecord) -> dict[str, Any]:
+    return {"name": m.name, "scale": [text(v) for v in m.scale], "sensitivity": text(m.sensitivity)}
 
 
 def seal(body: dict[str, Any]) -> str:
@@ -134,51 +151,82 @@ def decode(content: str) -> Release:
 def _read(body: dict[str, Any]) -> Release:
     bought = "bounds_choice" in body
     exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought)
-    for name in ("model", "domain", "statistics", "mechanism"):
-        exact_fields(name, body[name], _FIELDS[name])
-    model, d, s, m = (body[name] for name in ("model", "domain", "statistics", "mechanism"))
+    model, d = body["model"], body["domain"]
+    exact_fields("model", model, _FIELDS["model"])
+    fills = isinstance(d, dict) and d.get("missing") == "impute"
+    exact_fields("domain", d, _FIELDS["domain"] + " impute" * fills)
+    if (body["statistics"] is None) == (body["samples"] is None):
+        raise ValueError("there are not either statistics or samples")
+    sampled = body["statistics"] is None
+    family = build(text_of(model["name"]), constants(model["parameters"]))
     return Release(
         id=text_of(body["id"]),
         dataset=optional(text_of, body["dataset"]),
-        family=build(text_of(model["name"]), constants(model["parameters"])),
+        family=family,
         columns=tuple_of(text_of, body["columns"]),
         domain=Domain(
             bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
             labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
-            missing=choice(d["missing"], "count", "none"),
+            missing=choice(d["missing"], "count", "none", "impute"),
+            impute=imputed(d["impute"], family.labels) if fills else None,
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
         unit=none(body["unit"], "unit"),
         max_rows=choice(body["max_rows"], 1),
         records=optional(count, body["records"]),
-        statistics=Statistics(
-            names=tuple_of(text_of, s["names"]),
-            values=tuple_of(integer, s["values"]),
-            grid=tuple_of(rational, s["grid"]),
-            width=tuple_of(rational, s["width"]),
-            shift=optional(lambda v: tuple_of(rational, v), s["shift"]),
-            half=optional(lambda v: tuple_of(rational, v), s["half"]),
-        ),
-        samples=none(body["samples"], "samples"),
-        mechanism=NoiseRecord(
-            name=choice(m["name"], *LAWS),
-            scale=tuple_of(rational, m["scale"]),
-            sensitivity=rational(m["sensitivity"]),
-        ),
-        guarantees=_guarantees(body["guarantees"], body["neighbors"]),
+        statistics=optional(_read_statistics, body["statistics"]),
+        samples=optional(read_samples, body["samples"]),
+        mechanism=read_record(body["mechanism"]) if sampled else _read_noise(body["mechanism"]),
+        guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
         ledger=optional(read_stamp, body["ledger"]),
         software={text_of(k): text_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
     )
 
 
+def _read_statistics(s: Any) -> Statistics:
+    exact_fields("statistics", s, _FIELDS["statistics"])
+    return Statistics(
+        names=tuple_of(text_of, s["names"]),
+        values=tuple_of(integer, s["values"]),
+        grid=tuple_of(rational, s["grid"]),
+        width=tuple_of(rational, s["width"]),
+        shift=optional(lambda v: tuple_of(rational, v), s["shift"]),
+        half=optional(lambda v: tuple_of(rational, v), s["half"]),
+    )
+
+
+def _read_noise(m: Any) -> NoiseRecord:
+    exact_fields("mechanism", m, _FIELDS["mechanism"])
+    return NoiseRecord(
+        name=choice(m["name"], *LAWS),
+        scale=tuple_of(rational, m["scale"]),
+        sensitivity=rational(m["sensitivity"]),
+    )
+
+
 def _check(release: Release) -> None:
-    """Raise unless the numbers are the ones the declarations imply, and the noise is at least what was promised."""
+    """Raise unless the numbers are the ones the declarations imply, and enough for what was promised."""
     release.family.check_bounds(release.domain.bounds)
     if release.domain.labels != release.family.labels:
         raise ValueError("its labels are not its model's")
-    layout, s, m = release.layout, release.statistics, release.mechanism
+    if len(release.columns) != release.family.n_columns:
+        raise ValueError("it has the wrong number of columns")
+    if (release.records is None) != (release.neighbors == "add_remove"):
+        raise ValueError("records are public exactly under replace")
+    if release.samples is not None:
+        check_imputed(release.family, release.domain)
+        check_samples(release)
+    else:
+        _check_noise(release)
+
+
+def _check_noise(release: Release) -> None:
+    """Raise unless the statistics fit the model, and the noise is at least what was promised."""
+    layout, s, m = release.layout, release.totals, release.noise_record
+    if release.domain.missing == "impute":
+        raise ValueError("missing values are imputed in releases of samples only")
     same = (s.names, s.grid, s.width, s.shift, s.half) == (
         layout.names,
         layout.grid,
@@ -188,10 +236,6 @@ def _check(release: Release) -> None:
     )
     if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
         raise ValueError("its statistics do not fit its model")
-    if len(release.columns) != release.family.n_columns:
-        raise ValueError("it has the wrong number of columns")
-    if (release.records is None) != (release.neighbors == "add_remove"):
-        raise ValueError("records are public exactly under replace")
     if any(scale <= 0 for scale in m.scale):
         raise ValueError("a noise scale is not positive")
     unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
@@ -231,14 +275,14 @@ def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) ->
 
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
     rest = dict(value)
-    purpose = choice(rest.pop("for"), "statistics", "bounds")
+    purpose = choice(rest.pop("for"), "statistics", "samples", "bounds")
     return purpose, read_guarantee(rest, neighbors)
 
 
-def _guarantees(value: Any, neighbors: Any) -> dict[str, Guarantee]:
+def _guarantees(value: Any, neighbors: Any, held: str) -> dict[str, Guarantee]:
     read = tuple_of(lambda one: _guarantee(one, neighbors), value)
-    if [purpose for purpose, _ in read] not in (["statistics"], ["statistics", "bounds"]):
-        raise ValueError("there is not one guarantee for the statistics, and at most one for the bounds")
+    if [purpose for purpose, _ in read] not in ([held], [held, "bounds"]):
+        raise ValueError(f"there is not one guarantee for the {held}, and at most one for the bounds")
     return dict(read)
 
 

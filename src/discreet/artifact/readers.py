@@ -66,6 +66,11 @@ def rational(value: Any) -> Fraction:
     return exact(value, "an exact number")
 
 
+def imputed(value: Any, labels: tuple[str, ...] | None) -> tuple[Fraction | str, ...]:
+    """Read what stands for missing values: one label if there are labels, else numbers."""
+    return tuple_of(rational if labels is None else text_of, value)
+
+
 def integer(value: Any) -> int:
     """Read a 64-bit integer, written as text."""
     if not isinstance(value, str) or not _INTEGER.fullmatch(value):

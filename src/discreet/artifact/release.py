@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 from discreet.artifact.choice import BoundsChoice
+from discreet.artifact.samples import Samples, SamplingRecord
 from discreet.artifact.stamp import LedgerStamp
-from discreet.errors import DataError, ReleaseFileError
+from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Layout, layout_for
 from discreet.families.shapes import Neighbors
@@ -53,7 +54,10 @@ class NoiseRecord:
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """A private release: noisy statistics, what they mean, and what was promised for them.
+    """A private release: noisy statistics or samples, what they mean, and what was promised for them.
+
+    A release of noisy statistics has ``statistics`` and, in ``mechanism``, their noise; ``samples`` is None. A release
+    of samples has ``samples`` and, in ``mechanism``, how they were made; ``statistics`` is None.
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
     ``ledger`` says where the release was charged, if a ledger was kept.
@@ -68,11 +72,11 @@ class Release:
     unit: str | None
     max_rows: int
     records: int | None
-    statistics: Statistics
-    mechanism: NoiseRecord
+    statistics: Statistics | None
+    mechanism: NoiseRecord | SamplingRecord
     guarantees: Mapping[str, Guarantee]
     software: Mapping[str, str]
-    samples: None = None
+    samples: Samples | None = None
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
 
@@ -80,6 +84,27 @@ class Release:
     def guarantee(self) -> Guarantee:
         """What was promised, for everything in the release together; ``guarantees`` has the parts."""
         return compose(*self.guarantees.values())
+
+    @property
+    def totals(self) -> Statistics:
+        """The noisy statistics; raise :class:`UsageError` if there are none."""
+        if self.statistics is None:
+            raise UsageError("this release holds samples, not noisy totals.")
+        return self.statistics
+
+    @property
+    def noise_record(self) -> NoiseRecord:
+        """Which noise was added; raise :class:`UsageError` if none was."""
+        if not isinstance(self.mechanism, NoiseRecord):
+            raise UsageError("this release holds samples, and no noise was added to anything.")
+        return self.mechanism
+
+    @property
+    def sampling_record(self) -> SamplingRecord:
+        """How the samples were made; raise :class:`UsageError` if there are none."""
+        if not isinstance(self.mechanism, SamplingRecord):
+            raise UsageError("this release holds noisy totals, not samples.")
+        return self.mechanism
 
     @cached_property
     def layout(self) -> Layout:
@@ -89,10 +114,10 @@ class Release:
     @cached_property
     def noise(self) -> tuple[Noise, ...]:
         """The exact law of the noise on each integer value."""
-        law = LAWS[self.mechanism.name]
+        record = self.noise_record
+        law = LAWS[record.name]
         return tuple(
-            law(float(scale / grid))
-            for scale, grid in zip(self.mechanism.scale, self.statistics.grid, strict=True)
+            law(float(scale / grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
         )
 
     def __repr__(self) -> str:
@@ -100,8 +125,11 @@ class Release:
         if len(self.columns) > _MOST_COLUMNS:
             columns += f" and {len(self.columns) - _MOST_COLUMNS} more"
         records = "private number of records" if self.records is None else _counted(self.records, "record")
-        statistics = _counted(len(self.statistics.names), "statistic")
-        return f"<Release of {columns}: {self.family.name}, {statistics}, {self.guarantee.describe()}, {records}>"
+        if self.samples is not None:
+            held = _counted(self.samples.count, "sample")
+        else:
+            held = _counted(len(self.totals.names), "statistic")
+        return f"<Release of {columns}: {self.family.name}, {held}, {self.guarantee.describe()}, {records}>"
 
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.release import Release
+from discreet.artifact.samples import KINDS
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -17,8 +18,9 @@ def statement(release: Release) -> str:
     source = "" if release.dataset is None else f" of the data set “{release.dataset}”"
     return " ".join(
         [
-            f"This file describes {columns}{source} by {_count(release)} noisy totals "
+            f"This file describes {columns}{source} by {_held(release)} "
             f"for {_article(release.family.name)} {release.family.name} model.",
+            *_sampled(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             *_parts(release),
@@ -29,10 +31,38 @@ def statement(release: Release) -> str:
     )
 
 
-def _count(release: Release) -> str:
-    n = len(release.statistics.names)
+def _held(release: Release) -> str:
+    if release.samples is None:
+        return f"{_count(len(release.totals.names))} noisy totals"
+    n = release.samples.count
+    return f"{_count(n)} random {'draw' if n == 1 else 'draws'} of the parameters"
+
+
+def _count(n: int) -> str:
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     return words[n] if n < len(words) else str(n)
+
+
+def _sampled(release: Release) -> list[str]:
+    """Say from which law samples are, and in which arithmetic they were drawn."""
+    if release.samples is None:
+        return []
+    record = release.sampling_record
+    numbers = [f"{name} {_number(value)}" for name, value in record.parameters.items()]
+    law = f"They are from a {KINDS[record.name]} posterior with prior {record.prior}"
+    said = [f"{law} ({', '.join(numbers)})." if numbers else f"{law}."]
+    if record.support is not None:
+        ranges = _listing([_range(one) for one in record.support])
+        said.append(f"Only parameters within the declared {ranges} can be drawn.")
+    if release.samples.arithmetic == "floating":
+        said.append(
+            "They were drawn in floating point, and the promise is for the law that this arithmetic approximates."
+        )
+    return said
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):.6g}"
 
 
 def _who(release: Release) -> str:
@@ -109,6 +139,9 @@ def _assumed(release: Release) -> str:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
+    elif d.impute is not None:
+        shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
+        parts.append(f"missing values were replaced by {shown}")
     elif release.neighbors == "replace":
         parts.append("missing values were left out, and how many there were is itself protected")
     else:

@@ -17,6 +17,7 @@ from discreet.cli.infer import infer
 from discreet.cli.ledger import export, init, verify
 from discreet.cli.ledger import show as show_ledger
 from discreet.cli.release import release
+from discreet.cli.respond import respond
 from discreet.cli.show import show
 
 
@@ -66,7 +67,7 @@ def discreet_(
 ) -> None:
     """Learn from sensitive data, publish what you learned, and still know how sure you are.
 
-    The curator turns rows into a small private release file (check, release); the analyst reads it (show, infer).
+    The curator turns rows into a private release file (check, release); the analyst reads it (show, infer, respond).
     """
 
 
@@ -100,4 +101,5 @@ _add(verify, None, f"discreet ledger verify {_URL} --against smoking.json", _led
 _add(export, None, f"discreet ledger export {_URL} -o entries.jsonl", _ledger)
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
+_add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")

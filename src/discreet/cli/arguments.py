@@ -12,8 +12,8 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
 
-#: Heading of the budget's options in the help.
-BUDGET = "Budget"
+#: Headings of the budget's and the engines' options in the help.
+BUDGET, ENGINE = "Budget", "How to compute"
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
@@ -129,6 +129,49 @@ Mechanism = Annotated[
 ]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
 EngineName = Literal["auto", "exact", "augment", "gibbs", "naive"]
+PriorText = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="PRIOR",
+        help="Conjugate prior: beta:1,1, gamma:2,0.5 …",
+        show_default="the neutral one",
+    ),
+]
+Records = Annotated[
+    str | None,
+    typer.Option(
+        "--records",
+        metavar="LOW,HIGH",
+        help="Uniform prior on a private count of usable (not missing) records.",
+        show_default="flat",
+    ),
+]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine",
+        help="auto takes the most exact one that will finish soon, never naive.",
+        rich_help_panel=ENGINE,
+    ),
+]
+Draws = Annotated[
+    int,
+    typer.Option("--draws", metavar="N", help="Number of draws over all chains.", rich_help_panel=ENGINE),
+]
+Chains = Annotated[
+    int, typer.Option("--chains", metavar="N", help="Number of chains.", rich_help_panel=ENGINE)
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Seed, for the same draws again.",
+        show_default=False,
+        rich_help_panel=ENGINE,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 _BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."
@@ -141,8 +184,10 @@ def read_bounds(texts: list[str] | None) -> list[tuple[str, str]] | None:
     if not texts:
         return None
     if any(text.startswith(_QUANTILES) for text in texts):
-        raise UsageError("only release and calibrate can buy bounds: here they must be numbers.", hint=_BOUNDS_HINT)
-    return [_read_pair(text, "--bounds", _BOUNDS_HINT) for text in texts]
+        raise UsageError(
+            "only release and calibrate can buy bounds: here they must be numbers.", hint=_BOUNDS_HINT
+        )
+    return [read_pair(text, "--bounds", _BOUNDS_HINT) for text in texts]
 
 
 def read_bounds_or_quantiles(
@@ -164,8 +209,8 @@ def read_bounds_or_quantiles(
     from discreet.privacy.guarantees import positive_budget
 
     positive_budget(epsilon, "--bounds-epsilon")
-    low, high = _read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
-    ranges = [_read_pair(text, "--within", _QUANTILES_HINT) for text in within]
+    low, high = read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
+    ranges = [read_pair(text, "--within", _QUANTILES_HINT) for text in within]
     return PrivateQuantiles(low, high, within=ranges, epsilon=epsilon)
 
 
@@ -174,14 +219,21 @@ def read_records(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     hint = "write --records=LOW,HIGH with two whole numbers, as in --records=0,5000."
-    low, high = _read_pair(text, "--records", hint)
+    low, high = read_pair(text, "--records", hint)
     try:
         return int(low), int(high)
     except ValueError:
         raise UsageError(f"cannot read --records {text!r}.", hint=hint) from None
 
 
-def _read_pair(text: str, option: str, hint: str) -> tuple[str, str]:
+def check_seed(seed: int | None) -> None:
+    """Raise unless the seed is one."""
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+
+
+def read_pair(text: str, option: str, hint: str) -> tuple[str, str]:
+    """Split ``LOW,HIGH`` into two texts."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
         raise UsageError(f"cannot read {option} {text!r}.", hint=hint)

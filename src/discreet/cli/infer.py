@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.arguments import AsJson, EngineName, ReleaseFile, read_records
+from discreet.cli.arguments import (
+    AsJson,
+    Chains,
+    Draws,
+    EngineOption,
+    PriorText,
+    Records,
+    ReleaseFile,
+    Seed,
+    check_seed,
+    read_records,
+)
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import (
     ensure_distinct,
@@ -22,42 +33,17 @@ if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.priors import Prior
 
-_ENGINE = "How to compute"
 _OUTPUT = "Output"
 
 
 def infer(
     file: ReleaseFile,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRIOR", help="Conjugate prior: beta:1,1, gamma:2,0.5 …", show_default="the neutral one"
-        ),
-    ] = None,
-    records: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="Uniform prior on a private count of usable (not missing) records.",
-            show_default="flat",
-        ),
-    ] = None,
-    engine: Annotated[
-        EngineName,
-        typer.Option(
-            help="auto takes the most exact one that will finish soon, never naive.", rich_help_panel=_ENGINE
-        ),
-    ] = "auto",
-    draws: Annotated[
-        int, typer.Option(metavar="N", help="Number of draws over all chains.", rich_help_panel=_ENGINE)
-    ] = 4000,
-    chains: Annotated[int, typer.Option(metavar="N", help="Number of chains.", rich_help_panel=_ENGINE)] = 4,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Seed, for the same draws again.", show_default=False, rich_help_panel=_ENGINE
-        ),
-    ] = None,
+    prior: PriorText = None,
+    records: Records = None,
+    engine: EngineOption = "auto",
+    draws: Draws = 4000,
+    chains: Chains = 4,
+    seed: Seed = None,
     prob: Annotated[
         float, typer.Option(metavar="P", help="Probability of the intervals.", rich_help_panel=_OUTPUT)
     ] = 0.95,
@@ -86,8 +72,7 @@ def infer(
     """Infer the parameter behind a release, noise included. Free: no budget is spent."""
     from discreet.inference.analyst import infer as make_posterior
 
-    if seed is not None and seed < 0:
-        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+    check_seed(seed)
     counts = read_records(records)
     if output is not None:
         ensure_ending(output, ".nc", option="--output")
@@ -116,7 +101,7 @@ def infer(
             "model": release.family.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
-            "prior": str(chosen),
+            "prior": str(chosen if release.samples is None else release.sampling_record.prior),
             "n_draws": posterior.n_draws,
             **summary.to_dict(),
             "files": list(map(str, files)),
@@ -138,7 +123,7 @@ def _prior(text: str | None, release: Release) -> Prior | None:
 
     family = release.family
     if text is None:
-        return family.default_prior
+        return None if release.samples is not None else family.default_prior
     chosen = priors.parse(text)
     try:
         family.check_prior(chosen)

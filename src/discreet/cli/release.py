@@ -12,21 +12,31 @@ from discreet.cli.arguments import (
     BUDGET,
     AsJson,
     BoughtBounds,
+    BoundsEpsilon,
     Columns,
     Data,
     Delta,
     Epsilon,
-    Mechanism,
-    Missing,
     Model,
     Neighbors,
-    Outside,
     Rho,
     Within,
     read_bounds_or_quantiles,
 )
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_writable
+from discreet.cli.sampling import (
+    AnyMechanism,
+    AnyMissing,
+    AnyOutside,
+    Impute,
+    Mode,
+    Order,
+    Prior,
+    Samples,
+    Support,
+    choose_mechanism,
+)
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -47,21 +57,19 @@ def release(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
-    mechanism: Mechanism = "laplace",
+    mechanism: AnyMechanism = "laplace",
     bounds: BoughtBounds = None,
     within: Within = None,
-    bounds_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Privacy loss of bounds that are bought, beside that of the totals.",
-            show_default=False,
-            rich_help_panel=BUDGET,
-        ),
-    ] = None,
-    outside: Outside = "redact",
-    missing: Missing = "count",
+    bounds_epsilon: BoundsEpsilon = None,
+    outside: AnyOutside = None,
+    missing: AnyMissing = None,
     neighbors: Neighbors = "replace",
+    prior: Prior = None,
+    samples: Samples = None,
+    support: Support = None,
+    order: Order = None,
+    mode: Mode = None,
+    impute: Impute = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -93,6 +101,8 @@ def release(
 ) -> None:
     """Spend budget: turn rows into a private release file.
 
+    It holds noisy totals or, with --mechanism posterior-sample or renyi-posterior, a few draws from a posterior.
+
     One line of a CSV file is one record; a file with line breaks inside fields must be rewritten first, for example as
     Parquet. Noise comes from the operating system's random source; there is no seed. Every run is a new release and
     costs its budget again.
@@ -100,19 +110,20 @@ def release(
     from discreet import families
 
     family = families.parse(model)
+    options = {"prior": prior, "samples": samples, "support": support, "order": order, "mode": mode}
+    budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    chosen = choose_mechanism(mechanism, family, budget, options)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     # a release that cannot be saved is budget thrown away
     ensure_distinct(output, data)
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     arguments: dict[str, Any] = {
         "columns": column,
-        "epsilon": epsilon,
-        "delta": delta,
-        "rho": rho,
-        "mechanism": mechanism,
+        **chosen,
         "bounds": limits,
         "outside": outside,
         "missing": missing,
+        "impute": impute,
         "neighbors": neighbors,
         "dataset": dataset,
         "ledger": ledger,

@@ -9,7 +9,13 @@ from discreet.cli.console import console, number, paragraph, plain, print_json, 
 from discreet.cli.files import load_release
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from rich.table import Table
+
+    from discreet.artifact import Release, Samples, SamplingRecord
+
+# what is shown of many draws, or of long ones
+_MOST_DRAWS = 20
+_MOST_COLUMNS = 8
 
 
 def show(file: ReleaseFile, json: AsJson = False) -> None:
@@ -28,28 +34,48 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     for name, value in _facts(release):
         facts.add_row(name, paragraph(value))
     out.print(facts)
+    if release.samples is not None:
+        out.print(_draws(release.samples))
+        return
+    statistics = release.totals
     totals = table("released total", "value", "noise scale")
-    grid = release.statistics.grid
-    rows = zip(
-        release.statistics.names, release.statistics.values, grid, release.mechanism.scale, strict=True
-    )
+    rows = zip(statistics.names, statistics.values, statistics.grid, release.noise_record.scale, strict=True)
     for name, value, step, scale in rows:
         total = float(value * step)
         totals.add_row(
             plain(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
         )
     out.print(totals)
-    if release.statistics.names[0].startswith("z") and release.statistics.shift is not None:
+    if statistics.names[0].startswith("z") and statistics.shift is not None:
         out.print(
             "z is a value mapped onto the range from -1 to 1; a total of z is the sum over all usable records."
         )
-    if release.family.name == "bernoulli" and release.statistics.names[0] == "z":
+    if release.family.name == "bernoulli" and statistics.names[0] == "z":
         out.print(_in_counts(release))
+
+
+def _draws(samples: Samples) -> Table:
+    """Return the first draws as a table, one line each."""
+    import numpy as np
+
+    arrays = {name: values.reshape(samples.count, -1) for name, values in samples.arrays().items()}
+    heads = [
+        name if values.shape[1] == 1 else f"{name}[{i}]"
+        for name, values in arrays.items()
+        for i in range(values.shape[1])
+    ]
+    shown = table("released draw", *heads[:_MOST_COLUMNS])
+    rows = np.concatenate(list(arrays.values()), axis=1)[:_MOST_DRAWS, :_MOST_COLUMNS]
+    for i, row in enumerate(rows):
+        shown.add_row(str(i + 1), *(number(float(value)) for value in row))
+    if samples.count > _MOST_DRAWS:
+        shown.caption = f"and {samples.count - _MOST_DRAWS:,} more"
+    return shown
 
 
 def _in_counts(release: Release) -> str:
     """Say what totals of z = 2x - 1 and of usable records mean as counts of yes and no."""
-    values, noise = release.statistics.values, release.noise
+    values, noise = release.totals.values, release.noise
     # with nothing missing by declaration, all records are usable and their number is public
     usable = values[-1] if release.domain.missing == "count" else release.records or 0
     sd = sum(law.sd**2 for law in noise) ** 0.5 / 2
@@ -58,6 +84,17 @@ def _in_counts(release: Release) -> str:
         f"In counts: {yes} yes and {no} no. They are noisy too, each by a standard deviation of {number(sd, sd)}, "
         "so they may be fractions or negative."
     )
+
+
+def _sampling_facts(record: SamplingRecord, names: tuple[str, ...]) -> list[tuple[str, str]]:
+    facts = [("prior", str(record.prior))]
+    if record.support is not None:
+        ranges = [
+            f"{name} in [{float(a):g}, {float(b):g}]"
+            for name, (a, b) in zip(names, record.support, strict=True)
+        ]
+        facts.append(("support", ", ".join(ranges)))
+    return [*facts, *((name, f"{float(value):.6g}") for name, value in record.parameters.items())]
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:
@@ -70,6 +107,8 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("guarantee", release.guarantee.describe()),
         ("mechanism", release.mechanism.name.replace("_", " ")),
     ]
+    if release.samples is not None:
+        facts += _sampling_facts(release.sampling_record, release.family.draw_names)
     if release.domain.bounds is not None:
         bounds = ", ".join(f"[{float(low):g}, {float(high):g}]" for low, high in release.domain.bounds)
         facts.append(("bounds", f"{bounds}; outside: {release.domain.outside}"))
@@ -78,7 +117,8 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         widest = ", ".join(f"{float(x):g}" for x in made.within)
         price = f"epsilon = {float(made.epsilon):g}"
         facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
-    facts.append(("missing", release.domain.missing))
+    filled = ", ".join(map(str, release.domain.impute or ()))
+    facts.append(("missing", release.domain.missing + (f" {filled}" if filled else "")))
     if release.dataset is not None:
         facts.append(("data set", release.dataset))
     if release.ledger is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _OPTIONS = (
     "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records|n|trials"
-    "|workers|dataset|analyst|ledger"
+    "|workers|dataset|analyst|ledger|samples|impute"
 )
 _PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
 
@@ -29,10 +29,12 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"dc\.PrivateQuantiles\(.*?epsilon=0\.1\)",
         "--bounds quantiles:0.025,0.975 --within=0,1000 --bounds-epsilon 0.1",
     ),
-    (r"(?<!-)\b(bounds|within|records)=(\[\(.*?\)\]|\(.*?\))", _pairs),
+    (r"(?<!-)\b(bounds|within|records|support)=(\[\(.*?\)\]|\(.*?\))", _pairs),
     (rf"(?<!-)\b({_OPTIONS})=('[^']*'|-?[\w.]+(?:[-+]\d+)?(?<!\.))", _option),
     (r"create one with a budget: .*", "discreet ledger init makes one."),
     (r"open it first: .*", "discreet ledger init URL --dataset NAME --epsilon NUMBER opens one."),
+    (r"(?<!-)\bimpute=…", "--impute VALUE"),
+    (r"(?<!-)\bsupport=([\w.]+)", r"--support=\1"),
     (r"give (--dataset) …", r"give \1 NAME"),
     (r"\b([a-z_]+)='([^']*)'", r"\1=\2"),
     (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -102,6 +102,28 @@ def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout
         measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
         mapped[f"z{i}"] = nw.when(usable if clip else inside).then(m.z(measured)).otherwise(0.0)
     return frame.select(usable=usable.cast(nw.Int64), **mapped)
+
+
+def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
+    """Put public values in the place of missing ones, column by column, before anything else is computed."""
+    filled = {
+        f"c{i}": nw.when(nw.col(f"c{i}") <= math.inf).then(nw.col(f"c{i}")).otherwise(float(value))
+        for i, value in enumerate(values)
+    }
+    return (frame.with_columns(**filled) for frame in frames)
+
+
+def imputed_label(records: Frame, vocabulary: Vocabulary, value: Any) -> Frame:
+    """Count every record without a known label under the public one."""
+    known = nw.col("usable") >= 1
+    position = vocabulary.find(str(value))
+    labels = {
+        f"l{i}": nw.when(known).then(nw.col(f"l{i}")).otherwise(int(i == position))
+        for i in range(vocabulary.n_labels)
+    }
+    return records.with_columns(**labels).with_columns(
+        usable=total([nw.col(name) for name in labels]).cast(nw.Int64)
+    )
 
 
 def total(terms: Sequence[nw.Expr]) -> nw.Expr:

@@ -18,6 +18,8 @@ from discreet.data.fixed import (
     Frame,
     Map,
     check_size,
+    imputed,
+    imputed_label,
     is_inside,
     is_usable,
     label_records,
@@ -104,6 +106,8 @@ def summarize(
         positions, names = resolve(source, columns, need, family.n_columns)
         picked = source.pick(positions, need)
         frames = picked.frames
+        if domain.impute is not None and vocabulary is None:
+            frames = imputed(frames, domain.impute)
         if family.measure_needs_arrays and vocabulary is None:
             frames = _measured(frames, family, maps(family, domain, layout))
         n_records, totals = 0, [0] * len(layout.names)
@@ -112,6 +116,8 @@ def summarize(
                 records = numeric_records(frame, family, domain, layout)
             else:
                 records = label_records(frame, picked.kinds[0], vocabulary, latin1=picked.latin1)
+                if domain.impute is not None:
+                    records = imputed_label(records, vocabulary, domain.impute[0])
             n, values = sums(records, family, layout, len(positions))
             n_records += n
             totals = [total + value for total, value in zip(totals, values, strict=True)]

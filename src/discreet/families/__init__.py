@@ -12,6 +12,7 @@ from discreet.families.laplace import Laplace
 from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.normal import Normal
 from discreet.families.poisson import Poisson
+from discreet.families.predicate import Predicate
 from discreet.families.registry import build, names, parse, register
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "MultivariateNormal",
     "Normal",
     "Poisson",
+    "Predicate",
     "Support",
     "absolute",
     "build",
@@ -43,5 +45,6 @@ for _kind in (
     Laplace,
     Normal,
     MultivariateNormal,
+    Predicate,
 ):
     register(_kind)

@@ -201,6 +201,22 @@ class Family(ABC):
     def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> Prior:
         """Return the conjugate posterior after sums ``s`` of the statistic over ``n`` records."""
 
+    def learn(self, prior: Any, records: Any) -> Prior:
+        """Return the conjugate posterior after records that need no protection, to use as a prior for those that do.
+
+        They need the same care as any declaration: public records are ones that anybody may see.
+        """
+        x = np.asarray(records)
+        self.check_prior(prior)
+        if x.size == 0 or x.ndim != (1 if self.n_columns == 1 else 2):
+            raise UsageError(
+                f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."
+            )
+        inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        if not inside.all():
+            raise UsageError(f"some of the records are outside the support of {self.name}.")
+        return self.update(prior, self.sufficient(x).sum(axis=0), float(len(x)))
+
     def draw(self, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw parameters from a prior (or conjugate posterior), by draw name."""
         values = prior.sample(size, rng)

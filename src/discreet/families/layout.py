@@ -22,12 +22,16 @@ Outside = Literal["redact", "clip"]
 
 @dataclass(frozen=True)
 class Domain:
-    """What the curator declared about the column: bounds or labels, and the two policies."""
+    """What the curator declared about the column: bounds or labels, and the two policies.
+
+    ``impute`` is what stands for a missing value if ``missing`` is ``"impute"``: one number per column, or one label.
+    """
 
     bounds: tuple[tuple[Fraction, Fraction], ...] | None
     labels: tuple[str, ...] | None
     outside: Outside
     missing: Missing
+    impute: tuple[Fraction | str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 Neighbors = Literal["replace", "add_remove"]
-Missing = Literal["count", "none"]
+Missing = Literal["count", "none", "impute"]
 
 #: Step of the fixed-point grid on which real coordinates are summed.
 FINE = Fraction(1, 2**24)

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference import bounds, choice
+from discreet.inference import bounds, choice, parts, sampled
 from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
@@ -38,9 +38,11 @@ def infer(
     ----------
     release
         A release, or the path of a release file.
+        Of a release of samples the posterior is those samples: it takes neither ``prior`` nor ``engine``, and
+        ``draws`` and ``rng`` have no effect.
     prior
-        The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release can be
-        read under any prior, again and again, at no cost.
+        The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
+        totals can be read under any prior, again and again, at no cost.
     engine
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
         ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
@@ -71,11 +73,13 @@ def infer(
             raise UsageError(f"{name} must be a positive whole number, got {name}={value!r}.")
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
-    if records is not None and release.records is not None:
+    if records is not None and release.records is not None and release.samples is None:
         raise UsageError(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
+    if release.samples is not None:
+        return _released(release, engine, prior, records)
     choice.check(engine, release)
     prior = _prior(release, prior)
     question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
@@ -85,11 +89,31 @@ def infer(
         name,
         answer.approximation,
         reason,
-        (*answer.warnings, *bounds.doubts(release), *_doubts(question)),
+        (
+            *answer.warnings,
+            *parts.doubts(release, answer.draws),
+            *bounds.doubts(release),
+            *_doubts(question),
+        ),
         independent=answer.independent,
     )
-    about = f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
-    return Posterior(answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=about)
+    return Posterior(
+        answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=_about(release)
+    )
+
+
+def _released(release: Release, engine: str, prior: Prior | str | None, records: Any) -> Posterior:
+    """Return the samples of a release of samples."""
+    sampled.check(engine, prior, records)
+    answer = sampled.answer(release)
+    diagnostics = Diagnostics(
+        "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+    )
+    return Posterior(answer.draws, diagnostics, labels=_labels(release), about=_about(release))
+
+
+def _about(release: Release) -> str:
+    return f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
 
 
 def _labels(release: Release) -> dict[str, tuple[str, ...]]:
@@ -116,8 +140,8 @@ def _doubts(question: Question) -> tuple[str, ...]:
     # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
     rows = np.array(release.layout.rows, dtype=float)
     mine = np.linalg.inv(rows)[0] if rows.shape[0] == rows.shape[1] else np.ones(len(rows))
-    steps = mine * np.array(release.statistics.grid, dtype=float)
-    read = round(float(steps @ np.array(release.statistics.values, dtype=float)))
+    steps = mine * np.array(release.totals.grid, dtype=float)
+    read = round(float(steps @ np.array(release.totals.values, dtype=float)))
     sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
     sides = [records.nearest(float(read), above=above) for above in (True, False)]
     gap = min(abs(side - read) for side in sides if side is not None)

@@ -133,6 +133,14 @@ def bulk_ess(chains: np.ndarray) -> np.ndarray:
     return _guarded(chains, lambda x: ess(_rank_normalize(x)))
 
 
+def mean_ess(chains: np.ndarray) -> np.ndarray:
+    """Return the effective sample size of the mean of the draws themselves, chains split in half.
+
+    Arguments and ``nan`` as for :func:`bulk_ess`. The standard error of the mean is sd / sqrt(mean_ess).
+    """
+    return _guarded(chains, ess)
+
+
 def r_hat(chains: np.ndarray) -> np.ndarray:
     """Return the larger of the rank-normalized split R-hat of the draws and that of the folded draws.
 

@@ -47,9 +47,7 @@ def draw(question: Question) -> Answer:
 
 def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
     """Return the released statistics in the family's own units, and how many records they stand for."""
-    y = np.array(
-        [float(v * g) for v, g in zip(release.statistics.values, release.statistics.grid, strict=True)]
-    )
+    y = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
     rows = np.array([[float(v) for v in row] for row in release.layout.rows])
     n_features = rows.shape[1] - 1
     if rows.shape[0] == rows.shape[1]:
@@ -60,8 +58,8 @@ def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
         usable = float(np.sum(features)) if release.records is None else release.records
     most = np.inf if release.records is None else release.records
     n = float(np.clip(usable, 0, most))
-    shift = release.statistics.shift or (0,) * n_features
-    half = release.statistics.half or (1,) * n_features
+    shift = release.totals.shift or (0,) * n_features
+    half = release.totals.half or (1,) * n_features
     s = release.family.geometry.unmap(
         np.array(n),
         np.array(features),

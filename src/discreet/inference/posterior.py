@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -18,6 +18,9 @@ from discreet.inference.summary import Summary, SummaryRow, decimals_for
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import DataTree
+
+    from discreet.inference.answering.base import Utility
+    from discreet.inference.answering.response import Response
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +137,51 @@ class Posterior:
                 parts = ", ".join(words[i] if words else str(i) for i in index)
                 out.append((f"{name}[{parts}]" if index else name, name, index))
         return out
+
+    # -- answers --------------------------------------------------------------------------------------
+
+    def respond(
+        self,
+        utility: Utility | Callable[[Mapping[str, np.ndarray], Any], Any],
+        candidates: Iterable[Any] | None = None,
+        *,
+        bounds: tuple[float, float] | None = None,
+        confidence: float = 0.95,
+        questions: int = 1,
+    ) -> Response:
+        """Answer a question with the candidate of highest expected utility over the draws.
+
+        The draws are all that is read, so any number of questions, each chosen in the light of the answers before it,
+        costs no budget beyond what the release has spent.
+
+        Parameters
+        ----------
+        utility
+            One of ``dc.utilities``, or a function ``f(draws, candidate)`` that gives a number for each draw; ``draws``
+            are arrays by parameter name, draws first.
+        candidates
+            Possible responses; of equally good ones the first is taken. May be left out for the ready utilities: an
+            event and a decision table know their responses, and an estimate is then the best of all numbers.
+        bounds
+            A range that the utility never leaves, whatever the parameters, if the utility does not know one itself.
+        confidence
+            Probability with which the bound on the loss is to hold.
+        questions
+            For how many questions at once the bounds are to hold.
+
+        Returns
+        -------
+        Response
+            With the expected utility of every candidate, its Monte Carlo standard error, and for independent draws and
+            bounded utilities a bound on what is lost against the best candidate.
+
+        References
+        ----------
+        Dimitrakakis et al. (2017), Algorithm 2 and Lemma 11.
+        """
+        from discreet.inference.answering import respond
+
+        return respond(self, utility, candidates, bounds=bounds, confidence=confidence, questions=questions)
 
     # -- elsewhere ------------------------------------------------------------------------------------
 

@@ -3,6 +3,15 @@
 from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
 from discreet.mechanisms.quantile import PrivateQuantiles
+from discreet.mechanisms.sampling import SamplingMechanism
 
-__all__ = ["GaussianMechanism", "LaplaceMechanism", "NoiseMechanism", "PrivateQuantiles"]
+__all__ = [
+    "GaussianMechanism",
+    "LaplaceMechanism",
+    "NoiseMechanism",
+    "PosteriorSamplingMechanism",
+    "PrivateQuantiles",
+    "SamplingMechanism",
+]

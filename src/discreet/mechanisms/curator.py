@@ -11,18 +11,20 @@ from discreet.families.base import Family
 from discreet.families.layout import Outside
 from discreet.families.shapes import Missing, Neighbors
 from discreet.mechanisms.base import Choose, Draw, NoiseMechanism
+from discreet.mechanisms.declarations import declare
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.paying import pay_and_draw, payer_of
-from discreet.mechanisms.pending import declare, declared, privatize
+from discreet.mechanisms.pending import declared, privatize
 from discreet.mechanisms.sampler import secure_choose, secure_draw
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism
 from discreet.mechanisms.several import declared_several, divided
 from discreet.rational import Number
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["choose_mechanism", "declare", "privatize", "release", "release_with"]
+__all__ = ["choose_mechanism", "declare", "privatize", "release", "release_with", "sample_with"]
 
 
 @overload
@@ -33,12 +35,13 @@ def release(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism = "laplace",
+    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
     column: str | None = None,
     columns: Sequence[str] | None = None,
     bounds: Any = None,
-    outside: Outside = "redact",
-    missing: Missing = "count",
+    outside: Outside | None = None,
+    missing: Missing | None = None,
+    impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
     unit: str | None = None,
@@ -57,12 +60,13 @@ def release(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism = "laplace",
+    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
     column: str | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
-    outside: Outside | Mapping[str, Outside] = "redact",
-    missing: Missing | Mapping[str, Missing] = "count",
+    outside: Outside | Mapping[str, Outside] | None = None,
+    missing: Missing | Mapping[str, Missing] | None = None,
+    impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
     unit: str | None = None,
@@ -80,12 +84,13 @@ def release(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism = "laplace",
+    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
     column: str | None = None,
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
-    outside: Outside | Mapping[str, Outside] = "redact",
-    missing: Missing | Mapping[str, Missing] = "count",
+    outside: Outside | Mapping[str, Outside] | None = None,
+    missing: Missing | Mapping[str, Missing] | None = None,
+    impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
     unit: str | None = None,
@@ -94,7 +99,7 @@ def release(
     dataset: str | None = None,
     analyst: str | None = None,
 ) -> Release | dict[str, Release]:
-    """Release private statistics of one column (or several) for a model.
+    """Release private statistics of one column (or several) for a model, or private samples of its parameters.
 
     Parameters
     ----------
@@ -108,7 +113,8 @@ def release(
     epsilon, delta, rho
         The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
     mechanism
-        ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget.
+        ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget, such as a
+        :class:`PosteriorSamplingMechanism`, which releases samples instead of statistics.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
         first line is a record if somebody forgot the header.
@@ -116,10 +122,14 @@ def release(
         ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
-        ``"redact"``: a value outside the bounds counts as the middle of the range. ``"clip"``: as the nearest bound.
+        ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
+        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound.
     missing
-        ``"count"``: how many values are usable is released as well. ``"none"``: the curator declares that
-        none is missing.
+        ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
+        curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.
+    impute
+        For samples: a public value within the bounds, or a label, that stands for every missing value; one per column
+        if there are several.
     neighbors
         ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
     split
@@ -144,8 +154,9 @@ def release(
     Privacy
     -------
     Rows are summed exactly, on integers, and noise calibrated to the joint sensitivity is drawn from the operating
-    system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems. Whatever the rows
-    hold, nothing is raised, printed or logged about them.
+    system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems, and
+    :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
+    printed or logged about them.
     """
     if unit is not None or max_rows != 1:
         raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
@@ -153,10 +164,12 @@ def release(
     if isinstance(model, Mapping):
         if column is not None:
             raise UsageError("several models take their columns by name: leave out column.")
-        if isinstance(mechanism, NoiseMechanism):
+        if isinstance(mechanism, NoiseMechanism | SamplingMechanism):
             raise UsageError(
                 "several models divide a budget: give epsilon or rho, and the mechanism by its name."
             )
+        if impute is not None:
+            raise UsageError("impute is for mechanisms that release samples.")
         shares = divided(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
         several = declared_several(
             data,
@@ -171,15 +184,21 @@ def release(
         return pay_and_draw(payer, several, secure_draw, secure_choose, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
+    if isinstance(mechanism, SamplingMechanism):
+        _no_budget(epsilon, delta, rho)
+        chosen = mechanism
+    else:
+        chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     one = declared(
         data,
         model,
-        choose_mechanism(mechanism, epsilon, delta, rho),
+        chosen,
         columns=_columns(column, columns),
         bounds=bounds,
         outside=outside,  # pyright: ignore[reportArgumentType]
         missing=missing,  # pyright: ignore[reportArgumentType]
         neighbors=neighbors,
+        impute=impute,
     )
     return pay_and_draw(payer, {"": one}, secure_draw, secure_choose, dataset)[""]
 
@@ -192,8 +211,8 @@ def release_with(
     *,
     columns: tuple[str, ...] | None = None,
     bounds: Any = None,
-    outside: Outside = "redact",
-    missing: Missing = "count",
+    outside: Outside | None = None,
+    missing: Missing | None = None,
     neighbors: Neighbors = "replace",
     dataset: str | None = None,
     choose: Choose = secure_choose,
@@ -216,6 +235,33 @@ def release_with(
     return asked.read().finish(draw, choose, dataset)
 
 
+def sample_with(
+    source: RandomSource,
+    data: Any,
+    model: Family,
+    mechanism: SamplingMechanism,
+    *,
+    columns: tuple[str, ...] | None = None,
+    bounds: Any = None,
+    missing: Missing | None = None,
+    impute: Any = None,
+    dataset: str | None = None,
+) -> Release:
+    """Release samples with the randomness of ``source``, for simulation; see :func:`release_with`."""
+    asked = declared(
+        data,
+        model,
+        mechanism,
+        columns=columns,
+        bounds=bounds,
+        outside=None,
+        missing=missing,
+        neighbors="replace",
+        impute=impute,
+    )
+    return asked.read().finish(secure_draw, secure_choose, dataset, source=source)
+
+
 def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
     if column is not None and columns is not None:
         raise UsageError("give either column or columns, not both.")
@@ -227,12 +273,11 @@ def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
 
 
 def choose_mechanism(
-    mechanism: str | NoiseMechanism, epsilon: Number | None, delta: Number | None, rho: Number | None
+    mechanism: Any, epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> NoiseMechanism:
-    """Return the mechanism asked for, or say which budget it takes."""
+    """Return the noise mechanism asked for, or say which budget it takes."""
     if isinstance(mechanism, NoiseMechanism):
-        if (epsilon, delta, rho) != (None, None, None):
-            raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
+        _no_budget(epsilon, delta, rho)
         return mechanism
     if mechanism in ("laplace", "gaussian") and (epsilon, delta, rho) == (None, None, None):
         example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
@@ -245,4 +290,11 @@ def choose_mechanism(
         return LaplaceMechanism(epsilon)
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
+    if isinstance(mechanism, SamplingMechanism):
+        raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+
+
+def _no_budget(*budget: Number | None) -> None:
+    if any(part is not None for part in budget):
+        raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")

@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from discreet.artifact import BoundsChoice, LedgerStamp, NoiseRecord, Release, Statistics
+from discreet.artifact import BoundsChoice, LedgerStamp, NoiseRecord, Release, SamplingRecord, Statistics
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
+from discreet.families.impute import fallback
 from discreet.families.layout import Domain, Outside, layout_for
 from discreet.families.shapes import Missing, Neighbors
 from discreet.mechanisms.base import Choose, Draw, NoiseMechanism
+from discreet.mechanisms.declarations import declare, sampling_domain
 from discreet.mechanisms.quantile import are_bought, choose_bounds, planned
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
 from discreet.privacy import Guarantee, PureDP
 from discreet.privacy.guarantees import check_neighbors
 from discreet.version import __version__
@@ -34,7 +37,7 @@ class Declared:
 
     data: Any
     model: Family
-    mechanism: NoiseMechanism
+    mechanism: NoiseMechanism | SamplingMechanism
     columns: tuple[str, ...] | None
     domain: Domain
     plan: tuple[BoundsChoice, ...] | None
@@ -59,19 +62,30 @@ class Declared:
             counted = count_cells(self.data, self.model, grids, self.columns)
             check_count(counted.n_records, self.neighbors)
             return Pending(self, counted, None)
-        layout = layout_for(self.model, self.domain, self.neighbors)
-        summary = summarize(self.data, self.model, self.domain, layout, self.columns)
+        domain = self.domain
+        if isinstance(self.mechanism, SamplingMechanism) and domain.missing == "none":
+            # every record must count, also one that breaks the declaration
+            domain = replace(domain, missing="impute", impute=fallback(self.model, domain))
+        layout = layout_for(self.model, domain, self.neighbors)
+        summary = summarize(self.data, self.model, domain, layout, self.columns)
         check_count(summary.n_records, self.neighbors)
+        if isinstance(self.mechanism, SamplingMechanism):
+            sampling = self.mechanism.plan(self.model, self.domain, summary.n_records)
+            return Pending(self, None, summary, sampling)
         return Pending(self, None, summary)
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A release that lacks only its noise: exact cell counts if bounds are to be bought, exact sums if not. Private."""
+    """A release that lacks only its noise: exact cell counts if bounds are to be bought, exact sums if not. Private.
+
+    ``sampling`` is the public record of a release of samples.
+    """
 
     declared: Declared
     counted: CellCounts | None
     summary: Summary | None
+    sampling: SamplingRecord | None = None
 
     @property
     def n_records(self) -> int:
@@ -81,12 +95,21 @@ class Pending:
         return found.n_records
 
     def finish(
-        self, draw: Draw, choose: Choose, dataset: str | None = None, stamp: LedgerStamp | None = None
+        self,
+        draw: Draw,
+        choose: Choose,
+        dataset: str | None = None,
+        stamp: LedgerStamp | None = None,
+        source: RandomSource | None = None,
     ) -> Release:
-        """Draw the noise."""
+        """Draw the noise; or, from ``source``, the samples."""
         from discreet.data import summarize
 
         asked, domain, summary = self.declared, self.declared.domain, self.summary
+        if self.sampling is not None:
+            assert summary is not None
+            return draw_samples(source, asked, summary, self.sampling, dataset=dataset, stamp=stamp)
+        assert isinstance(asked.mechanism, NoiseMechanism)
         if asked.plan is not None and self.counted is not None:
             chosen = choose_bounds(choose, self.counted.counts, asked.plan, asked.model, asked.neighbors)
             domain = replace(domain, bounds=chosen)
@@ -113,35 +136,91 @@ class Pending:
 def declared(
     data: Any,
     model: Family,
-    mechanism: NoiseMechanism,
+    mechanism: NoiseMechanism | SamplingMechanism,
     *,
     columns: tuple[str, ...] | None,
     bounds: Any,
-    outside: Outside,
-    missing: Missing,
+    outside: Outside | None,
+    missing: Missing | None,
     neighbors: Neighbors,
+    impute: Any = None,
 ) -> Declared:
     """Check all declarations; no row is read."""
+    if isinstance(mechanism, SamplingMechanism):
+        return _declared_sampling(
+            Declared(
+                data,
+                model,
+                mechanism,
+                columns,
+                sampling_domain(model, bounds, outside, missing, impute),
+                None,
+                neighbors,
+            )
+        )
+    if impute is not None:
+        raise UsageError(
+            "impute is for mechanisms that release samples.",
+            hint="noise takes missing='count', which leaves missing values out",
+        )
     plan = planned(bounds, model) if isinstance(model, Family) and are_bought(bounds) else None
     # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
     widest = bounds if plan is None else [how.within for how in plan]
-    domain = declare(model, bounds=widest, outside=outside, missing=missing)
+    domain = declare(model, bounds=widest, outside=outside or "redact", missing=missing or "count")
     check_neighbors(neighbors)
     mechanism.scales(layout_for(model, domain, neighbors))
     return Declared(data, model, mechanism, columns, domain, plan, neighbors)
 
 
-def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -> Domain:
-    """Check the curator's declarations and return them as a domain."""
-    if not isinstance(model, Family):
-        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
-    if outside not in get_args(Outside):
-        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
-    if model.vocabulary is not None and outside == "clip":
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-    return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
+def _declared_sampling(asked: Declared) -> Declared:
+    """Check what a sampling mechanism adds to the declarations."""
+    mechanism, model = asked.mechanism, asked.model
+    assert isinstance(mechanism, SamplingMechanism)
+    check_neighbors(asked.neighbors)
+    if asked.neighbors != "replace":
+        raise UsageError("samples protect a record's content, not that it is there: use neighbors='replace'.")
+    model.check_prior(mechanism.prior)
+    mechanism.check(model, asked.domain)
+    return asked
+
+
+def draw_samples(
+    source: RandomSource | None,
+    asked: Declared,
+    summary: Summary,
+    record: SamplingRecord,
+    *,
+    dataset: str | None = None,
+    stamp: LedgerStamp | None = None,
+) -> Release:
+    """Draw the samples that were planned, and seal them in a release."""
+    from discreet.data.seal import sealed
+
+    assert isinstance(asked.mechanism, SamplingMechanism)
+    if source is None:
+        from discreet.mechanisms.sampler import secure_source
+
+        source = secure_source()
+    totals = Totals(asked.model, asked.domain, summary.values, summary.n_records)
+    mechanism, random = asked.mechanism, source
+    samples = sealed(lambda: mechanism.draw(record, totals, random), "the samples could not be drawn.")
+    return Release(
+        id=str(uuid.uuid4()),
+        dataset=dataset,
+        family=asked.model,
+        columns=summary.columns,
+        domain=asked.domain,
+        neighbors=asked.neighbors,
+        unit=None,
+        max_rows=1,
+        records=summary.n_records,
+        statistics=None,
+        mechanism=record,
+        guarantees=asked.guarantees,
+        software={"discreet": __version__, "opendp": _opendp_version()},
+        samples=samples,
+        ledger=stamp,
+    )
 
 
 def privatize(
@@ -192,10 +271,13 @@ def privatize(
 
 
 def promised(
-    mechanism: NoiseMechanism, bounds_choice: Sequence[BoundsChoice] | None, neighbors: Neighbors
+    mechanism: NoiseMechanism | SamplingMechanism,
+    bounds_choice: Sequence[BoundsChoice] | None,
+    neighbors: Neighbors,
 ) -> dict[str, Guarantee]:
-    """Return what a release promises: for its statistics, and for its bounds if they are bought."""
-    guarantees: dict[str, Guarantee] = {"statistics": mechanism.guarantee(neighbors)}
+    """Return what a release promises: for its statistics or samples, and for its bounds if they are bought."""
+    purpose = "samples" if isinstance(mechanism, SamplingMechanism) else "statistics"
+    guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if bounds_choice is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in bounds_choice), neighbors=neighbors)
     return guarantees

@@ -8,7 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from discreet.mechanisms.csprng import secure_generator
+from discreet.mechanisms.sampling import RandomSource
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
+from discreet.privacy.selection import ExponentialChoice
 
 
 @lru_cache(maxsize=1)
@@ -48,3 +51,22 @@ def secure_choose(law: PermuteAndFlip) -> int:
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=law.scale)
     return int(measurement(list(law.scores)))
+
+
+def secure_select(law: ExponentialChoice) -> int:
+    """Choose one candidate by the exponential mechanism.
+
+    OpenDP reports the noisy maximum under Gumbel noise, which it refines digit by digit until the largest is certain:
+    the float scale is read as a rational, and no floating-point number decides. It accounts for this noise in
+    concentrated privacy, which is why that measure is named here; our own accounting is that of
+    :class:`~discreet.privacy.selection.ExponentialChoice`.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=law.scale)
+    return int(measurement(list(law.scores)))
+
+
+def secure_source() -> RandomSource:
+    """Return the randomness of releases of samples: the operating system's, without a seed."""
+    return RandomSource(secure_generator, secure_select)

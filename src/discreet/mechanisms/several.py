@@ -71,8 +71,8 @@ def declared_several(
             mechanisms[name],
             columns=(own,) if isinstance(own, str) else tuple(own),
             bounds=(bounds or {}).get(name),
-            outside=outside.get(name, "redact") if isinstance(outside, Mapping) else outside,
-            missing=missing.get(name, "count") if isinstance(missing, Mapping) else missing,
+            outside=outside.get(name) if isinstance(outside, Mapping) else outside,
+            missing=missing.get(name) if isinstance(missing, Mapping) else missing,
             neighbors=neighbors,
         )
     return asked

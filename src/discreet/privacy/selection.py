@@ -64,3 +64,44 @@ class PermuteAndFlip:
     def sample(self, rng: np.random.Generator) -> int:
         """Draw one candidate, for simulation."""
         return int(np.argmax(self._log_odds + rng.exponential(size=len(self.scores))))
+
+
+@dataclass(frozen=True)
+class ExponentialChoice:
+    """Take candidate i with probability proportional to exp(score_i / scale): the exponential mechanism.
+
+    Scores are integers. The law is that of the largest of ``score_i + scale * G_i`` with independent standard Gumbel
+    G_i.
+
+    Privacy
+    -------
+    Let one record change score_i by d_i. The choice is ((max d_i - min d_i) / scale)-DP: the weights' log-ratio at i is
+    d_i / scale, and that of the sums of the weights is an average of them in the sense of the exponential, so between
+    the least and the largest. Adding the same number to all scores changes nothing.
+
+    References
+    ----------
+    McSherry and Talwar (2007), Mechanism design via differential privacy. Dong, Durfee and Rogers (2020), Optimal
+    differential privacy composition for exponential mechanisms (bounded range).
+    """
+
+    scores: tuple[int, ...]
+    scale: float
+
+    def __init__(self, scores: Sequence[int], scale: float) -> None:
+        object.__setattr__(self, "scores", tuple(scores))
+        object.__setattr__(self, "scale", scale)
+
+    @property
+    def _log_weights(self) -> np.ndarray:
+        best = max(self.scores)
+        return np.array([float(score - best) for score in self.scores]) / self.scale
+
+    def mass(self) -> np.ndarray:
+        """Return the probability of each candidate."""
+        weights = np.exp(self._log_weights)
+        return weights / weights.sum()
+
+    def sample(self, rng: np.random.Generator) -> int:
+        """Draw one candidate, for simulation."""
+        return int(np.argmax(self._log_weights + rng.gumbel(size=len(self.scores))))

@@ -108,7 +108,7 @@ def test_totals_and_terms_survive_json() -> None:
         (dc.ZeroConcentratedDP(1), dc.ApproxDP(0.1, 1e-9), "implies no zero-concentrated"),
         (dc.PureDP(1, neighbors="add_remove"), dc.PureDP(0.1), "number of records"),
         (dc.PureDP(1, unit="household"), dc.PureDP(0.1), "unit household"),
-        (dc.PureDP(1), dc.RenyiDP([2, 3], [0.1, 0.2]), "no filter"),
+        (dc.PureDP(1), dc.RenyiDP([2, 3], [0.1, 0.2]), "no upper limit"),
     ],
 )
 def test_what_does_not_count_is_refused_with_the_reason(

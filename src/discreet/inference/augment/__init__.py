@@ -63,18 +63,14 @@ def refusal(release: Release) -> str | None:
         return "the number of records is private, and the augment engine holds each of them"
     if type(family).sample is Family.sample:
         return f"{family.name} does not say how to draw records"
-    if n > _MOST_RECORDS or n * 2 * len(release.statistics.values) > _MOST_NUMBERS:
+    if n > _MOST_RECORDS or n * 2 * len(release.totals.values) > _MOST_NUMBERS:
         return f"the augment engine holds every record, and {n:,} are too many"
     return None
 
 
 def may_have_far_modes(release: Release) -> bool:
-    """Whether a far mode is likely: with redaction, several parameters can explain the same sums in two ways."""
-    return (
-        release.domain.outside == "redact"
-        and release.domain.bounds is not None
-        and len(release.family.draw_names) > 1
-    )
+    """Whether a far mode is likely: of a parameter that would put most values out of range, to be redacted."""
+    return release.domain.outside == "redact" and release.domain.bounds is not None
 
 
 def predicted_seconds(question: Question) -> float:
@@ -88,7 +84,7 @@ def predicted_seconds(question: Question) -> float:
 
 
 def _seconds_a_sweep(release: Release) -> float:
-    return 1.5e-4 + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.statistics.values))
+    return 1.5e-4 + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.totals.values))
 
 
 def draw(question: Question) -> Answer:

@@ -67,16 +67,16 @@ class Target:
         assert release.records is not None
         gaussian = isinstance(release.noise[0], DiscreteGaussian)
         scales = [law.scale if isinstance(law, DiscreteLaplace) else law.sigma for law in release.noise]  # pyright: ignore[reportAttributeAccessIssue]
-        ratios = [w / s for w, s in zip(release.statistics.width, release.mechanism.scale, strict=True)]
+        ratios = [w / s for w, s in zip(release.totals.width, release.noise_record.scale, strict=True)]
         return cls(
             LatentRecords(release),
             question.prior,
             release.records,
             release.domain.missing == "count",
-            np.array(release.statistics.values, dtype=float),
+            np.array(release.totals.values, dtype=float),
             np.array(scales, dtype=float),
             gaussian,
-            None if gaussian else float(release.mechanism.sensitivity * max(ratios)),
+            None if gaussian else float(release.noise_record.sensitivity * max(ratios)),
         )
 
 

@@ -89,7 +89,7 @@ def bernoulli_counts(
     release: Release, prior: Beta, records: RecordPrior
 ) -> BinaryCounts | YesCounts | CellCounts:
     """Return the posterior of the no and yes counts."""
-    values, noise = release.statistics.values, release.noise
+    values, noise = release.totals.values, release.noise
     if release.records is None:
         alpha = np.array([prior.b, prior.a], dtype=float)
         return cell_counts(alpha, np.array(values), noise, records, None)
@@ -100,7 +100,7 @@ def bernoulli_counts(
 
 def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:
     """Return the posterior of the cell counts."""
-    values, noise = release.statistics.values, release.noise
+    values, noise = release.totals.values, release.noise
     alpha = np.asarray(prior.alpha, dtype=float)
     k = alpha.size
     if release.records is None:

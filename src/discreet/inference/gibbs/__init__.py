@@ -44,7 +44,7 @@ def predicted_seconds(question: Question) -> float:
     family = question.release.family
     if isinstance(family, MultivariateNormal):
         return 1.5 if family.dim == 2 else 20.0
-    n_readings = len(question.release.statistics.values)
+    n_readings = len(question.release.totals.values)
     return 0.05 + 0.01 * n_readings**2
 
 

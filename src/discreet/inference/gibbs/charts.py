@@ -17,6 +17,8 @@ from discreet.families.base import Family
 from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
 
 _LOG_2PI = math.log(2 * math.pi)
+# Draws of a prior of tiny shape underflow; they are taken for this.
+_LEAST = 1e-300
 
 
 class Chart(ABC):
@@ -81,7 +83,7 @@ class _Logit(Chart):
         return expit(x[:, 0])
 
     def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return logit(values)[:, None]
+        return logit(np.clip(values, _LEAST, 1 - 2.0**-53))[:, None]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         a, b = self.prior.a, self.prior.b
@@ -102,7 +104,7 @@ class _Log(Chart):
         return np.exp(np.clip(x[:, 0], -700, 700))
 
     def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return np.log(values)[:, None]
+        return np.log(np.maximum(values, _LEAST))[:, None]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         shape, scaled = self.prior.shape, x[:, 0] + math.log(self.prior.rate)
@@ -185,7 +187,8 @@ class _LogRatios(Chart):
         return np.exp(self._log_shares(x))
 
     def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return np.log(values[:, :-1]) - np.log(values[:, -1:])
+        log_values = np.log(np.maximum(values, _LEAST))
+        return log_values[:, :-1] - log_values[:, -1:]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         alpha = self.prior.natural()

@@ -68,11 +68,11 @@ class Readings:
     @classmethod
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
-        grid = np.array([float(g) for g in release.statistics.grid])
+        grid = np.array([float(g) for g in release.totals.grid])
         scale = np.array([_scale(law) for law in release.noise])
         rows = np.array([[float(v) for v in row] for row in release.layout.rows])
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
-        y = np.array([float(v) for v in release.statistics.values]) / scale
+        y = np.array([float(v) for v in release.totals.values]) / scale
         rows = rows / (scale * grid)[:, None]
         return cls(y, rows[:, 0], rows[:, 1:], isinstance(release.noise[0], DiscreteLaplace))
 

@@ -31,7 +31,9 @@ _BLUR = 0.2
 # nats by which the log density may differ among the siblings of a finished cell
 _STEEP = 1.5
 _STRANGE = 0.06
-_WALKERS, _WARMUP = 64, 8
+_WALKERS = 64
+# e-folds of forgetting before the first draw, and steps they may take at most
+_FORGET, _MOST_WARMUP = 5.0, 400
 #: Proposals this effective, as a share, make the draws trustworthy.
 LEAST_EFFECTIVE = 0.25
 
@@ -232,24 +234,43 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    n = n_walkers * (steps + _WARMUP)
-    x, log_q = leaves.sample(n, rng)
-    strangers = Strangers.of(target, rng)
-    strange = rng.random(n) < _STRANGE
-    x[strange] = strangers.sample(int(strange.sum()), rng)
-    log_q[strange] = leaves.log_density(x[strange])
-    log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, math.log(_STRANGE) + strangers.log_density(x))
-    log_w = log_posterior(target, target.place(x)) - log_q
-    log_w = np.where(np.isnan(log_w), -np.inf, log_w)
+    proposal = _Proposal(target, leaves, Strangers.of(target, rng))
+    x, log_w = proposal.draw(n_walkers * steps, rng)
     top = log_w.max()
     if not np.isfinite(top):
         return None
     weights = np.exp(log_w - top)
-    if weights.sum() ** 2 / (weights**2).sum() < LEAST_EFFECTIVE * n:
+    if weights.sum() ** 2 / (weights**2).sum() < LEAST_EFFECTIVE * weights.size:
         return None
-    path = _metropolis(log_w.reshape(steps + _WARMUP, n_walkers), rng)[_WARMUP:]
+    # chains forget their start at a rate of one over the largest weight, in units of the mean
+    warmup = math.ceil(_FORGET / float(weights.mean()))
+    if warmup > _MOST_WARMUP:
+        return None
+    first, log_first = proposal.draw(n_walkers * warmup, rng)
+    log_w = np.concatenate([log_first, log_w]).reshape(warmup + steps, n_walkers)
+    path = _metropolis(log_w, rng)[warmup:]
     picked = path.T.reshape(chains, -1)[:, :per_chain]
-    return x[picked.ravel()]
+    return np.concatenate([first, x])[picked.ravel()]
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """Leaves of the tree, and a few strangers."""
+
+    target: Target
+    leaves: Leaves
+    strangers: Strangers
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return points, and the log of the target's density over that of the proposal."""
+        x, log_q = self.leaves.sample(size, rng)
+        strange = rng.random(size) < _STRANGE
+        x[strange] = self.strangers.sample(int(strange.sum()), rng)
+        log_q[strange] = self.leaves.log_density(x[strange])
+        log_strange = math.log(_STRANGE) + self.strangers.log_density(x)
+        log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, log_strange)
+        log_w = log_posterior(self.target, self.target.place(x)) - log_q
+        return x, np.where(np.isnan(log_w), -np.inf, log_w)
 
 
 def _metropolis(log_w: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, expit, gammaincinv, log_expit
+from scipy.special import betaincinv, betaln, expit, gammaincinv, gammaln, log_expit
 
 from discreet import priors
 from discreet.artifact import Release
@@ -22,6 +22,11 @@ from discreet.inference.scalar.record_law import MOST_COUNTS, RecordLaw, counts_
 from discreet.inference.scalar.sums import log_likelihood
 
 _TAIL = 1e-13
+# The smallest number, and the one next to 1, that a variable takes; and how far its logarithm goes.
+_LEAST, _MOST = 1e-300, 1 - 2.0**-53
+_FARTHEST = 690.0
+# As far as a prior of tiny shape may reach; its weight beyond is below 1e-13 if the shape is above 1e-5.
+_LONGEST = 3e6
 # Sums of fewer records than this may still show the shape of one record's law.
 _FEW = 64
 _NONE = np.zeros(1)
@@ -47,22 +52,26 @@ class Axis:
     def of(cls, prior: Any) -> Axis:
         """Return the axis of a conjugate prior on one number."""
         if isinstance(prior, priors.Gamma):
-            ends = _log_gamma_ends(prior)
-            return cls(prior, ends[0], ends[1], -700.0, 700.0)
+            low, high = _log_gamma_ends(prior)
+            return cls(prior, low, high, min(low, -700.0), 700.0)
         if isinstance(prior, priors.Beta):
-            low = np.log(betaincinv(prior.a, prior.b, _TAIL) + 1e-300)
-            high = -np.log(betaincinv(prior.b, prior.a, _TAIL) + 1e-300)
-            # beyond 36 the logit of a float is infinite
-            return cls(prior, max(low, -690.0), min(high, 36.0), -690.0, 36.0)
+            low, high = _log_beta_end(prior.a, prior.b), -_log_beta_end(prior.b, prior.a)
+            return cls(prior, low, high, min(low, -690.0), max(high, 690.0))
         assert isinstance(prior, priors.Normal)
         far = 7.4 * prior.sd
         return cls(prior, prior.mean - far, prior.mean + far, prior.mean - 1e3 * far, prior.mean + 1e3 * far)
 
     def value(self, t: np.ndarray) -> np.ndarray:
-        """Return the prior's variable at points of the line."""
+        """Return the prior's variable at points of the line.
+
+        A prior of tiny shape has weight where the variable is beyond floating point; it stays at the last number there,
+        and so does the likelihood, as it should: all records are alike.
+        """
         if isinstance(self.prior, priors.Gamma):
-            return np.exp(t)
-        return np.maximum(expit(t), 1e-300) if isinstance(self.prior, priors.Beta) else np.asarray(t)
+            return np.exp(np.maximum(t, -_FARTHEST))
+        if isinstance(self.prior, priors.Beta):
+            return np.clip(expit(t), _LEAST, _MOST)
+        return np.asarray(t)
 
     def log_prior(self, t: np.ndarray) -> np.ndarray:
         """Return the log prior density on the line."""
@@ -144,5 +153,13 @@ def _log_gamma_ends(prior: priors.Gamma) -> tuple[float, float]:
     high = float(np.log(gammaincinv(shape, 1 - _TAIL)))
     least = float(gammaincinv(shape, _TAIL))
     # for small shapes the quantile underflows: P(x) = x^shape / Gamma(shape + 1) there
-    low = np.log(least) if least > 1e-290 else max((np.log(_TAIL)) / shape, -690.0)
-    return max(low - log_rate, -690.0), min(high - log_rate, 690.0)
+    low = np.log(least) if least > _LEAST else (np.log(_TAIL) + gammaln(shape + 1)) / shape
+    return max(low - log_rate, -_LONGEST), min(high - log_rate, _FARTHEST)
+
+
+def _log_beta_end(a: float, b: float) -> float:
+    """Return the logarithm of the quantile of Beta(a, b) that leaves 1e-13 below."""
+    least = float(betaincinv(a, b, _TAIL))
+    # likewise: P(x) = x^a / (a B(a, b)) there
+    low = np.log(least) if least > _LEAST else (np.log(_TAIL) + np.log(a) + betaln(a, b)) / a
+    return max(float(low), -_LONGEST)

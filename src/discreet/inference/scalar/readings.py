@@ -18,8 +18,8 @@ _CONTRADICTION = 100.0
 
 def reading_of(release: Release, records: RecordPrior) -> Reading:
     """Return what a release of one bounded statistic says."""
-    values = [v * float(g) for v, g in zip(release.statistics.values, release.statistics.grid, strict=True)]
-    widths = [_width(law, float(g)) for law, g in zip(release.noise, release.statistics.grid, strict=True)]
+    values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
+    widths = [_width(law, float(g)) for law, g in zip(release.noise, release.totals.grid, strict=True)]
     laplace = isinstance(release.noise[0], DiscreteLaplace)
     n = release.records
     if n is None:

@@ -173,7 +173,9 @@ def _inverted(
         window = Window.around(reading.y, np.maximum(reach, 1e-9), lattice)
         those = None if atoms is None else _lasting(atoms.rows(rows), block)
         if those is not None:
-            total[rows] += job.invert(those, Window.around(reading.y, reach, 1.0), total[rows])[0]
+            part, absolute = job.invert(those, Window.around(reading.y, reach, 1.0), total[rows])
+            total[rows] += part
+            weight[rows] += absolute
         part, absolute = job.invert(records.rows(rows), window, total[rows], without=those)
         total[rows] += part
         weight[rows] += absolute

@@ -3,23 +3,24 @@
 Charges are adaptive: what is asked next may depend on what was released. So a budget needs a *filter*, a rule whose
 "yes" is safe whatever comes before and after, and the tight composition of a fixed list is not one.
 
-=========================  ======================  ======================  ======================
-budget                     pure charge             approximate charge      zero-concentrated one
-=========================  ======================  ======================  ======================
-``PureDP(E)``              sum of epsilon <= E     refused                 refused
-``ZeroConcentratedDP(R)``  epsilon^2 / 2           refused                 sum of rho <= R
-``ApproxDP(E, D)``         basic or Rényi          basic or Rényi          Rényi
-=========================  ======================  ======================  ======================
+=========================  ======================  ======================  ======================  ===========
+budget                     pure charge             approximate charge      zero-concentrated one   Rényi one
+=========================  ======================  ======================  ======================  ===========
+``PureDP(E)``              sum of epsilon <= E     refused                 refused                 refused
+``ZeroConcentratedDP(R)``  epsilon^2 / 2           refused                 sum of rho <= R         refused
+``ApproxDP(E, D)``         basic or Rényi          basic or Rényi          Rényi                   Rényi
+=========================  ======================  ======================  ======================  ===========
 
 *Basic*: the epsilons of pure and approximate charges sum to at most E, the deltas to at most D less the share f of it
-that the Rényi filter holds, and there is no zero-concentrated charge. *Rényi*: at one of the account's orders a, the
-curves of pure and zero-concentrated charges sum to S_a with S_a + conversion(a, f / number of orders) + (sum of epsilon
-over approximate charges) <= E, and the deltas sum to at most D - f.
+that the Rényi filter holds, and there is no other charge. *Rényi*: at one of the account's orders a, the curves of
+all but approximate charges sum to S_a with S_a + conversion(a, f / number of orders) + (sum of epsilon over approximate
+charges) <= E, and the deltas sum to at most D - f. A Rényi charge that promises nothing at an order ends that order for
+the account; one that promises nothing at any of them is refused.
 
-The share f is fixed once, at the first pure or zero-concentrated charge: ``renyi_share`` times D, or what approximate
+The share f is fixed once, at the first charge that is not approximate: ``renyi_share`` times D, or what approximate
 charges before it have left if that is less. Until then all of D is theirs.
 
-Proof for ``ApproxDP``. Fix neighbors and let L be the privacy loss of all pure and zero-concentrated releases together.
+Proof for ``ApproxDP``. Fix neighbors and let L be the privacy loss of all but the approximate releases together.
 An (e, d)-DP release is e-DP but for an event of probability d (Kairouz, Oh and Viswanath 2015), so up to events of
 expected total probability at most the expectation of sum d, the loss is at most L + sum e. For an order a, the process
 M_a = exp((a - 1)(L - S_a)) is a supermartingale that starts at 1, however charges are chosen, since each curve bounds
@@ -48,13 +49,17 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from discreet.privacy.ledger.renyi import conversion, default_orders, pure_curve, round_up
-from discreet.rational import Number, exact, text
+from discreet.privacy.renyi import RenyiDP
+from discreet.rational import Number, exact, plain, text
 
 #: Kinds that a ledger keeps account of.
-KINDS: dict[str, type[PureDP] | type[ApproxDP] | type[ZeroConcentratedDP]] = {
-    kind.kind: kind for kind in (PureDP, ApproxDP, ZeroConcentratedDP)
+KINDS: dict[str, type[PureDP] | type[ApproxDP] | type[ZeroConcentratedDP] | type[RenyiDP]] = {
+    kind.kind: kind for kind in (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP)
 }
-Countable = PureDP | ApproxDP | ZeroConcentratedDP
+Countable = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP
+
+# What a charge adds to a curve where it promises nothing: more than any budget can be.
+_ENDED = Fraction(10) ** 301
 
 # Totals stay exact unless their denominators grow beyond this; then they are rounded up, which is safe.
 _FINEST = 1 << 512
@@ -90,13 +95,16 @@ class Totals:
     rho: Fraction = Fraction(0)
     curves: tuple[Fraction, ...] = field(default=())
     renyi_delta: Fraction | None = None
+    renyi: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the totals as JSON."""
         amounts = {name: text(getattr(self, name)) for name in _AMOUNTS}
         held = None if self.renyi_delta is None else text(self.renyi_delta)
         curves = [text(s) for s in self.curves]
-        return {"charges": self.charges, **amounts, "curves": curves, "renyi_delta": held}
+        # absent without Rényi charges, so that accounts without them stay what they were
+        counted_curves = {"renyi": self.renyi} if self.renyi else {}
+        return {"charges": self.charges, **amounts, "curves": curves, "renyi_delta": held, **counted_curves}
 
 
 _AMOUNTS = ("pure", "half_squares", "approx", "delta", "rho")
@@ -105,19 +113,23 @@ _AMOUNTS = ("pure", "half_squares", "approx", "delta", "rho")
 def read_terms(value: Mapping[str, Any]) -> Terms:
     """Read terms from JSON."""
     orders = tuple(Fraction(order) for order in value["orders"])
-    return Terms(read_guarantee(value["budget"]), Fraction(value["renyi_share"]), orders)
+    budget = countable(read_guarantee(value["budget"]), "budget")
+    return Terms(budget, Fraction(value["renyi_share"]), orders)
 
 
 def read_totals(value: Mapping[str, Any]) -> Totals:
     """Read totals from JSON."""
     amounts = {name: Fraction(value[name]) for name in _AMOUNTS}
     held = None if value["renyi_delta"] is None else Fraction(value["renyi_delta"])
-    return Totals(value["charges"], **amounts, curves=tuple(map(Fraction, value["curves"])), renyi_delta=held)
+    curves = tuple(map(Fraction, value["curves"]))
+    return Totals(value["charges"], **amounts, curves=curves, renyi_delta=held, renyi=value.get("renyi", 0))
 
 
 def guarantee_json(guarantee: Countable) -> dict[str, Any]:
     """Return a guarantee as JSON, with its neighbors and unit."""
-    amounts = {name: text(value) for name, value in guarantee.budgets().items()}
+    amounts: dict[str, Any] = {name: text(value) for name, value in guarantee.budgets().items()}
+    if isinstance(guarantee, RenyiDP):
+        amounts = {name: [text(v) for v in getattr(guarantee, name)] for name in ("orders", "epsilons")}
     return {"kind": guarantee.kind, **amounts, "neighbors": guarantee.neighbors, "unit": guarantee.unit}
 
 
@@ -129,7 +141,7 @@ def read_guarantee(value: Mapping[str, Any]) -> Countable:
 
 def countable(guarantee: Guarantee, what: str) -> Countable:
     """Return the guarantee if a ledger can keep account of it, or say why not."""
-    if not isinstance(guarantee, Countable):
+    if not isinstance(guarantee, Countable) or (what == "budget" and isinstance(guarantee, RenyiDP)):
         name = type(guarantee).__name__
         raise UsageError(
             f"a ledger cannot keep account of a {what} of kind {name}: there is no filter for it.",
@@ -175,16 +187,23 @@ def counted(part: Guarantee, budget: Countable) -> Countable:
     )
 
 
-_WORDS = {"pure": "pure", "approx": "approximate", "zero_concentrated": "zero-concentrated"}
+_WORDS = {
+    "pure": "pure",
+    "approx": "approximate",
+    "zero_concentrated": "zero-concentrated",
+    "renyi": "Rényi",
+}
 _TAKES: dict[str, tuple[type[Guarantee], ...]] = {
     "pure": (PureDP,),
     "zero_concentrated": (PureDP, ZeroConcentratedDP),
-    "approx": (PureDP, ApproxDP, ZeroConcentratedDP),
+    "approx": (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP),
 }
 _WHY = {
     ("approx", "pure"): "its delta is more than the budget allows, which is none",
     ("zero_concentrated", "pure"): "its loss has no upper limit",
     ("approx", "zero_concentrated"): "an approximate guarantee implies no zero-concentrated one",
+    ("renyi", "pure"): "its loss has no upper limit",
+    ("renyi", "zero_concentrated"): "it promises nothing above its largest order",
 }
 
 
@@ -213,9 +232,27 @@ def added(terms: Terms, totals: Totals, parts: Iterable[Guarantee]) -> Totals:
                 half_squares=_fine(total.half_squares + part.epsilon**2 / 2),
                 curves=tuple(s + pure_curve(order, part.epsilon) for s, order in curves),
             )
+        elif isinstance(part, RenyiDP):
+            curves = zip(total.curves, _renyi_curve(terms, part), strict=True)
+            total = replace(total, renyi=total.renyi + 1, curves=tuple(_fine(s + more) for s, more in curves))
         else:
             total = replace(total, rho=_fine(total.rho + part.rho))
     return total
+
+
+def _renyi_curve(terms: Terms, part: RenyiDP) -> list[Fraction]:
+    """Return what a Rényi charge adds at each of the account's orders."""
+    known = [part.at(order) for order in terms.orders]
+    if all(bound is None for bound in known):
+        if not terms.orders:
+            raise UsageError("the account takes no Rényi charge: its renyi_share is 0.")
+        least = plain(-(-min(terms.orders) * 100 // 1) / Fraction(100))
+        raise UsageError(
+            f"the account counts Rényi divergences of order {least} and more, and the charge promises none above "
+            f"order {plain(part.orders[-1])}.",
+            hint=f"ask for a guarantee of order {least} or more",
+        )
+    return [_ENDED if bound is None else bound for bound in known]
 
 
 def fits(terms: Terms, totals: Totals) -> bool:
@@ -225,6 +262,7 @@ def fits(terms: Terms, totals: Totals) -> bool:
         return totals.pure <= budget.epsilon
     if isinstance(budget, ZeroConcentratedDP):
         return totals.rho + totals.half_squares <= budget.rho
+    assert isinstance(budget, ApproxDP)
     within = totals.delta <= budget.delta - (totals.renyi_delta or 0)
     return within and any(epsilon <= budget.epsilon for epsilon in _epsilons(terms, totals))
 
@@ -236,6 +274,7 @@ def spent(terms: Terms, totals: Totals) -> dict[str, Fraction]:
         return {"epsilon": totals.pure}
     if isinstance(budget, ZeroConcentratedDP):
         return {"rho": totals.rho + totals.half_squares}
+    assert isinstance(budget, ApproxDP)
     best = min(_epsilons(terms, totals), default=None)
     return {"epsilon": budget.epsilon if best is None else best, "delta": totals.delta}
 
@@ -252,7 +291,7 @@ def remaining(terms: Terms, totals: Totals) -> dict[str, Fraction]:
 
 def _epsilons(terms: Terms, totals: Totals) -> list[Fraction]:
     """Return the epsilon of every bound that applies to the totals of an approximate budget."""
-    bounds = [] if totals.rho else [totals.pure + totals.approx]
+    bounds = [] if totals.rho or totals.renyi else [totals.pure + totals.approx]
     if totals.renyi_delta:
         share = totals.renyi_delta / len(terms.orders)
         curves = zip(totals.curves, terms.orders, strict=True)

@@ -1,0 +1,63 @@
+"""What a file of posterior samples must satisfy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.families.categorical import Categorical
+from discreet.privacy import PureDP
+from discreet.privacy.likelihood_range import simplex_range
+from discreet.privacy.parameter_grid import SLACK, ParameterGrid, check_support, grid_cells, grid_refusal
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+# Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
+_ROOM = Fraction(5, 10**11)
+# What a floating-point sampler may miss the edge of the simplex by.
+_EDGE = 1e-12
+
+
+def check(release: Release) -> None:
+    """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
+    record, samples, family = release.sampling_record, release.samples, release.family
+    assert samples is not None
+    labels = isinstance(family, Categorical)
+    expected = {"temperature", "range"} | (set() if labels else {"cells"})
+    if set(record.parameters) != expected or record.support is None or release.neighbors != "replace":
+        raise ValueError("its mechanism has missing or unknown parameters")
+    if samples.arithmetic != ("floating" if labels else "exact"):
+        raise ValueError("its samples claim another arithmetic than their mechanism has")
+    temperature, claimed = record.parameters["temperature"], record.parameters["range"]
+    draws = samples.arrays()
+    if isinstance(family, Categorical):
+        (least, most), *others = record.support
+        needed, slack = simplex_range(len(family.labels), least), Fraction(0)
+        if others or most != 1 - (len(family.labels) - 1) * least:
+            raise ValueError("its support is not that of its labels")
+        p = draws["p"]
+        inside = p.ndim == 2 and p.shape[1] == len(family.labels) and bool((p >= float(least) - _EDGE).all())
+        if not inside or not np.allclose(p.sum(axis=1), 1.0, rtol=0.0, atol=1e-9):
+            raise ValueError("a draw lies outside its support")
+    else:
+        refusal = grid_refusal(family)
+        if refusal is not None:
+            raise ValueError(refusal)
+        check_support(family, record.support)
+        cells = record.parameters["cells"]
+        if cells.denominator != 1:
+            raise ValueError("its number of cells is no number of cells")
+        grid = ParameterGrid(
+            family, release.domain, record.prior, record.support, grid_cells(family, int(cells))
+        )
+        needed, slack = grid.range() * (1 - _ROOM), SLACK
+        if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
+            raise ValueError("a draw lies outside its support")
+    promised = release.guarantees["samples"]
+    if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+        raise ValueError("its temperature is less than its guarantee needs")
+    if samples.count * (claimed / temperature + slack) > promised.epsilon:
+        raise ValueError("its temperature is less than its guarantee needs")

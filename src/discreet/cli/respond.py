@@ -1,0 +1,95 @@
+"""``discreet respond``: questions about a release, answered from its posterior."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.arguments import (
+    AsJson,
+    Chains,
+    Draws,
+    EngineOption,
+    PriorText,
+    Records,
+    ReleaseFile,
+    Seed,
+    check_seed,
+    read_records,
+)
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
+from discreet.cli.files import load_release
+
+
+def respond(
+    file: ReleaseFile,
+    question: Annotated[
+        list[str],
+        typer.Option(
+            "--question",
+            "-q",
+            metavar="QUESTION",
+            help="mean:rate, median:p, interval:rate:0.95 or 'event:p>0.5'; repeat it for more.",
+            show_default=False,
+        ),
+    ],
+    prior: PriorText = None,
+    records: Records = None,
+    engine: EngineOption = "auto",
+    draws: Draws = 4000,
+    chains: Chains = 4,
+    seed: Seed = None,
+    json: AsJson = False,
+) -> None:
+    """Answer questions about a release, each by the response of highest expected utility. Free: no budget is spent.
+
+    A mean is best by squared error, a median by absolute error, an interval by the interval score, and an event is
+    answered yes or no, whichever is more probable.
+    """
+    from discreet.inference.analyst import infer
+    from discreet.inference.answering.questions import parse_question
+
+    check_seed(seed)
+    counts = read_records(records)
+    asked = [parse_question(text) for text in question]
+    release = load_release(file)
+    with busy("Answering …"):
+        posterior = infer(
+            release, prior=prior, engine=engine, draws=draws, chains=chains, records=counts, rng=seed
+        )
+        responses = [posterior.respond(utility, questions=len(asked)) for utility in asked]
+        warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.doubts]
+    how = posterior.diagnostics
+    if json:
+        content = {
+            "release": release.id,
+            "dataset": release.dataset,
+            "model": release.family.name,
+            "columns": list(release.columns),
+            "guarantee": guarantee_json(release.guarantee),
+            "engine": how.engine,
+            "approximation": how.approximation,
+            "n_draws": posterior.n_draws,
+            "answers": [
+                {"asked": text, **made.to_dict()} for text, made in zip(question, responses, strict=True)
+            ],
+            "warnings": warnings,
+        }
+        print_json("respond", content)
+        return
+    out = console()
+    if posterior.about is not None:
+        out.print(paragraph(posterior.about))
+    answers = table("question", "answer", "expected ± Monte Carlo error")
+    for text, made in zip(question, responses, strict=True):
+        answer, expected = made.in_words()
+        answers.add_row(plain(text), plain(answer), plain(expected))
+    out.print(answers)
+    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    out.print(paragraph(f"{how.engine} engine, {approximation}, {how.draws_in_words}"))
+    for text, made in zip(question, responses, strict=True):
+        if made.bound is not None:
+            out.print(paragraph(f"{text}: {made.bound.describe()}"))
+    for text in warnings:
+        out.print(paragraph(f"warning: {text}"))

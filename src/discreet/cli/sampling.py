@@ -1,0 +1,193 @@
+"""Options of releases that hold samples, and how their text becomes a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.arguments import BUDGET, read_pair
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.families.base import Family
+    from discreet.mechanisms.sampling import SamplingMechanism
+
+SAMPLING = "Samples"
+
+AnyMechanism = Annotated[
+    Literal["laplace", "gaussian", "posterior-sample", "renyi-posterior", "statistical-query"],
+    typer.Option(
+        "--mechanism",
+        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon; "
+        "renyi-posterior and statistical-query take epsilon with --order.",
+        rich_help_panel=BUDGET,
+    ),
+]
+AnyOutside = Annotated[
+    Literal["redact", "clip"] | None,
+    typer.Option(
+        "--outside",
+        help="Out-of-range values: count as the middle, or move to the nearest bound.",
+        show_default="redact; for samples clip",
+    ),
+]
+AnyMissing = Annotated[
+    Literal["count", "none", "impute"] | None,
+    typer.Option(
+        "--missing",
+        help="Missing values: leave out and count privately, declare that there are none, or, for samples, replace.",
+        show_default="count; for samples impute",
+    ),
+]
+Prior = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="PRIOR",
+        help="Conjugate prior: beta:1,1, gamma:2,0.5 …",
+        show_default=False,
+        rich_help_panel=SAMPLING,
+    ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="N",
+        help="How many draws, for the whole budget.",
+        show_default="1",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Support = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--support",
+        metavar="LOW,HIGH",
+        help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
+        "categorical one number, the least probability of a label.",
+        show_default=False,
+        rich_help_panel=SAMPLING,
+    ),
+]
+Impute = Annotated[
+    str | None,
+    typer.Option(
+        "--impute",
+        metavar="VALUE",
+        help="Public value or label that stands for missing ones.",
+        show_default=False,
+        rich_help_panel=SAMPLING,
+    ),
+]
+
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        metavar="NUMBER",
+        help="Rényi order of the guarantee, above 1.",
+        show_default=False,
+        rich_help_panel=SAMPLING,
+    ),
+]
+Mode = Annotated[
+    Literal["direct", "diffused", "concentrated"] | None,
+    typer.Option(
+        "--mode",
+        help="The posterior itself, records that count less, or a prior that counts more.",
+        show_default="diffused",
+        rich_help_panel=SAMPLING,
+    ),
+]
+
+_SUPPORT_HINT = "write --support=LOW,HIGH, as in --support=0.01,0.99, and repeat it for every parameter."
+
+
+def choose_mechanism(
+    name: str, family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of ``release`` that say which mechanism with which budget."""
+    build = MECHANISMS.get(name)
+    if build is not None:
+        return {"mechanism": build(family, budget, options)}
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise UsageError(f"--{given[0]} is for mechanisms that release samples, and {name} adds noise.")
+    return {"mechanism": name, **budget}
+
+
+def _posterior_sample(
+    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> SamplingMechanism:
+    from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+
+    if budget["delta"] is not None or budget["rho"] is not None:
+        raise UsageError("posterior-sample takes epsilon alone.")
+    for option in ("order", "mode"):
+        if options.get(option) is not None:
+            raise UsageError(f"posterior-sample takes no --{option}.")
+    for option in ("prior", "support"):
+        if options[option] is None:
+            example = "--prior beta:1,1 --support=0.01,0.99"
+            raise UsageError(f"posterior-sample needs --{option}.", hint=f"for example {example}")
+    if budget["epsilon"] is None:
+        raise UsageError("posterior-sample needs --epsilon.")
+    return PosteriorSamplingMechanism(
+        options["prior"],
+        epsilon=budget["epsilon"],
+        samples=1 if options["samples"] is None else options["samples"],
+        support=read_support(family, options["support"]),
+    )
+
+
+def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return what both mechanisms with a Rényi guarantee take."""
+    if budget["delta"] is not None or budget["rho"] is not None:
+        raise UsageError(f"{name} takes epsilon with --order.")
+    if options["support"] is not None:
+        raise UsageError(f"{name} takes no --support.")
+    given = {"epsilon": budget["epsilon"], **{option: options[option] for option in ("prior", "order")}}
+    for option, value in given.items():
+        if value is None:
+            example = "--prior beta:6,12 --order 2 --epsilon 0.1"
+            raise UsageError(f"{name} needs --{option}.", hint=f"for example {example}")
+    samples = 1 if options["samples"] is None else options["samples"]
+    return {**given, "samples": samples, "mode": options["mode"] or "diffused"}
+
+
+def _renyi_posterior(
+    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> SamplingMechanism:
+    from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+
+    return RenyiPosteriorMechanism(**_renyi("renyi-posterior", options, budget))
+
+
+def _statistical_query(
+    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> SamplingMechanism:
+    from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+
+    return StatisticalQueryMechanism(**_renyi("statistical-query", options, budget))
+
+
+#: Mechanisms that release samples, by their name on the command line.
+MECHANISMS: Mapping[
+    str, Callable[[Family, Mapping[str, str | None], Mapping[str, Any]], SamplingMechanism]
+] = {
+    "posterior-sample": _posterior_sample,
+    "renyi-posterior": _renyi_posterior,
+    "statistical-query": _statistical_query,
+}
+
+
+def read_support(family: Family, texts: list[str]) -> Any:
+    """Read ``--support``: one number for labels, else one pair for each parameter."""
+    if family.labels is not None:
+        if len(texts) != 1 or "," in texts[0]:
+            raise UsageError("--support of categorical is one number.", hint="write --support=0.01")
+        return texts[0]
+    return [read_pair(text, "--support", _SUPPORT_HINT) for text in texts]

@@ -1,0 +1,79 @@
+"""The public value that stands for a missing one, where every record must count."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.layout import Domain
+from discreet.rational import exact, plain
+
+
+def read_imputed(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
+    """Read the curator's ``impute``: one label, or one number for each column."""
+    if family.vocabulary is not None:
+        return (_label(family, impute),)
+    several = isinstance(impute, list | tuple | np.ndarray)
+    values = tuple(impute) if several else (impute,) * family.n_columns
+    if len(values) != family.n_columns:
+        raise UsageError(f"{family.name} takes {family.n_columns} value(s) to impute, got {len(values)}.")
+    return tuple(exact(value, "impute") for value in values)
+
+
+def check_imputed(family: Family, domain: Domain) -> None:
+    """Raise unless what is imputed lies in the domain, and is there exactly if it is needed."""
+    if (domain.impute is None) != (domain.missing != "impute"):
+        raise UsageError("a value is imputed exactly if missing='impute'.")
+    if domain.impute is None:
+        return
+    if family.vocabulary is not None:
+        if len(domain.impute) != 1 or _label(family, domain.impute[0]) != domain.impute[0]:
+            raise UsageError("the value to impute must be one label.")
+        return
+    pairs = domain.bounds or ()
+    if len(domain.impute) != len(pairs):
+        raise UsageError(f"{family.name} takes {len(pairs)} value(s) to impute, got {len(domain.impute)}.")
+    for value, (low, high) in zip(domain.impute, pairs, strict=True):
+        if isinstance(value, str) or not low <= value <= high:
+            raise UsageError(
+                f"impute must lie within the bounds [{plain(low)}, {plain(high)}], got impute={_shown(value)}."
+            )
+        if family.support.discrete and value.denominator != 1:
+            raise UsageError(
+                f"{family.name} counts, so impute must be an integer, got impute={_shown(value)}."
+            )
+
+
+def fallback(family: Family, domain: Domain) -> tuple[Fraction | str, ...]:
+    """Return what stands for a missing value although the curator declared that there is none.
+
+    Nothing may be raised about the rows, and no record may count for nothing; so it is the first label, or the lower
+    bound.
+    """
+    if family.labels is not None:
+        return (family.labels[0],)
+    if domain.bounds is None:
+        return (Fraction(0),)
+    return tuple(low for low, _ in domain.bounds)
+
+
+def _label(family: Family, value: Any) -> Fraction | str:
+    """Return the label that a value spells: itself if there are labels, else its position."""
+    assert family.vocabulary is not None
+    if isinstance(value, bool | np.bool_):
+        value = int(value)
+    spelled = str(value)
+    for position, spellings in enumerate(family.vocabulary):
+        if spelled in spellings:
+            return Fraction(position) if family.labels is None else family.labels[position]
+    if family.labels is None:
+        raise UsageError(f"impute must be 0 or 1 for {family.name}, got impute={value!r:.60}.")
+    raise UsageError(f"impute must be one of the labels, got impute={value!r:.60}.")
+
+
+def _shown(value: Fraction | str) -> str:
+    return value[:60] if isinstance(value, str) else plain(value)

@@ -1,0 +1,76 @@
+"""The mean of numbers between 0 and 1, asked for without a model of how they vary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from discreet.errors import UsageError
+from discreet.families.base import Family, Support, Theta
+from discreet.families.bounds import Bounds
+from discreet.families.layout import Domain
+from discreet.priors.base import Prior
+from discreet.priors.beta import Beta
+
+_UNIT = ((Fraction(0), Fraction(1)),)
+
+
+@dataclass(frozen=True)
+class Predicate(Family):
+    """A number in [0, 1] for each record, whose mean is the question.
+
+    ===========  =========================================================
+    statistic    x in [0, 1]; mapped z = 2x - 1
+    prior        ``Beta(a, b)`` on the mean
+    draws        ``mean``
+    sensitivity  replace: 2 in z; add_remove: 1 on the cells
+    ===========  =========================================================
+
+    Its posterior is that of the Bernoulli, with x counted as a share of a yes (Geumlek 2020, section 5.3.2). For bits
+    that is a likelihood; for anything between it is not one, because the values may vary less than bits do. So it
+    answers a query (:class:`StatisticalQueryMechanism`), and noisy totals of it cannot be turned into a posterior.
+
+    Bounds need not be given: they are (0, 1).
+    """
+
+    name: ClassVar[str] = "predicate"
+    prior_type: ClassVar[type[Prior]] = Beta
+    draw_names: ClassVar[tuple[str, ...]] = ("mean",)
+    statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def parse_bounds(self, bounds: Any) -> Bounds | None:
+        return super().parse_bounds((0, 1) if bounds is None else bounds)
+
+    def check_bounds(self, bounds: Bounds | None) -> None:
+        if bounds != _UNIT:
+            raise UsageError("a predicate lies between 0 and 1: leave out bounds.")
+
+    @property
+    def support(self) -> Support:
+        return Support(0.0, 1.0)
+
+    def log_base_measure(self, x: np.ndarray) -> np.ndarray:
+        raise UsageError(
+            "a predicate is a question, not a likelihood: only released samples of its mean can be read.",
+            hint="bernoulli is for yes or no; a statistical query releases samples of the mean",
+        )
+
+    def natural(self, theta: Theta) -> np.ndarray:
+        return logit(theta["mean"])[..., None]
+
+    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
+        return {"mean": expit(eta[..., 0])}
+
+    def log_partition(self, eta: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0.0, eta[..., 0])
+
+    def suggested_prior(self, domain: Domain) -> Beta:
+        return Beta(1, 1)
+
+    def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
+        total = float(np.asarray(s)[..., 0])
+        return Beta(prior.a + total, prior.b + float(n) - total)

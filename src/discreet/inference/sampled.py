@@ -1,0 +1,65 @@
+"""Releases of samples: the samples are the posterior's draws, and nothing can be added to them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.artifact import Release
+from discreet.artifact.samples import KINDS
+from discreet.errors import EngineError, UsageError
+from discreet.inference.engine import Answer
+
+_WORDS = {
+    "temperature": "temperature {}",
+    "order": "order {}",
+    "r": "likelihood weight r = {}",
+    "m": "prior weight m = {}",
+}
+
+
+def check(engine: str, prior: object, records: object) -> None:
+    """Raise if anything is asked of a release of samples that it cannot answer."""
+    if engine != "auto":
+        raise EngineError(
+            f"engine={engine!r} does not apply: this release holds samples, which are returned as they are.",
+            hint="use engine='auto'",
+        )
+    if prior is not None:
+        raise UsageError(
+            "prior is fixed in a release of samples: it is part of their guarantee.", hint="leave out prior"
+        )
+    if records is not None:
+        raise UsageError("records is for noisy totals.", hint="leave out records")
+
+
+def answer(release: Release) -> Answer:
+    """Return the samples, and what a reader must know about them."""
+    assert release.samples is not None
+    n = release.samples.count
+    few = "1 draw" if n == 1 else f"{n} draws"
+    warnings = [
+        f"a release of samples: {few} in all, from {described(release)}; not noise-aware",
+    ]
+    if release.samples.arithmetic == "floating":
+        warnings.append("the samples were drawn in floating point")
+    return Answer(release.samples.arrays(), kind(release), tuple(warnings))
+
+
+def kind(release: Release) -> str:
+    """Return in a word or two how the samples differ from those of the posterior."""
+    return f"{KINDS[release.mechanism.name]} posterior"
+
+
+def described(release: Release) -> str:
+    """Say from which posterior the samples are."""
+    record = release.sampling_record
+    numbers = [
+        words.format(_short(record.parameters[name]))
+        for name, words in _WORDS.items()
+        if name in record.parameters
+    ]
+    return f"a {kind(release)} ({', '.join([f'prior {record.prior}', *numbers])})"
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.4g}"

@@ -1,0 +1,203 @@
+"""One posterior sample (or a few): privacy from a tempered likelihood instead of noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.artifact import Samples, SamplingRecord
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.bounds import read_pairs
+from discreet.families.categorical import Categorical
+from discreet.families.layout import Domain
+from discreet.families.shapes import Neighbors
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals, read_samples
+from discreet.mechanisms.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.priors import Prior, parse
+from discreet.privacy import PureDP
+from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.likelihood_range import simplex_range, temperature_for
+from discreet.privacy.parameter_grid import SLACK, ParameterGrid, check_support, grid_cells, grid_refusal
+from discreet.rational import Number, exact, plain
+
+# A rejection sampler that may accept more rarely than this, for some table, is refused.
+_LEAST_ACCEPTANCE = 1e-5
+_HEAVIEST_PRIOR = 1e14
+_EXAMPLE = 'for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))'
+
+
+@dataclass(frozen=True)
+class PosteriorSamplingMechanism(SamplingMechanism):
+    """Release ``samples`` draws from a posterior whose likelihood is tempered: raised to the power 1/T.
+
+    Parameters
+    ----------
+    prior
+        The family's conjugate prior, or its text. It is part of the guarantee and is not tempered.
+    epsilon
+        The price of all samples together.
+    samples
+        How many draws. Each costs its share: the temperature grows in proportion.
+    support
+        The truncated parameter set, from public knowledge: ``(low, high)`` of the parameter, strictly inside its range;
+        for ``Normal()`` a dictionary ``{"mean": (low, high), "variance": (low, high)}``; for ``Categorical`` one
+        number, the least that any probability can be.
+    range_bound
+        An upper bound of the log-likelihood's range to use in place of the exact one, from
+        :func:`~discreet.privacy.likelihood_range.from_difference` (Foulds et al., theorem 2) or
+        :func:`~discreet.privacy.likelihood_range.from_likelihood` (theorem 3). It is checked, never believed, and makes
+        the temperature higher.
+    cells
+        How many points the public grid has along each parameter; by default 4096, or 256 for each of two.
+
+    Privacy
+    -------
+    Neighbors: ``replace``. Sensitivity: the range R of the log-likelihood difference between any two records, over the
+    support and the data bounds (:mod:`discreet.privacy.likelihood_range`); every record counts once, clipped and
+    imputed, because a record that is left out takes its log-partition along and R no longer bounds the change. Theorem:
+    a draw from prior(theta) likelihood(theta)^(1/T) is (R/T)-DP (the exponential mechanism; Foulds et al. 2016,
+    theorem 2 and equations 4 to 14; Dimitrakakis et al. 2017, theorem 8 and algorithm 1), so N independent ones with
+    T = max(1, N R / epsilon) are epsilon-DP. The printed forms take 2C >= R for the range. The support must stay
+    inside the parameter's range: at p = 0 or 1 a single record changes the posterior without limit.
+
+    For one parameter, and for the mean and variance of ``Normal()``, the draw is the exponential mechanism on a finite
+    public grid: scores are integers computed exactly from the exact sums, their rounding (2^-51 of log-ratio) is in the
+    temperature, and OpenDP reports the noisy maximum in exact arithmetic. For ``Categorical`` it is a truncated
+    Dirichlet sampler in floating point, and the release says so.
+
+    References
+    ----------
+    Foulds, Geumlek, Welling and Chaudhuri (2016), sections 2.3 and 3. Dimitrakakis et al. (2017), algorithm 1.
+    """
+
+    name: ClassVar[str] = "posterior_sample"
+    prior: Prior
+    epsilon: Fraction
+    samples: int
+    support: Any
+    range_bound: Fraction | None
+    cells: int | None
+
+    def __init__(
+        self,
+        prior: Prior | str,
+        *,
+        epsilon: Number | None = None,
+        samples: int = 1,
+        support: Any = None,
+        range_bound: Number | None = None,
+        cells: int | None = None,
+    ) -> None:
+        prior = parse(prior) if isinstance(prior, str) else prior
+        if not isinstance(prior, Prior):
+            raise UsageError(
+                "posterior sampling needs a prior, which is part of its guarantee.", hint=_EXAMPLE
+            )
+        if epsilon is None:
+            raise UsageError("posterior sampling needs epsilon.", hint=_EXAMPLE)
+        if support is None:
+            raise UsageError(
+                "posterior sampling needs a support, the parameters that are possible, from public knowledge.",
+                hint=_EXAMPLE,
+            )
+        bound = None if range_bound is None else positive_budget(range_bound, "range_bound")
+        for name, value in {
+            "prior": prior,
+            "epsilon": positive_budget(epsilon, "epsilon"),
+            "samples": read_samples(samples),
+            "support": support,
+            "range_bound": bound,
+            "cells": cells,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP:
+        return PureDP(self.epsilon, neighbors=neighbors)
+
+    def check(self, family: Family, domain: Domain) -> None:
+        self._record(family, domain)
+
+    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+        record = self._record(family, domain)
+        if isinstance(family, Categorical):
+            added = n_records / float(record.parameters["temperature"])
+            if acceptance_bound(self.prior.natural(), added) < _LEAST_ACCEPTANCE:
+                raise UsageError(
+                    "drawing from this truncated posterior could take too long for some tables.",
+                    hint="use a prior whose entries are at least 1, or a larger epsilon",
+                )
+        return record
+
+    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
+        if isinstance(family, Categorical):
+            least = _least(family, self.support)
+            if self.cells is not None:
+                raise UsageError("cells are for a grid, and labels have none: leave out cells.")
+            needed, slack = simplex_range(len(family.labels), least), Fraction(0)
+            support = ((least, 1 - (len(family.labels) - 1) * least),)
+            extra = {}
+            # the sampler's own limits, before a row is read
+            check_lower(float(least), len(family.labels))
+            if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
+                raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
+        else:
+            refusal = grid_refusal(family)
+            if refusal is not None:
+                raise UsageError(f"{refusal}.")
+            support = _pairs(family, self.support)
+            check_support(family, support)
+            cells = grid_cells(family, self.cells)
+            needed, slack = ParameterGrid(family, domain, self.prior, support, cells).range(), SLACK
+            extra = {"cells": Fraction(cells)}
+        if self.range_bound is not None:
+            if self.range_bound < needed:
+                raise UsageError(
+                    f"range_bound is below the range of this likelihood, {float(needed):.6g}, "
+                    f"got range_bound={plain(self.range_bound)}."
+                )
+            needed = self.range_bound
+        temperature = temperature_for(needed, self.epsilon, self.samples, slack)
+        numbers = {"temperature": temperature, "range": needed, **extra}
+        return SamplingRecord(self.name, self.prior, support, numbers)
+
+    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+        temperature, support = record.parameters["temperature"], record.support
+        assert support is not None
+        if isinstance(totals.family, Categorical):
+            return self._draw_labels(float(temperature), float(support[0][0]), totals, source)
+        cells = int(record.parameters["cells"])
+        grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
+        law = grid.law(totals.features(), totals.n_records, temperature)
+        chosen = [source.choose(law) for _ in range(self.samples)]
+        return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
+
+    def _draw_labels(self, temperature: float, least: float, totals: Totals, source: RandomSource) -> Samples:
+        counts = np.array([float(count) for count in totals.features()])
+        alpha = self.prior.natural() + counts / temperature
+        drawn = sample_truncated_dirichlet(alpha, least, self.samples, source.generator())
+        return Samples.of({"p": drawn}, "floating")
+
+
+def _pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Read a support as one exact pair for each parameter, in the order of the draws."""
+    if isinstance(support, Mapping):
+        names = family.draw_names
+        if set(support) != set(names):
+            raise UsageError(f"the support of {family.name} is by name: {' and '.join(names)}.")
+        support = [support[name] for name in names]
+    return read_pairs(support, "support")
+
+
+def _least(family: Categorical, support: Any) -> Fraction:
+    """Read the support of labels: one number, the least probability of any."""
+    if isinstance(support, Mapping | Sequence | np.ndarray) and not isinstance(support, str):
+        raise UsageError(
+            "the support of categorical is one number: the least that any label's probability can be.",
+            hint=f"for example support={0.1 / len(family.labels):.2g}",
+        )
+    return exact(support, "support")

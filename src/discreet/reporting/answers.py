@@ -1,0 +1,155 @@
+"""The picture of a response: what every candidate is worth, and how surely."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.inference.answering.response import shown
+from discreet.reporting.style import (
+    HAIRLINE,
+    INK,
+    KNOWN,
+    PALETTE,
+    QUIET,
+    Heading,
+    finish,
+    new_figure,
+    rule,
+    strip,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import Locator
+
+    from discreet.inference.answering.response import Response
+
+#: Rows of candidates that are not numbers, shown unless the caller asks for more.
+MOST_CANDIDATES = 40
+_WIDTH = 7.2
+# Two-sided 95% of a normal average.
+_SIGMAS = 1.96
+# More numbers than this are a curve, fewer are points.
+_MOST_POINTS = 60
+_TALLEST = 200.0
+
+
+def plot_response(
+    response: Response,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    most_candidates: int | None = MOST_CANDIDATES,
+) -> Figure:
+    """Draw the expected utility of the candidates, with the error that comes from having so many draws and no more.
+
+    Numbers are drawn along an axis; events, actions, intervals and all else as rows, the best first.
+
+    Parameters
+    ----------
+    response
+        What to draw.
+    path
+        Where to write the figure; the suffix is the format (png, svg, pdf).
+    title
+        Heading; by default it names the question and the answer.
+    most_candidates
+        How many rows to draw; None for all. Numbers along an axis are always all drawn.
+    """
+    if most_candidates is not None and most_candidates < 1:
+        raise UsageError(
+            f"most_candidates must be positive, or None for all, got most_candidates={most_candidates!r}."
+        )
+    numeric = isinstance(response.candidates, np.ndarray) and response.candidates.ndim == 1
+    errors = np.isfinite(response.standard_errors).all()
+    how = response.diagnostics
+    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    words = "95% Monte Carlo intervals" if errors else "too few draws for standard errors"
+    notes = [f"{how.draws_in_words}, {approximation}; {words}"]
+    if response.about:
+        notes.insert(0, response.about)
+    places = response.ranked(None if numeric else most_candidates)
+    if len(places) < len(response.candidates):
+        notes.append(
+            f"best {len(places)} of {len(response.candidates):,} candidates (most_candidates=None draws all)"
+        )
+    if response.bound is not None:
+        notes.append(response.bound.describe())
+    heading = Heading(
+        _WIDTH,
+        title or f"{_capital(str(response.question))}: {shown(response.candidate)}",
+        notes,
+        "naive: ignores the privacy noise" if how.engine == "naive" else None,
+    )
+    hue = KNOWN["naive"] if how.engine == "naive" else PALETTE[0]
+    height = 3.2 if numeric and len(places) > 1 else 0.9 + min(0.3 * len(places), _TALLEST)
+    figure = new_figure(_WIDTH, height, heading)
+    axes = figure.add_subplot()
+    if numeric and len(places) > 1:
+        number_panel(axes, response, hue)
+    else:
+        row_panel(axes, response, places, hue)
+    return finish(figure, path)
+
+
+def number_panel(axes: Axes, response: Response, hue: str) -> None:
+    """Draw expected utility over candidates that are numbers."""
+    order = np.argsort(response.candidates, kind="stable")
+    x, y = np.asarray(response.candidates)[order], response.utilities[order]
+    reach = _SIGMAS * np.nan_to_num(response.standard_errors[order])
+    strip(axes)
+    if len(x) > _MOST_POINTS:
+        axes.fill_between(x, y - reach, y + reach, color=hue, alpha=0.18, linewidth=0)
+        axes.plot(x, y, color=hue, linewidth=1.6)
+    else:
+        axes.plot(x, y, color=HAIRLINE, linewidth=1.2, zorder=1)
+        axes.errorbar(x, y, reach, fmt="o", color=hue, markersize=3.6, elinewidth=1.4, capsize=0)
+    axes.axvline(response.candidate, color=QUIET, linewidth=0.9, zorder=0)
+    marker = {"color": "white", "markeredgecolor": hue, "markersize": 7.5, "markeredgewidth": 1.8}
+    axes.plot(response.candidate, response.expected, "o", zorder=3, **marker)
+    axes.yaxis.set_major_locator(_few_ticks())
+    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
+    axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("candidate", color=INK, fontsize=10, loc="left")
+    axes.set_ylabel(_measured(response), color=QUIET, fontsize=9)
+
+
+def row_panel(axes: Axes, response: Response, places: list[int], hue: str) -> None:
+    """Draw a row for each candidate, the best first."""
+    y = response.utilities[places]
+    reach = _SIGMAS * np.nan_to_num(response.standard_errors[places])
+    rows = np.arange(len(places))
+    strip(axes)
+    axes.hlines(rows, y - reach, y + reach, color=hue, linewidth=2.4)
+    axes.plot(y, rows, "o", color="white", markeredgecolor=hue, markersize=5.4, markeredgewidth=1.6)
+    axes.plot(y[:1], rows[:1], "o", color=hue, markersize=5.4, zorder=4)
+    names = [shown(response.question.plain(response.candidates[place])) for place in places]
+    axes.set_yticks(rows, names, color=INK, fontsize=9.5, parse_math=False)
+    axes.get_yticklabels()[0].set_fontweight("bold")
+    axes.set_ylim(len(places) - 0.4, -0.6)
+    axes.margins(x=0.08)
+    rule(axes)
+    axes.set_xlabel(_measured(response), color=INK, fontsize=10, loc="left")
+
+
+def _measured(response: Response) -> str:
+    name, sign = response.question.measure
+    if name.startswith("chance"):
+        return name
+    return f"expected {name}" if sign > 0 else f"minus expected {name}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _few_ticks() -> Locator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(5)

@@ -1,0 +1,1 @@
+"""The parts of ``studies/foulds2016.py``."""

@@ -1,0 +1,65 @@
+"""infer on a release of samples: the samples, and a label that says what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.mechanisms.curator import sample_with
+from discreet.mechanisms.sampling import RandomSource
+
+
+@pytest.fixture
+def release(rng: np.random.Generator) -> dc.Release:
+    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=3, support=(0.05, 0.95))
+    return sample_with(RandomSource.seeded(rng), [1, 0] * 40, dc.Bernoulli(), mechanism, impute=0)
+
+
+def test_the_samples_are_the_posterior(release: dc.Release, tmp_path: Path) -> None:
+    release.save(tmp_path / "r.json")
+    posterior = dc.infer(tmp_path / "r.json")
+    assert release.samples is not None
+    assert tuple(posterior.draws["p"]) == release.samples.draws["p"]
+    how = posterior.diagnostics
+    assert (how.engine, how.approximation, how.independent) == ("samples", "tempered posterior", True)
+    assert posterior.n_draws == 3
+    (said,) = how.warnings
+    assert "3 draws in all" in said
+    assert "temperature 17.67" in said
+    assert "not noise-aware" in said
+    assert "tempered" in str(posterior.summary())
+
+
+def test_one_draw_is_enough(rng: np.random.Generator) -> None:
+    mechanism = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=1, support=0.05)
+    family = dc.Categorical(["a", "b", "c"])
+    posterior = dc.infer(
+        sample_with(RandomSource.seeded(rng), ["a", "b", "c"], family, mechanism, impute="a")
+    )
+    assert posterior.draws["p"].shape == (1, 3)
+    assert posterior.labels == {"p": ("a", "b", "c")}
+    assert "drawn in floating point" in " ".join(posterior.diagnostics.warnings)
+    assert np.isnan(posterior.sd()["p"]).all()
+
+
+def test_nothing_else_can_be_asked(release: dc.Release) -> None:
+    for engine in ("exact", "gibbs", "augment", "naive"):
+        with pytest.raises(dc.EngineError, match="holds samples"):
+            dc.infer(release, engine=engine)
+    with pytest.raises(dc.UsageError, match="part of their guarantee"):
+        dc.infer(release, prior="beta:1,1")
+    with pytest.raises(dc.UsageError, match="noisy totals"):
+        dc.infer(release, records=(0, 10))
+
+
+def test_engines_of_noisy_totals_say_so_if_they_are_misused(release: dc.Release) -> None:
+    with pytest.raises(dc.UsageError, match="not noisy totals"):
+        _ = release.totals
+    with pytest.raises(dc.UsageError, match="no noise was added"):
+        _ = release.noise
+    noisy = dc.release([1, 0], dc.Bernoulli(), epsilon=1)
+    with pytest.raises(dc.UsageError, match="not samples"):
+        _ = noisy.sampling_record
