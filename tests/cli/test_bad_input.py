@@ -133,7 +133,7 @@ CASES = [
     ("infer truncated.json", 4, "truncated.json"),
     ("show edited.json", 4, "altered"),
     ("infer edited.json", 4, "altered"),
-    ("infer other.json", 4, "not a discreet release"),
+    ("infer other.json", 4, "this is not a release file: its format is not discreet/release"),
     ("infer binary.json", 4, "binary.json"),
     ("infer newer.json", 4, "version"),
     ("infer data.csv", 4, "looks like data"),

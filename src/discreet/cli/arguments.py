@@ -151,7 +151,9 @@ EngineOption = Annotated[
     EngineName,
     typer.Option(
         "--engine",
-        help="auto takes the most exact one that will finish soon, never naive.",
+        # a line of help is too short for all the names
+        metavar="ENGINE",
+        help="auto, exact, augment, gibbs or naive; auto takes the most exact one that will finish soon, never naive.",
         rich_help_panel=ENGINE,
     ),
 ]

@@ -55,7 +55,11 @@ def calibrate(
     mechanism: Mechanism = "laplace",
     engine: Annotated[
         EngineName,
-        typer.Option(help="The engine under test; auto as in infer.", rich_help_panel=_SIMULATED),
+        typer.Option(
+            metavar="ENGINE",
+            help="The engine under test: auto (as in infer), exact, augment, gibbs or naive.",
+            rich_help_panel=_SIMULATED,
+        ),
     ] = "auto",
     outside: Outside = "redact",
     missing: Missing = "none",
@@ -120,8 +124,8 @@ def calibrate(
     """Check by simulation that posteriors are as sure as they should be. No data is read, no budget spent.
 
     Parameters are drawn from the prior, records from the model; they are released and read like real ones. In a
-    calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say. Unlike
-    in release, no value is missing unless --missing count says so. The exit code is 0 whatever the verdict.
+    calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say.
+    Unlike in release, no value is missing unless --missing count says so. The exit code is 0 whatever the verdict.
     """
     from discreet import families
 

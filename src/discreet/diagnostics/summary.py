@@ -41,7 +41,9 @@ class CalibrationSummary:
         if self.passed:
             told = self.noticeable is not None and self.noticeable >= _TELLING
             claim = "calibrated" if told else "too few trials to tell"
-            return f"{claim}: nothing speaks against it at a false-alarm rate of {100 * self.false_alarm:.3g}%"
+            return (
+                f"{claim}: nothing speaks against it at a false-alarm rate of {100 * self.false_alarm:.3g}%"
+            )
         name = min(self.uniformity, key=lambda name: self.uniformity[name].least_p_value)
         worst = self.uniformity[name]
         if worst.outside_p_value < worst.p_value:
