@@ -17,7 +17,8 @@ from discreet.errors import UsageError
 Number = int | float | str | Decimal | Fraction
 
 
-# Beyond these, floating point fails somewhere, and a short text such as "1e999999999" takes forever to expand.
+# Beyond these, floating point fails somewhere, and a short text such as "1e999999999" takes forever to expand. What is
+# read must also be short enough to be written and read again, in a file or a ledger.
 _LARGEST = Fraction(10) ** 300
 _LONGEST = 400
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
@@ -27,8 +28,28 @@ def exact(value: Number, name: str) -> Fraction:
     """Read ``value`` as an exact rational, or say which argument ``name`` is not a finite number."""
     number = None if _is_endless(value) else _read(value, name)
     if number is None or (number and not 1 / _LARGEST <= abs(number) <= _LARGEST):
-        raise UsageError(f"{name} must be between 1e-300 and 1e300 in size, or 0, got {name}={value!s:.40}.")
+        raise UsageError(f"{name} must be between 1e-300 and 1e300 in size, or 0{_got(value, name)}.")
+    if not is_short(number):
+        raise UsageError(
+            f"{name} must be an integer or a fraction of at most {_LONGEST} characters{_got(value, name)}.",
+            hint="round it, up or down as is safe",
+        )
     return number
+
+
+def is_short(value: Fraction) -> bool:
+    """Tell whether :func:`exact` reads what :func:`text` writes."""
+    # bits first: Python refuses to print integers of thousands of digits
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    return bits <= 4 * _LONGEST and len(text(value)) <= _LONGEST
+
+
+def _got(value: Number, name: str) -> str:
+    """Quote what the caller gave, as far as Python prints it."""
+    try:
+        return f", got {name}={value!s:.40}"
+    except ValueError:
+        return ""
 
 
 def _is_endless(value: Number) -> bool:
@@ -81,5 +102,4 @@ def float_up(value: Fraction) -> float:
 
 def float_down(value: Fraction) -> float:
     """Return the largest float that is at most ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    return -float_up(-value)

@@ -6,7 +6,7 @@ The later ones may depend on what the earlier ones published; the list of guaran
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -24,6 +24,7 @@ from discreet.privacy.guarantees import (
 )
 from discreet.privacy.metric_guarantee import MetricDP
 from discreet.privacy.renyi import RenyiDP, renyi_of
+from discreet.privacy.rounding import short_up
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Pure guarantees add their epsilons. Beside an approximate one a pure one counts as delta = 0; beside a
     zero-concentrated one, as rho = epsilon^2 / 2; beside a Rényi curve, as the curve of randomized response. Metric
     guarantees under one metric add up as they are, and otherwise count as what they say about neighbors. Sums are
-    exact. The result remembers its parts, so that ``to_approx`` can choose the tightest bound for them.
+    exact, but one that takes hundreds of digits is rounded up in the fortieth. The result remembers its parts, so that
+    ``to_approx`` can choose the tightest bound for them.
 
     Guarantees for different neighbor relations or units do not add up; ``to_replace`` turns one for ``add_remove`` into
     one for ``replace``.
@@ -98,8 +100,8 @@ def _total(parts: Sequence[Guarantee]) -> Guarantee:
     neighbors, unit = parts[0].neighbors, parts[0].unit
     metric = [part for part in parts if isinstance(part, MetricDP)]
     if len(metric) == len(parts) and len({part.metric for part in metric}) == 1:
-        epsilon = sum((part.epsilon for part in metric), Fraction(0))
-        delta = sum((part.delta for part in metric), Fraction(0))
+        epsilon = _sum(part.epsilon for part in metric)
+        delta = _sum(part.delta for part in metric)
         return MetricDP(epsilon, delta, metric[0].metric, neighbors=neighbors, unit=unit)
     by_kind = Sorted.of(parts)
     if by_kind.approx and by_kind.has_curves:
@@ -109,10 +111,14 @@ def _total(parts: Sequence[Guarantee]) -> Guarantee:
         orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
         return renyi_of((*by_kind.pure, *by_kind.concentrated, *by_kind.renyi), orders)
     if by_kind.concentrated:
-        rho = by_kind.rho + sum((part.epsilon**2 / 2 for part in by_kind.pure), Fraction(0))
+        rho = _sum((by_kind.rho, *(part.epsilon**2 / 2 for part in by_kind.pure)))
         return ZeroConcentratedDP(rho, neighbors=neighbors, unit=unit)
-    epsilon = sum(by_kind.epsilons, Fraction(0))
+    epsilon = _sum(by_kind.epsilons)
     if by_kind.approx:
-        delta = sum((part.delta for part in by_kind.approx), Fraction(0))
+        delta = _sum(part.delta for part in by_kind.approx)
         return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
     return PureDP(epsilon, neighbors=neighbors, unit=unit)
+
+
+def _sum(values: Iterable[Fraction]) -> Fraction:
+    return short_up(sum(values, Fraction(0)))

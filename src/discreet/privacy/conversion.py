@@ -36,8 +36,8 @@ from discreet.privacy.guarantees import (
 )
 from discreet.privacy.metric_guarantee import MetricDP
 from discreet.privacy.renyi import RenyiDP
-from discreet.privacy.rounding import LEAST_EPSILON, float_result_up
-from discreet.rational import Number, plain
+from discreet.privacy.rounding import LEAST_EPSILON, float_result_up, short_up
+from discreet.rational import Number, float_down, plain
 
 # Beyond any meaning, and where exponentials and squares in float64 begin to fail.
 _LARGEST = 10**6
@@ -124,21 +124,23 @@ def best_approx(parts: Sequence[Guarantee], delta: Number) -> Conversion:
         ((1 - d) ** n for d, n in Counter(p.delta for p in by_kind.approx).items()), start=Fraction(1)
     )
     spare = 1 - (1 - wanted) / intact
-    if spare < 0 or (spare == 0 and by_kind.has_curves):
+    room = float_down(spare)
+    if spare < 0 or (room <= 0 and by_kind.has_curves):
         raise UsageError(
             f"delta must be {'above' if by_kind.has_curves else 'at least'} "
             f"{float(1 - intact):.6g}, with which the parts may fail, got delta={plain(wanted)}.",
         )
-    epsilon, method = min(_bounds(by_kind, spare), key=lambda bound: bound[0])
+    epsilon, method = min(_bounds(by_kind, room), key=lambda bound: bound[0])
     neighbors, unit = parts[0].neighbors, parts[0].unit
-    return Conversion(ApproxDP(max(epsilon, LEAST_EPSILON), wanted, neighbors=neighbors, unit=unit), method)
+    return Conversion(
+        ApproxDP(short_up(max(epsilon, LEAST_EPSILON)), wanted, neighbors=neighbors, unit=unit), method
+    )
 
 
-def _bounds(by_kind: Sorted, spare: Fraction) -> Iterator[tuple[Fraction, str]]:
-    """Yield epsilons that are valid at delta' = ``spare``, simplest method first."""
+def _bounds(by_kind: Sorted, room: float) -> Iterator[tuple[Fraction, str]]:
+    """Yield epsilons that are valid at delta' = ``room``, simplest method first."""
     epsilons = by_kind.epsilons
     together = sum(epsilons, Fraction(0))
-    room = _float_down(spare)
     if by_kind.largest > _LARGEST:
         if by_kind.has_curves:
             raise UsageError("a budget above 1e6 promises nothing that could be converted.")
@@ -146,7 +148,7 @@ def _bounds(by_kind: Sorted, spare: Fraction) -> Iterator[tuple[Fraction, str]]:
         return
     if not by_kind.has_curves:
         yield together, BASIC
-    elif room > 0:
+    else:
         rest = Curve.of((), by_kind.rho, by_kind.renyi).epsilon(room)
         alone = CONCENTRATED if not by_kind.renyi else RENYI
         yield together + float_result_up(rest), BASIC if len(by_kind) > 1 else alone
@@ -173,9 +175,3 @@ def _response_epsilon(epsilon: Fraction, delta: float) -> float:
     """Return where randomized response with ``epsilon`` reaches ``delta``: log(e^epsilon - delta (1 + e^epsilon))."""
     lost = delta * (1 + float(np.exp(-float(epsilon))))
     return 0.0 if lost >= 1 else max(0.0, float(epsilon) + float(np.log1p(-lost)))
-
-
-def _float_down(value: Fraction) -> float:
-    """Return a float that is at most ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else float(np.nextafter(nearest, -np.inf))

@@ -17,8 +17,10 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, PureDP, ZeroConcentratedDP
+from discreet.privacy.metric_guarantee import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
+from discreet.rational import float_down
 
 # Orders are searched on a grid of log(order - 1) and then refined; any order gives a valid bound.
 _LEAST_LOG, _MOST_LOG, _GRID = np.log(1e-6), np.log(1e9), 400
@@ -29,16 +31,19 @@ def randomized_response_divergence(epsilon: float, orders: np.ndarray) -> np.nda
 
     The two laws are (p, 1 - p) and (1 - p, p) with p = e^epsilon / (1 + e^epsilon), so
 
-        D_a = log(cosh((a - 1/2) epsilon) / cosh(epsilon / 2)) / (a - 1).
+        D_a = log(1 + r (e^u - 1)) / (a - 1),    u = (a - 1) epsilon,    r = (1 - e^(-a epsilon)) / (1 + e^-epsilon).
 
-    For small epsilon the ratio is close to 1, and is written as 1 + 2 sinh(a epsilon / 2) sinh((a - 1) epsilon / 2) /
-    cosh(epsilon / 2), which keeps its digits; for large epsilon only the exponents are kept in logarithms.
+    This form keeps its digits as u goes to 0; where e^u is large, u is taken out of the logarithm.
     """
     a = np.asarray(orders, dtype=float)
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = np.log1p(2 * np.sinh(a * epsilon / 2) * np.sinh((a - 1) * epsilon / 2) / np.cosh(epsilon / 2))
-        far = np.logaddexp(a * epsilon, (1 - a) * epsilon) - np.logaddexp(0.0, epsilon)
-    return np.where(a * epsilon < 1, near, far) / (a - 1)
+    with np.errstate(over="ignore"):
+        u, v = (a - 1) * epsilon, np.exp(-a * epsilon)
+    w = np.exp(-epsilon)
+    near = np.log1p(-np.expm1(-a * np.minimum(epsilon, 1e3)) / (1 + w) * np.expm1(np.minimum(u, 1.0))) / (
+        a - 1
+    )
+    far = epsilon + np.log((1 - v + (w + v) * np.exp(-u)) / (1 + w)) / (a - 1)
+    return np.where(u < 1, near, far)
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,9 @@ class Curve:
                 total = total + _interpolated(curve, orders)
             return total
 
-        last = min((float(curve.orders[-1]) for curve in renyi), default=np.inf)
-        kinks = {float(order) for curve in renyi for order in curve.orders}
+        # a bound holds at every smaller order, so orders are rounded down
+        last = min((float_down(curve.orders[-1]) for curve in renyi), default=np.inf)
+        kinks = {float_down(order) for curve in renyi for order in curve.orders}
         return cls(divergence, last, tuple(sorted(kink for kink in kinks if kink <= last)))
 
     def orders(self, size: int) -> np.ndarray:
@@ -83,9 +89,8 @@ class Curve:
 
         def bound(orders: np.ndarray) -> np.ndarray:
             a = orders
-            return (
-                self.divergence(a) + np.log1p(-1 / a) - (np.log(delta) + np.log(a)) / (a - 1)
-            )  # proposition 12
+            # proposition 12
+            return self.divergence(a) + np.log((a - 1) / a) - (np.log(delta) + np.log(a)) / (a - 1)
 
         grid = self.orders(_GRID)
         values = bound(grid)
@@ -103,13 +108,13 @@ class Curve:
         """Return the log of a valid delta at each epsilon >= 0 (proposition 12), by orders on a grid."""
         best = np.zeros_like(epsilons)
         for a, divergence in zip(grid := self.orders(_GRID), self.divergence(grid), strict=True):
-            np.minimum(best, (a - 1) * (divergence - epsilons + np.log1p(-1 / a)) - np.log(a), out=best)
+            np.minimum(best, (a - 1) * (divergence - epsilons + np.log((a - 1) / a)) - np.log(a), out=best)
         return best
 
 
 def _interpolated(curve: RenyiDP, orders: np.ndarray) -> np.ndarray:
     """Return :meth:`RenyiDP.at` in float64."""
-    known = np.array([1.0, *(float(a) for a in curve.orders)])
+    known = np.array([1.0, *(float_down(a) for a in curve.orders)])
     bounds = np.minimum.accumulate([float(e) for e in reversed(curve.epsilons)])[::-1]
     # (a - 1) D_a, 0 at order 1; the running minimum keeps it convex enough to be a bound
     heights = np.concatenate([[0.0], (known[1:] - 1) * bounds])
@@ -118,6 +123,8 @@ def _interpolated(curve: RenyiDP, orders: np.ndarray) -> np.ndarray:
 
 def curve_at(guarantee: Guarantee, order: Fraction) -> Fraction:
     """Return a rational bound on the Rényi divergence of one order that a guarantee implies."""
+    if isinstance(guarantee, MetricDP):
+        return curve_at(guarantee.to_neighbors(), order)
     if isinstance(guarantee, ZeroConcentratedDP):
         return guarantee.rho * order
     if isinstance(guarantee, PureDP):

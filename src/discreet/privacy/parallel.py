@@ -16,6 +16,7 @@ from discreet.privacy.conversion import Sorted
 from discreet.privacy.curves import curve_at
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP
+from discreet.privacy.rounding import short_up
 
 #: Who knows the group of a record: it is part of the record and protected, or public and never changes.
 GroupKey = Literal["private", "public"]
@@ -71,4 +72,4 @@ def _largest(by_kind: Sorted, count: int, example: Guarantee) -> Guarantee:
 
 
 def _top(values: Sequence[Fraction], count: int) -> Fraction:
-    return sum(sorted(values, reverse=True)[:count], Fraction(0))
+    return short_up(sum(sorted(values, reverse=True)[:count], Fraction(0)))

@@ -18,7 +18,11 @@ from typing import ClassVar
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
 from discreet.privacy.guarantees import Guarantee, check_neighbors, fill, positive_budget
+from discreet.privacy.rounding import short_up
 from discreet.rational import Number, exact, plain
+
+#: The least order: closer to 1 the divergence hardly changes, and float64 no longer tells such orders apart.
+LEAST_ORDER = 1 + Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
@@ -92,12 +96,12 @@ class RenyiDP(Guarantee):
         (2017, proposition 11) at the exponent that is best for a straight curve, where it gives the 4 a rho of
         zero-concentrated privacy.
         """
-        halved = [order / 2 for order in self.orders if order > 2]
+        halved = [order / 2 for order in self.orders if order / 2 >= LEAST_ORDER]
         if not halved:
             raise UsageError("a Rényi curve without an order above 2 says nothing about neighbors='replace'.")
         return RenyiDP(
             halved,
-            [2 * a / (2 * a - 1) * self._known(2 * a - 1) + self._known(2 * a) for a in halved],
+            [short_up(2 * a / (2 * a - 1) * self._known(2 * a - 1) + self._known(2 * a)) for a in halved],
             unit=self.unit,
         )
 
@@ -108,13 +112,18 @@ class RenyiDP(Guarantee):
 
 
 def check_orders(orders: Sequence[Number]) -> tuple[Fraction, ...]:
-    """Read orders, or explain that they must be above 1 and increase."""
+    """Read orders, or explain that they must be at least :data:`LEAST_ORDER` and increase."""
     read = tuple(exact(order, "order") for order in orders)
     if not read:
         raise UsageError("there is no order.")
     for order in read:
         if order <= 1:
             raise UsageError(f"a Rényi order must be above 1, got order={plain(order)}.")
+        if order < LEAST_ORDER:
+            raise UsageError(
+                f"a Rényi order must be at least {plain(LEAST_ORDER)}.",
+                hint="a bound at a larger order holds at every smaller one",
+            )
     if any(low >= high for low, high in pairwise(read)):
         raise UsageError("Rényi orders must increase.")
     return read
@@ -125,5 +134,5 @@ def renyi_of(parts: Sequence[Guarantee], orders: Sequence[Number]) -> RenyiDP:
     from discreet.privacy.curves import curve_at
 
     wanted = check_orders(orders)
-    totals = [sum((curve_at(part, order) for part in parts), Fraction(0)) for order in wanted]
+    totals = [short_up(sum((curve_at(part, order) for part in parts), Fraction(0))) for order in wanted]
     return RenyiDP(wanted, totals, neighbors=parts[0].neighbors, unit=parts[0].unit)

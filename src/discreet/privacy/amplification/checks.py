@@ -59,13 +59,14 @@ def finite_orders(values: ArrayLike) -> np.ndarray:
 
 
 def probabilities(values: ArrayLike, name: str) -> np.ndarray:
-    """Return an array whose last axis holds distributions, or say which argument does not."""
+    """Return an array whose last axis holds distributions, their sums made 1, or say which argument does not."""
     array = np.asarray(values, dtype=float)
     if array.ndim == 0 or array.shape[-1] == 0 or not np.all(array >= 0):
         raise UsageError(f"{name} must hold probabilities.")
-    if np.max(np.abs(array.sum(axis=-1) - 1)) > _SUM_SLACK:
+    sums = array.sum(axis=-1, keepdims=True)
+    if not np.max(np.abs(sums - 1)) <= _SUM_SLACK:
         raise UsageError(f"{name} must sum to 1 along its last axis.")
-    return array
+    return array / sums
 
 
 def _number(value: float, name: str) -> float:

@@ -33,7 +33,10 @@ from discreet.privacy.amplification.divergences import hockey_stick_divergence
 
 
 class MarkovKernel(ABC):
-    """A random map from inputs in a known set to outputs; it must not look at the records again."""
+    """A random map from inputs in a known set to outputs; it must not look at the records again.
+
+    A kernel computes its coefficients to a few units in the last place, and 0 only where that is exact.
+    """
 
     @abstractmethod
     def dobrushin(self, epsilon: float = 0.0) -> float:
@@ -61,8 +64,7 @@ class FiniteKernel(MarkovKernel):
     matrix: np.ndarray
 
     def __init__(self, matrix: ArrayLike) -> None:
-        given = probabilities(matrix, "matrix")
-        rows = given / given.sum(axis=-1, keepdims=True)
+        rows = probabilities(matrix, "matrix")
         if rows.ndim != 2:
             raise UsageError("matrix must have two axes: inputs, then outputs.")
         rows.setflags(write=False)
@@ -73,12 +75,13 @@ class FiniteKernel(MarkovKernel):
         return max(float(hockey_stick_divergence(row, self.matrix, epsilon).max()) for row in self.matrix)
 
     def doeblin(self) -> float:
-        return float(np.clip(1 - self.matrix.min(axis=0).sum(), 0.0, 1.0))
+        # a row sums to 1: what it has above the minimum is summed, which is 0 only if all rows are the same
+        return min(float((self.matrix - self.matrix.min(axis=0)).sum(axis=1).max()), 1.0)
 
     def ultra_mixing(self) -> float:
         # the extreme ratio of a column is its least entry over its greatest; outputs nobody reaches do not count
         reached = self.matrix[:, self.matrix.max(axis=0) > 0]
-        return float(1 - (reached.min(axis=0) / reached.max(axis=0)).min())
+        return float((np.ptp(reached, axis=0) / reached.max(axis=0)).max())
 
     def then(self, other: FiniteKernel) -> FiniteKernel:
         """Return the kernel that feeds this one's output to ``other``."""

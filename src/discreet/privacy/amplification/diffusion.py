@@ -74,8 +74,9 @@ class OrnsteinUhlenbeck:
 
     @property
     def equivalent_sigma(self) -> float:
-        """Noise of the Gaussian mechanism with the same guarantee."""
-        return self.sd / self.shrink
+        """Noise of the Gaussian mechanism with the same guarantee; infinite where that is no float."""
+        with np.errstate(over="ignore"):
+            return float(self.sd * np.exp(self.pull * self.time))
 
     def rho(self, l2_sensitivity: float) -> float:
         """Return rho = pull l2_sensitivity^2 / (2 spread^2 (e^(2 pull time) - 1)); the Rényi divergence is order * rho.

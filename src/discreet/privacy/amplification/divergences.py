@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from discreet.errors import UsageError
+from discreet.privacy.amplification.differences import log_mean_exp
 
 
 def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> np.ndarray:
@@ -51,6 +51,6 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> np.ndarray:
     elif order == 1:
         value = np.where(p > 0, p * np.where(p > 0, log_ratio, 0.0), 0.0).sum(axis=-1)
     else:
-        value = np.asarray(logsumexp((order - 1) * log_ratio + log_p, axis=-1)) / (order - 1)
+        value = log_mean_exp((order - 1) * log_ratio, p) / (order - 1)
     # rounding can leave -1e-17 where the two are equal
     return np.where(outside, np.inf, np.maximum(value, 0.0))

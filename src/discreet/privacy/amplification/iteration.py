@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, count, finite_orders, positive
+from discreet.privacy.amplification.differences import log_mean_exp
 from discreet.privacy.amplification.statements import concentrated, curve
 from discreet.privacy.guarantees import ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP
@@ -230,9 +231,8 @@ def shuffled_epsilons(order: ArrayLike, rhos: ArrayLike) -> np.ndarray:
     a, places = finite_orders(order), np.atleast_1d(np.asarray(rhos, dtype=float))
     if places.ndim != 1 or not np.all(places >= 0):
         raise UsageError("rhos must be a list of numbers that are not negative.")
-    log_n = np.log(places.size)
     # one order at a time: orders times records may not fit in memory
-    values = [(logsumexp((b - 1) * b * places) - log_n) / (b - 1) for b in a.ravel()]
+    values = [log_mean_exp((b - 1) * b * places) / (b - 1) for b in a.ravel()]
     return np.maximum(np.reshape(values, a.shape), 0.0)
 
 

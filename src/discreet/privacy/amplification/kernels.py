@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erf, gammaln, log_ndtr
+from scipy.special import erf, log_ndtr
 
 from discreet.privacy.amplification.checks import at_least_zero, count, positive
 from discreet.privacy.amplification.coefficients import MarkovKernel
 
 # Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
 _PANELS, _NODES = 40, 20
+_QUADRATURE_ERROR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -123,17 +124,19 @@ class GaussianKernel(MarkovKernel):
         r, d = self.radius / self.sigma, self.dimension
         if d == 1:
             return float(erf(r / np.sqrt(2)))
-        # surface of the sphere times the density, over distances s from the center: log-concave with curvature of
-        # at least 1, so that twelve away from its peak nothing is left
-        peak = 0.5 * (np.sqrt(r * r + 4 * (d - 1)) - r)
+        if r == 0:
+            return 0.0
+        # the mean over distances s of N(0, I) from the center of 1 less the ratio of the densities at s + r and s. The
+        # law of s is log-concave with curvature of at least 1, so that twelve away from its peak nothing is left
+        peak = np.sqrt(d - 1)
         edges = np.linspace(max(0.0, peak - 12.0), peak + 12.0, _PANELS + 1)
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
         half = 0.5 * np.diff(edges)[:, None]
         s = edges[:-1, None] + half * (nodes + 1)
-        log_surface = np.log(2.0) + (d / 2) * np.log(np.pi) - gammaln(d / 2) + (d - 1) * np.log(s)
-        log_density = -0.5 * (s + r) ** 2 - (d / 2) * np.log(2 * np.pi)
-        kept = float((half * weights * np.exp(log_surface + log_density)).sum())
-        return float(np.clip(1 - kept, 0.0, 1.0))
+        off = s - peak
+        mass = half * weights * np.exp((d - 1) * np.log1p(off / peak) - 0.5 * off * (s + peak))
+        lost = np.average(-np.expm1(-r * (s + 0.5 * r)), weights=mass)
+        return float(min(lost * (1 + _QUADRATURE_ERROR), 1.0))
 
     def ultra_mixing(self) -> float:
         return 1.0 if self.radius > 0 else 0.0
@@ -172,7 +175,7 @@ class ProjectedGaussianKernel(MarkovKernel):
             return 0.0
         if epsilon <= t * t / 2:
             return _gaussian_hockey_stick(t, epsilon)
-        return float(max(0.0, 0.5 - np.exp(min(epsilon + log_ndtr(-t), 0.0))))
+        return float(-0.5 * np.expm1(min(epsilon + np.log(2.0) + log_ndtr(-t), 0.0)))
 
     def doeblin(self) -> float:
         return float(erf(self._t / np.sqrt(8)))
@@ -182,9 +185,13 @@ class ProjectedGaussianKernel(MarkovKernel):
 
 
 def _gaussian_hockey_stick(t: float, epsilon: float) -> float:
-    """Return D_{e^epsilon} of two unit normal laws ``t`` apart."""
+    """Return D_{e^epsilon} of two unit normal laws ``t`` apart, rounded up: positive, however far epsilon is out."""
     if t == 0 or epsilon == np.inf:
         return 0.0
-    upper = np.exp(log_ndtr(t / 2 - epsilon / t))
-    # the second term is never above the first; the cap only keeps a large epsilon from overflowing
-    return float(max(0.0, upper - np.exp(min(epsilon + log_ndtr(-t / 2 - epsilon / t), 0.0))))
+    if epsilon == 0:
+        return float(erf(t / np.sqrt(8)))
+    log_first, log_rest = log_ndtr(t / 2 - epsilon / t), log_ndtr(-t / 2 - epsilon / t)
+    # a relative error of the exponents, which are sums of numbers of this size, is an absolute one of their difference
+    error = 1e-15 * (4 + epsilon - log_first - log_rest)
+    ratio = epsilon + log_rest - log_first
+    return float(max(np.exp(log_first) * (error - np.expm1(min(ratio, 0.0))), np.finfo(float).tiny))

@@ -22,6 +22,13 @@ from discreet.privacy.amplification.coefficients import MarkovKernel
 from discreet.privacy.amplification.statements import pure_or_approx
 from discreet.privacy.guarantees import ApproxDP, PureDP
 
+# Kernels are wrong by less than this, relatively, and so are levels; one next to 0 is also rounded in absolute terms.
+_ULPS, _LEVEL_ROOM = 1e-15, 1e-12
+# So large that its product with the least delta is not rounded to 0.
+_LEAST_COEFFICIENT = 1e-200
+# e^700 is a float.
+_LARGE = 700.0
+
 Condition = Literal["dobrushin", "hockey_stick", "doeblin", "ultra_mixing", "pure_ultra_mixing"]
 
 
@@ -132,12 +139,13 @@ def after_pure_ultra_mixing(epsilon: float, gamma: float) -> float:
     if gamma == 1:
         return epsilon
     own = -np.log1p(-gamma)
-    if min(epsilon, own) < 1:
+    least = min(epsilon, own)
+    if least < 1:
         # the same number, as tanh(value / 2) = tanh(epsilon / 2) tanh(e / 2): exact for small budgets
         value = 2 * np.arctanh(np.tanh(epsilon / 2) * np.tanh(own / 2))
     else:
-        value = np.logaddexp(0.0, epsilon + own) - np.logaddexp(epsilon, own)
-    return float(min(value, epsilon, own))
+        value = least + np.log1p(np.exp(-epsilon - own)) - np.log1p(np.exp(-abs(epsilon - own)))
+    return float(min(value, least))
 
 
 _RULES: dict[Condition, Callable[[float, float, float], tuple[float, float]]] = {
@@ -151,16 +159,21 @@ _RULES: dict[Condition, Callable[[float, float, float], tuple[float, float]]] = 
 def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[Condition, Amplified]:
     """Return what each condition makes of (epsilon, delta)-DP after ``kernel``, by name; none includes all others.
 
+    Coefficients are rounded up, and the level of the hockey stick down: a condition that holds for a coefficient holds
+    for every larger one, and what follows from that is a guarantee, however close to 0 or 1 it is.
+
     References
     ----------
     Geumlek (2020), theorem 15; ``pure_ultra_mixing``, for delta = 0 only, is :func:`after_pure_ultra_mixing`.
     """
-    gammas: dict[Condition, float] = {
+    level = max(0.0, hockey_stick_level(epsilon, delta) * (1 - _LEVEL_ROOM) - _LEVEL_ROOM)
+    coefficients: dict[Condition, float] = {
         "dobrushin": kernel.dobrushin(),
-        "hockey_stick": kernel.dobrushin(hockey_stick_level(epsilon, delta)),
+        "hockey_stick": kernel.dobrushin(level),
         "doeblin": kernel.doeblin(),
         "ultra_mixing": kernel.ultra_mixing(),
     }
+    gammas = {name: _raised(gamma) for name, gamma in coefficients.items()}
     found: dict[Condition, Amplified] = {
         name: Amplified(name, gamma, *_RULES[name](epsilon, delta, gamma)) for name, gamma in gammas.items()
     }
@@ -195,10 +208,15 @@ def after_kernel(
 
 def _subsampled(epsilon: float, gamma: float) -> float:
     """Return log(1 + gamma (e^epsilon - 1)), the form of amplification by subsampling, for any finite epsilon."""
-    # epsilon + log(e^-epsilon + gamma (1 - e^-epsilon)) does not overflow; log1p keeps small values exact
-    if epsilon > 1 and gamma > 0:
+    # log1p keeps small values exact; epsilon + log(e^-epsilon + gamma (1 - e^-epsilon)) does not overflow
+    if epsilon > _LARGE and gamma > 0:
         return float(epsilon + np.log(np.exp(-epsilon) - gamma * np.expm1(-epsilon)))
     return float(np.log1p(gamma * np.expm1(epsilon))) if gamma > 0 else 0.0
+
+
+def _raised(gamma: float) -> float:
+    """Return a coefficient that is certainly not too small; 0 stays 0, and means that the kernel forgets everything."""
+    return 0.0 if gamma == 0 else min(max(gamma * (1 + _ULPS), _LEAST_COEFFICIENT), 1.0)
 
 
 def _read(epsilon: float, delta: float, gamma: float) -> tuple[float, float, float]:

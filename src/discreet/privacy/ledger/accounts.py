@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +26,10 @@ from discreet.privacy.ledger.store import EVERYBODY, Session
 from discreet.privacy.ledger.wording import asked_of, in_words
 
 _LONGEST_NAME = 200
+# What Unicode calls default ignorable and Python printable: two names that differ in these alone look the same.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 _OPEN_HINT = "open it first: ledger.open(dataset, budget)"
 
 
@@ -117,9 +123,16 @@ def unknown(dataset: str) -> UsageError:
 
 
 def checked_name(value: str, argument: str) -> str:
-    """Return a name that every database can keep and every terminal can show, or say what is wrong with it."""
+    """Return a name that every database can keep and a reader can tell from others, or say what is wrong with it."""
     if not isinstance(value, str) or not value.strip() or value != value.strip():
         raise UsageError(f"{argument} must be a name without blanks around it, got {argument}={value!r:.60}.")
-    if len(value) > _LONGEST_NAME or not value.isprintable():
-        raise UsageError(f"{argument} must have at most {_LONGEST_NAME} characters, all of them printable.")
+    if len(value) > _LONGEST_NAME or not value.isprintable() or _INVISIBLE.search(value):
+        raise UsageError(
+            f"{argument} must have at most {_LONGEST_NAME} characters, all of them printable and visible."
+        )
+    if not unicodedata.is_normalized("NFC", value):
+        raise UsageError(
+            f"{argument} must be in Unicode's normal form C, in which a text has one spelling.",
+            hint='unicodedata.normalize("NFC", name) gives it',
+        )
     return value

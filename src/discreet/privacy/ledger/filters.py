@@ -61,8 +61,9 @@ Countable = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP
 # What a charge adds to a curve where it promises nothing: more than any budget can be.
 _ENDED = Fraction(10) ** 301
 
-# Totals stay exact unless their denominators grow beyond this; then they are rounded up, which is safe.
-_FINEST = 1 << 512
+# Totals stay exact unless their denominators grow beyond this; then they are rounded up, which is safe. No amount that
+# can be written has so large a denominator, so a budget is spent to the last digit.
+_FINEST = 1 << 1400
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,8 @@ def spent(terms: Terms, totals: Totals) -> dict[str, Fraction]:
         return {"rho": totals.rho + totals.half_squares}
     assert isinstance(budget, ApproxDP)
     best = min(_epsilons(terms, totals), default=None)
-    return {"epsilon": budget.epsilon if best is None else best, "delta": totals.delta}
+    # a large delta alone may cover small charges; the bound is then below 0
+    return {"epsilon": budget.epsilon if best is None else max(best, Fraction(0)), "delta": totals.delta}
 
 
 def remaining(terms: Terms, totals: Totals) -> dict[str, Fraction]:

@@ -43,7 +43,8 @@ class Ledger:
         ``"sqlite:///budget.db"``, or the URL of a PostgreSQL database, such as ``"postgresql://user@host/database"``.
     budget
         The budget of data sets that are not opened by name: :class:`PureDP`, :class:`ApproxDP` or
-        :class:`ZeroConcentratedDP`. With it, a ledger that does not exist is created; without it, that is an error.
+        :class:`ZeroConcentratedDP`. With it, a ledger that does not exist is created; without it, that is an error. It
+        cannot be changed: for a ledger that exists it must be the recorded one, or be left out.
     patience
         Seconds to wait for other processes before giving up.
 
@@ -77,9 +78,15 @@ class Ledger:
             raise LedgerError(
                 f"the first entry of the ledger {self.url} is damaged, or of an unknown version."
             )
+        self._sealed = bool(first[1].content["sealed"])
         stored = first[1].content["budget"]
-        if self._default is None and stored is not None:
-            self._default = read_guarantee(stored)
+        recorded = None if stored is None else read_guarantee(stored)
+        if self._default not in (None, recorded):
+            raise UsageError(
+                "this ledger has another default budget, and budgets cannot be changed.",
+                hint=f"its default is {in_words(recorded.budgets()) if recorded else 'none: open data sets by name'}",
+            )
+        self._default = recorded
 
     @classmethod
     def create(cls, url: str, *, patience: float = 60.0) -> Ledger:
@@ -308,6 +315,8 @@ class Ledger:
         return head
 
     def _key_fits(self, head: Head) -> None:
+        if self._sealed != (head.seal is not None):
+            raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
         if head.seal is None and self._key is None:
             return
         if self._key is None:

@@ -65,10 +65,12 @@ def default_orders(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fracti
     The first lets the most zCDP charges pass, and as good as the most small pure ones; the second, twice as far from 1,
     is for pure charges of a middling size. More orders cost more delta than they win.
     """
+    # of integers, since a share of a small delta may be no float
+    log_share = math.log(delta.numerator) - math.log(2 * delta.denominator)
 
     def room(above_one: float) -> float:
         a = 1 + above_one
-        needed = math.log(above_one / a) - (math.log(float(delta) / 2) + math.log(a)) / above_one
+        needed = math.log(above_one / a) - (log_share + math.log(a)) / above_one
         return (min(float(epsilon), 1e9) - needed) / a
 
     low, high = math.log(_ORDERS[0]), math.log(_ORDERS[1])

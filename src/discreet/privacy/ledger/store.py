@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -64,6 +65,8 @@ EVERYBODY = ""
 # an arbitrary number by which programs that create a ledger at the same moment queue
 _CREATION_LOCK = 0x6469736372656574
 _PAGE = 2_000
+# others switch locks off, or take the file for one that never changes
+_SQLITE_OPTIONS = {("uri", "true"), ("mode", "ro"), ("mode", "rw"), ("mode", "rwc")}
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,12 @@ class Store:
         with explained(self.name, self._patience), self._connect() as connection:
             return sa.inspect(connection).has_table(_HEAD.name)
 
-    def entries(self, first: int = 0) -> Iterator[tuple[int, str, int | None, str]]:
+    def entries(self) -> Iterator[tuple[int, str, int | None, str]]:
         """Yield the stored sequence, hash, charge and body of each entry, in order.
 
         Pages are read one by one, so that a long look does not keep writers waiting. Entries are only ever appended.
         """
-        after = first - 1
+        after = None
         while True:
             with self.reading() as session:
                 rows = session.page(after)
@@ -210,11 +213,13 @@ class Session:
         else:
             self._connection.execute(_HEAD.update().where(_HEAD.c.id == 1), head)
 
-    def page(self, after: int) -> list[tuple[int, str, int | None, str]]:
-        """Return some entries after this sequence number."""
+    def page(self, after: int | None) -> list[tuple[int, str, int | None, str]]:
+        """Return some entries after this sequence number, or the first ones; none is overlooked, if negative."""
         c = _ENTRIES.c
-        query = sa.select(c.sequence, c.hash, c.charge, c.body).where(c.sequence > after)
-        return [tuple(row) for row in self._connection.execute(query.order_by(c.sequence).limit(_PAGE))]
+        query = sa.select(c.sequence, c.hash, c.charge, c.body).order_by(c.sequence).limit(_PAGE)
+        if after is not None:
+            query = query.where(c.sequence > after)
+        return [tuple(row) for row in self._connection.execute(query)]
 
     def account(self, dataset: str, analyst: str = EVERYBODY) -> tuple[Terms, Totals, Any] | None:
         """Return an account's terms, its totals, and the terms of its analysts as JSON."""
@@ -263,12 +268,24 @@ def _checked(url: str) -> URL:
     if backend == "postgres":
         made, backend = made.set(drivername="postgresql"), "postgresql"
     if backend == "sqlite":
-        if made.database in (None, "", ":memory:") or "mode=memory" in url:
-            raise UsageError("a ledger in memory would be forgotten: name a file.", hint=hint)
+        _check_file(made, hint)
         return made
     if backend != "postgresql":
         raise UsageError(f"ledgers are kept in SQLite or PostgreSQL, not in {backend}.", hint=hint)
     return made.set(drivername="postgresql+psycopg") if made.drivername == "postgresql" else made
+
+
+def _check_file(url: URL, hint: str) -> None:
+    """Raise unless an SQLite URL names a file that SQLite locks and reads as usual."""
+    # a name that begins with "file:" may be escaped, and end in a fragment
+    name = unquote(url.database or "").removeprefix("file:").partition("#")[0]
+    if name in ("", ":memory:"):
+        raise UsageError("a ledger in memory would be forgotten: name a file.", hint=hint)
+    strange = [option for option, value in url.query.items() if (option, value) not in _SQLITE_OPTIONS]
+    if strange:
+        raise UsageError(
+            f"the URL of an SQLite ledger takes no option {strange[0]!r:.40} of that value.", hint=hint
+        )
 
 
 def _engine(url: URL, patience: float) -> Engine:

@@ -270,9 +270,11 @@ def _disputed(
 
 
 def _seal_problem(head: Head, key: bytes | None, sealed: bool) -> str | None:
+    if sealed != (head.seal is not None):
+        return "the seal was removed or added: it is not what the first entry says."
     if key is None:
         return None
-    if head.seal is None or not sealed:
+    if head.seal is None:
         return f"{chain.KEY_VARIABLE} is set, and the ledger is not sealed: it may have been rewritten."
     if not chain.same(head.seal, chain.seal_head(key, head.ledger, head.sequence, head.hash)):
         return "the seal does not fit: the ledger was altered without the key, or sealed with another one."
