@@ -169,6 +169,8 @@ CASES = [
     ("ledger init sqlite:///nowhere/x.db --epsilon 1", 1, "nowhere"),
     ("ledger init x.db --epsilon 1", 2, "URL"),
     ("ledger init mysql://host/x --epsilon 1", 2, "mysql"),
+    ("ledger init sqlite://x.db --epsilon 1", 2, "three slashes"),
+    (f"ledger show {URL}?mode=ro", 2, "uri=true"),
     ("ledger show sqlite:///x.db", 1, "no ledger"),
     ("ledger verify sqlite:///x.db", 1, "no ledger"),
     ("ledger export sqlite:///x.db", 1, "no ledger"),
@@ -198,6 +200,16 @@ def test_one_line_the_right_code_and_nothing_written(
     assert len(lines) <= 2
     assert not re.search(r"\bdc\.|----|None", printed.err)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_damaged_ledger_is_not_taken_for_none(made: None, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = sqlite3.connect("budget.db")
+    connection.execute("DROP TABLE discreet_accounts")
+    connection.close()
+    for verb in ("verify", "show", "export", "init --epsilon 1"):
+        name, *options = verb.split()
+        assert run(["ledger", name, URL, *options]) == 4
+        assert "is damaged" in capsys.readouterr().err
 
 
 def test_help_of_the_group_and_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
