@@ -73,7 +73,8 @@ def test_log_means_keep_their_digits() -> None:
 def test_pure_only_where_nothing_is_lost() -> None:
     """Underflow of a coefficient is not a proof that a guarantee is pure."""
     for guarantee in (ApproxDP(1, "1e-6"), ApproxDP(1, "1e-30")):
-        assert isinstance(after_kernel(guarantee, GaussianKernel(1.0, 0.1), "hockey_stick"), ApproxDP)
+        for radius in (0.1, 1e-3, 1e-200):
+            assert isinstance(after_kernel(guarantee, GaussianKernel(1.0, radius), "hockey_stick"), ApproxDP)
         # what is exactly 0: the kernel's ratios have a bound, or it forgets everything
         assert isinstance(after_kernel(guarantee, LaplaceKernel(1.0, 2.0), "hockey_stick"), PureDP)
         assert isinstance(after_kernel(guarantee, RandomizedResponseKernel(3, 2.0), "hockey_stick"), PureDP)

@@ -17,6 +17,8 @@ from discreet.privacy.amplification.coefficients import MarkovKernel
 # Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
 _PANELS, _NODES = 40, 20
 _QUADRATURE_ERROR = 1e-12
+# The log of a float that is not yet rounded to 0; what is smaller is stated as this.
+_SMALLEST = -700.0
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,9 @@ def _gaussian_hockey_stick(t: float, epsilon: float) -> float:
     if epsilon == 0:
         return float(erf(t / np.sqrt(8)))
     log_first, log_rest = log_ndtr(t / 2 - epsilon / t), log_ndtr(-t / 2 - epsilon / t)
+    if log_first < _SMALLEST:
+        return float(np.exp(_SMALLEST))
     # a relative error of the exponents, which are sums of numbers of this size, is an absolute one of their difference
     error = 1e-15 * (4 + epsilon - log_first - log_rest)
     ratio = epsilon + log_rest - log_first
-    return float(max(np.exp(log_first) * (error - np.expm1(min(ratio, 0.0))), np.finfo(float).tiny))
+    return float(np.exp(log_first) * (error - np.expm1(min(ratio, 0.0))))

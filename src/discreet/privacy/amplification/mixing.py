@@ -173,7 +173,7 @@ def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[C
         "doeblin": kernel.doeblin(),
         "ultra_mixing": kernel.ultra_mixing(),
     }
-    gammas = {name: _raised(gamma) for name, gamma in coefficients.items()}
+    gammas: dict[Condition, float] = {name: _raised(gamma) for name, gamma in coefficients.items()}
     found: dict[Condition, Amplified] = {
         name: Amplified(name, gamma, *_RULES[name](epsilon, delta, gamma)) for name, gamma in gammas.items()
     }
