@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH, _ROW, _KEY = 10.4, 2.15, 0.46
+_SHADE = "#e9edf1"
 _ONE: dict[str, Any] = {"linestyle": (0, (3, 1.5)), "markerfacecolor": "white"}
 # Colors of Okabe and Ito; readings that other figures show keep theirs. Later ones are drawn on top.
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -78,13 +79,21 @@ def draw_figure(cells: Sequence[Cell], *, note: str, path: str | os.PathLike[str
 
 
 def _shrink(path: str | os.PathLike[str]) -> None:
-    """Rewrite a PNG with a palette: the sheet needs few colors, and it is kept in version control."""
+    """Rewrite a PNG with a palette of the inks and their mixtures with white; it is kept in version control."""
+    from matplotlib.colors import to_rgb
     from PIL import Image
+    from scipy.spatial.distance import cdist
 
+    inks = [INK, QUIET, HAIRLINE, _SHADE, "#000000", *(looks["color"] for looks in _LOOKS.values())]
+    steps = np.linspace(0, 1, 20)[:, None]
+    shades = np.vstack([(1 - steps) * np.array(to_rgb(ink)) + steps for ink in dict.fromkeys(inks)])
+    colors = np.unique((255 * shades).round().astype(np.uint8), axis=0)
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(
-            200, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-        )
+        pixels = np.asarray(image.convert("RGB"))
+    seen, where = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = cdist(seen.astype(float), colors.astype(float)).argmin(axis=1).astype(np.uint8)
+    small = Image.fromarray(nearest[where].reshape(pixels.shape[:2]))
+    small.putpalette(colors.tobytes())
     small.save(path, optimize=True)
 
 
@@ -93,7 +102,7 @@ def _panel(axes: Axes, cells: Sequence[Cell], what: str) -> None:
     if what == "covered":
         size = len(next(iter(cells[0].series.values())).error)
         half = 1.96 * np.sqrt(0.95 * 0.05 / size)
-        axes.axhspan(0.95 - half, min(0.95 + half, 1), color="#e9edf1", linewidth=0)
+        axes.axhspan(0.95 - half, min(0.95 + half, 1), color=_SHADE, linewidth=0)
     for method, looks in _LOOKS.items():
         if not all(method in c.series for c in cells):
             continue
@@ -124,7 +133,7 @@ def _name_methods(axes: Axes, present: set[str]) -> None:
     axes.axis("off")
     legend = axes.legend(
         [Line2D([], [], **_LOOKS[m], **_LINE) for m in names],
-        [METHODS[m] for m in names],
+        [METHODS[m].replace(" samples", "") for m in names],
         loc="center left",
         bbox_to_anchor=(-0.01, 0.5),
         ncols=(len(names) + 1) // 2,

@@ -107,7 +107,7 @@ def source_of(rng: np.random.Generator) -> RandomSource:
         cumulated = known[id(law)][1]
         return min(int(np.searchsorted(cumulated, rng.random(), side="right")), len(cumulated) - 1)
 
-    return RandomSource(lambda: rng, choose)
+    return RandomSource(lambda sampler: sampler(rng), choose)
 
 
 @cache

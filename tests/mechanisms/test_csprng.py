@@ -6,13 +6,14 @@ import copy
 import gc
 import os
 import pickle
+import signal
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.csprng import SystemBits, secure_generator
+from discreet.mechanisms.csprng import SystemBits, secure_generator, undisturbed
 
 # The bits cannot be seeded: an alarm once in a million runs for each law.
 ALARM = 1e-6
@@ -74,3 +75,28 @@ def test_the_process_ends_rather_than_draw_without_entropy(monkeypatch: pytest.M
     bits = SystemBits()
     with pytest.raises(Ended):
         bits._take(8)
+
+
+def test_a_signal_interrupts_the_caller_and_no_draw_leaves() -> None:
+    """An exception in a callback would be lost: the draw runs where no handler does."""
+
+    class Struck(Exception):
+        pass
+
+    def strike(*_: object) -> None:
+        raise Struck
+
+    before = signal.signal(signal.SIGALRM, strike)
+    try:
+        for _ in range(5):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(Struck):
+                undisturbed(lambda generator: [generator.random(50_000) for _ in range(40)])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_errors_of_a_sampler_reach_the_caller() -> None:
+    with pytest.raises(ZeroDivisionError):
+        undisturbed(lambda generator: 1 / 0)

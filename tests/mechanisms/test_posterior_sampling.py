@@ -148,7 +148,7 @@ def law_of(
     mechanism = dc.PosteriorSamplingMechanism(
         grid.prior, epsilon="0.7", support=list(grid.support), cells=grid.cells
     )
-    source = RandomSource(np.random.default_rng, keep)
+    source = RandomSource(lambda sampler: sampler(np.random.default_rng()), keep)
     made = sample_with(source, np.asarray(data, float), family, mechanism, bounds=bounds, missing="none")
     assert made.sampling_record.parameters["temperature"] == temperature
     return kept[0]
@@ -254,7 +254,9 @@ def test_missing_and_outside_values_count_as_declared() -> None:
 
     def law(data: list[Any], **how: Any) -> ExponentialChoice:
         kept: list[ExponentialChoice] = []
-        source = RandomSource(np.random.default_rng, lambda one: kept.append(one) or 0)
+        source = RandomSource(
+            lambda sampler: sampler(np.random.default_rng()), lambda one: kept.append(one) or 0
+        )
         sample_with(source, data, family, mechanism, bounds=bounds, **how)
         return kept[0]
 
@@ -264,7 +266,7 @@ def test_missing_and_outside_values_count_as_declared() -> None:
 
 
 def test_a_secure_source_needs_no_seed_and_repeats_nothing() -> None:
-    first, second = (secure_source().generator().random(4) for _ in range(2))
+    first, second = (secure_source().floating(lambda rng: rng.random(4)) for _ in range(2))
     assert not np.array_equal(first, second)
     mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=20, support=(0.1, 0.9))
     made = [dc.release([1, 0] * 9, dc.Bernoulli(), mechanism=mechanism, impute=0) for _ in range(2)]

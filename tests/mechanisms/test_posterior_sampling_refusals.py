@@ -231,3 +231,7 @@ def test_command_line_release_show_and_infer(survey: Path, capsys: pytest.Captur
     assert run(["release", "data.csv", *letters, *more]) == 0
     assert run(["show", "l.json", "--json"]) == 0
     assert '"arithmetic": "floating"' in capsys.readouterr().out
+
+
+def test_a_predicate_has_no_likelihood_to_temper() -> None:
+    refused("samples of predicate are not available", dc.families.Predicate(), ONE, impute=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -151,3 +152,11 @@ def test_temperature_never_costs_more_than_epsilon() -> None:
                 assert t == 1 or samples * needed / t >= epsilon * (1 - Fraction(1, 10**8))
     with pytest.raises(dc.UsageError, match="too small"):
         temperature_for(Fraction(1), Fraction(1, 10**10), 1, slack)
+
+
+def test_the_callers_decimal_precision_does_not_matter() -> None:
+    with decimal.localcontext() as context:
+        context.prec = 3
+        coarse = simplex_range(3, Fraction(1, 100))
+    assert coarse == simplex_range(3, Fraction(1, 100))
+    assert float(coarse) >= 2 * np.log(98)

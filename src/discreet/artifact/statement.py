@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
 from discreet.artifact.choice import BoundsChoice
@@ -17,6 +17,8 @@ HIGHEST_EPSILON = 10
 _DELTA = Fraction(1, 10**6)
 # beyond this the conversion would say nothing that anybody needs
 _HIGHEST_RHO = 10**5
+# three digits, never less than the truth
+_UP = Context(prec=3, rounding=ROUND_CEILING)
 # models that are named after people
 _NAMESAKES = ("bernoulli", "laplace", "poisson")
 
@@ -126,7 +128,7 @@ def _implied_epsilon(promised: ZeroConcentratedDP) -> Fraction | None:
         return None
     # of the sum alone: the parts could say a little less, after a long computation
     epsilon = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors).to_approx(_DELTA).epsilon
-    return Fraction(_up(Decimal(epsilon.numerator) / Decimal(epsilon.denominator)))
+    return Fraction(_UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
 
 
 def _weakness(release: Release) -> list[str]:
@@ -160,13 +162,10 @@ def _factor(epsilon: Fraction) -> str:
     """Return e^epsilon rounded up, to three digits beyond 1, so that the statement never promises too much."""
     if epsilon > HIGHEST_EPSILON:
         return f"e^{plain(epsilon)}"
-    factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-    shown = 1 + _up(factor - 1) if factor < 2 else _up(factor)
-    return f"{shown.normalize():f}"
-
-
-def _up(value: Decimal) -> Decimal:
-    return Context(prec=3, rounding=ROUND_CEILING).create_decimal(value)
+    with localcontext(prec=50):
+        factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        shown = 1 + _UP.create_decimal(factor - 1) if factor < 2 else _UP.create_decimal(factor)
+        return f"{shown.normalize():f}"
 
 
 def _assumed(release: Release) -> str:

@@ -1,17 +1,21 @@
 """A NumPy generator whose every bit is the operating system's.
 
-Floating-point samplers (gamma, beta, normal) are NumPy's; what feeds them is ``os.urandom``. There is no seed and no
-state that could be saved, so nothing that is released can be drawn again.
+Floating-point samplers (gamma, beta, normal) are NumPy's; what feeds them is ``os.urandom``. There is no seed, and each
+release has a generator of its own that is thrown away, so nothing that is released can be drawn again.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Drawn = TypeVar("_Drawn")
 
 # one call of the operating system fills this many bytes
 _BUFFER = 1 << 13
@@ -38,8 +42,8 @@ class SystemBits:
     """A NumPy bit generator over ``os.urandom``.
 
     NumPy asks a bit generator for a capsule with pointers to C functions and for a lock, and for nothing else. A C
-    function cannot raise: if the operating system refuses, or somebody interrupts just then, the process ends, because
-    a draw made of anything else must not leave it.
+    function cannot raise: if the operating system refuses, the process ends, because a draw made of anything else must
+    not leave it. For the same reason it must not be used where a signal may strike: see :func:`undisturbed`.
     """
 
     def __init__(self) -> None:
@@ -60,8 +64,6 @@ class SystemBits:
             piece = self._bytes[self._at : self._at + n_bytes]
             self._at += n_bytes
             return int.from_bytes(piece, "little")
-        except KeyboardInterrupt:
-            os._exit(130)
         except BaseException:
             os._exit(70)
 
@@ -78,3 +80,14 @@ class SystemBits:
 def secure_generator() -> np.random.Generator:
     """Return a generator that draws from the operating system, and takes no seed."""
     return np.random.Generator(SystemBits())  # pyright: ignore[reportArgumentType]
+
+
+def undisturbed(sampler: Callable[[np.random.Generator], _Drawn]) -> _Drawn:
+    """Run a sampler on a secure generator, in a thread of its own.
+
+    Handlers of signals run in the main thread only. If one raised (as Ctrl-C does) while NumPy asks for bits, the
+    exception would be lost and the draw would go on with bits of before. Here the caller is interrupted, the draw is
+    finished, and nobody gets it.
+    """
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(sampler, secure_generator()).result()

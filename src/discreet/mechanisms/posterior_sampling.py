@@ -179,7 +179,7 @@ class PosteriorSamplingMechanism(SamplingMechanism):
     def _draw_labels(self, temperature: float, least: float, totals: Totals, source: RandomSource) -> Samples:
         counts = np.array([float(count) for count in totals.features()])
         alpha = self.prior.natural() + counts / temperature
-        drawn = sample_truncated_dirichlet(alpha, least, self.samples, source.generator())
+        drawn = source.floating(lambda rng: sample_truncated_dirichlet(alpha, least, self.samples, rng))
         return Samples.of({"p": drawn}, "floating")
 
 

@@ -167,8 +167,12 @@ class RenyiPosteriorMechanism(SamplingMechanism):
         family = totals.family
         near = NeighboringPosteriors(family, self.prior, totals.n_records, totals.domain.bounds)
         law = near.posterior(totals.sums(), r=float(record.parameters["r"]), m=float(record.parameters["m"]))
-        with np.errstate(all="ignore"):
-            draws = family.draw(law, self.samples, source.generator())
+
+        def sampler(rng: np.random.Generator) -> dict[str, np.ndarray]:
+            with np.errstate(all="ignore"):
+                return family.draw(law, self.samples, rng)
+
+        draws = source.floating(sampler)
         return Samples.of({name: _kept_finite(name, values) for name, values in draws.items()}, "floating")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from discreet.mechanisms.csprng import secure_generator
+from discreet.mechanisms.csprng import undisturbed
 from discreet.mechanisms.sampling import RandomSource
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
 from discreet.privacy.selection import ExponentialChoice
@@ -69,4 +69,4 @@ def secure_select(law: ExponentialChoice) -> int:
 
 def secure_source() -> RandomSource:
     """Return the randomness of releases of samples: the operating system's, without a seed."""
-    return RandomSource(secure_generator, secure_select)
+    return RandomSource(undisturbed, secure_select)

@@ -55,17 +55,16 @@ class RandomSource:
     """Where the randomness of a sampling mechanism comes from.
 
     Releases use :func:`discreet.mechanisms.sampler.secure_source`, which takes no seed; simulations use :meth:`seeded`.
-    ``generator`` is for floating-point samplers, and called once for each release; ``choose`` makes one choice from a
-    public grid.
+    ``floating`` runs a floating-point sampler on a generator; ``choose`` makes one choice from a public grid.
     """
 
-    generator: Callable[[], np.random.Generator]
+    floating: Callable[[Callable[[np.random.Generator], Any]], Any]
     choose: Callable[[ExponentialChoice], int]
 
     @classmethod
     def seeded(cls, rng: np.random.Generator) -> RandomSource:
         """Return a source for simulation."""
-        return cls(lambda: rng, lambda law: law.sample(rng))
+        return cls(lambda sampler: sampler(rng), lambda law: law.sample(rng))
 
 
 class SamplingMechanism(ABC):

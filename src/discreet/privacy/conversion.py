@@ -59,9 +59,9 @@ class Conversion:
 
     def __repr__(self) -> str:
         # six digits, and never less than was proved
-        exact = Decimal(self.epsilon.numerator) / Decimal(self.epsilon.denominator)
-        epsilon = Context(prec=6, rounding=ROUND_CEILING).create_decimal(exact)
-        return f"<epsilon = {epsilon.normalize():f} with delta = {plain(self.delta)}, by {self.method}>"
+        up = Context(prec=6, rounding=ROUND_CEILING)
+        epsilon = up.divide(Decimal(self.epsilon.numerator), Decimal(self.epsilon.denominator))
+        return f"<epsilon = {epsilon.normalize(up):f} with delta = {plain(self.delta)}, by {self.method}>"
 
     @property
     def epsilon(self) -> Fraction:

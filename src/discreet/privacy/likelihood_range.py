@@ -32,7 +32,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.families.shapes import FINE
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.rounding import decimal, float_result_up, rational_up
+from discreet.privacy.rounding import decimal, float_result_up, log_up, rational_up
 from discreet.rational import Number, plain
 
 #: The least epsilon for one sample. Below it, rounding of 2^-51 is no longer nothing beside what the data say.
@@ -97,7 +97,7 @@ def simplex_range(n_labels: int, least: Fraction) -> Fraction:
             f"got support={float(least):g}."
         )
     odds = (1 - (n_labels - 1) * least) / least
-    return rational_up(2 * decimal(odds).ln(), 12)
+    return log_up(odds**2)
 
 
 def range_up(value: float) -> Fraction:

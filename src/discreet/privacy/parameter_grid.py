@@ -26,6 +26,7 @@ from discreet.families.base import Family
 from discreet.families.bernoulli import Bernoulli
 from discreet.families.layout import Domain
 from discreet.families.normal import Normal as NormalFamily
+from discreet.families.predicate import Predicate
 from discreet.families.shapes import Interval
 from discreet.priors import Beta, Gamma, Normal, NormalInverseGamma, Prior
 from discreet.privacy.likelihood_range import interval_range, quadratic_range, range_up
@@ -82,7 +83,7 @@ class ParameterGrid:
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """slope_j at every point, components last, and level at every point; both up to the same for all points."""
         shift, half = self._map
-        if "mean" in self.points:
+        if isinstance(self.family, NormalFamily) and "mean" in self.points:
             # in mapped units, because a mean and its square would cancel where the bounds are far from zero
             variance = np.asarray(self.points.get("variance", self.family.constants().get("variance")))
             mean, precision = (self.points["mean"] - shift) / half, half**2 / variance
@@ -169,6 +170,8 @@ def grid_refusal(family: Family) -> str | None:
         # the prior must be on the parameter itself, or the grid would need to know how they go together
         same = type(family).draw is Family.draw or isinstance(family, Bernoulli | NormalFamily)
         known = scalar and same and family.prior_type in (Beta, Gamma, Normal)
+        # a predicate has no likelihood that could be tempered
+        known = known and not isinstance(family, Predicate)
     return (
         None
         if known
@@ -231,6 +234,6 @@ def _log_prior(prior: Prior, family: Family, points: dict[str, np.ndarray]) -> n
         return prior.log_density(x) + np.log(x) + np.log1p(-x)
     if isinstance(prior, Gamma):
         # of a rate, or of the precision that a variance is one over: the steps are those of its logarithm
-        rate = 1 / x if name == "variance" else x
+        rate = 1 / x if isinstance(family, NormalFamily) else x
         return prior.log_density(rate) + np.log(rate)
     return prior.log_density(x)

@@ -60,6 +60,11 @@ def exp_up(exponent: Fraction) -> Fraction | None:
         return None
 
 
+def log_up(value: Fraction) -> Fraction:
+    """Return a rational that is at least log(value), for values above 1."""
+    return rational_up(_FINE.ln(decimal(value)))
+
+
 def log_mixed_up(gamma: Fraction, epsilon: Fraction) -> Fraction:
     """Return a rational that is at least log(1 + gamma (e^epsilon - 1)), and at most epsilon."""
     if gamma >= 1 or epsilon > 10_000:
