@@ -198,7 +198,7 @@ def test_pure_metric_guarantees_have_a_curve() -> None:
 def test_a_conversion_is_shown_in_one_line() -> None:
     found = dc.ZeroConcentratedDP("0.005").to_approx("1e-6")
     words = repr(found)
-    assert words.startswith("<epsilon = 0.42994") or words.startswith("<epsilon = 0.42995")
+    assert words.startswith(("<epsilon = 0.42994", "<epsilon = 0.42995"))
     assert words.endswith(" with delta = 1e-06, by zero-concentrated composition>")
     # never less than was proved
     assert Fraction(words.split()[2]) >= found.epsilon
