@@ -264,6 +264,9 @@ def test_the_statement_says_that_bounds_were_bought(path: Path) -> None:
     parts = [made.guarantees[purpose].describe() for purpose in ("statistics", "bounds")]
     assert f"two parts: {parts[0]} for the totals, and {parts[1]} for the choice of the bounds." in said
     assert "were chosen from the data" in said
+    # six digits of a bound are enough to read
+    low = made.domain.bounds[0][0]  # pyright: ignore[reportOptionalSubscript]
+    assert f"[{float(low):.6g}, " in said
     assert "declared bounds" not in said
     assert "chosen from the data" not in dc.Release.load(GOLDEN[0]).statement()
 
@@ -334,3 +337,38 @@ def test_statement_says_who_what_and_how_much(content: str) -> None:
     )
     for phrase in ("number of records is protected too", "rho = 0.1", "declared that no value is missing"):
         assert phrase in private.statement()
+
+
+def said(rows: list[float], family: object, **options: object) -> str:
+    return dc.release(rows, family, **options).statement()  # pyright: ignore[reportArgumentType]
+
+
+def test_a_promise_that_protects_hardly_anybody_says_so() -> None:
+    words = "So weak a promise protects hardly anybody."
+    assert words not in said([1, 0], dc.Bernoulli(), epsilon=10)
+    weak = said([1, 0], dc.Bernoulli(), epsilon=50)
+    assert words in weak
+    assert "more than e^50 times" in weak
+    # rho = 2 implies epsilon = 11.2 at delta = 1e-6
+    assert words not in said([1, 0], dc.Bernoulli(), rho=1, mechanism="gaussian")
+    assert words in said([1, 0], dc.Bernoulli(), rho=2, mechanism="gaussian")
+    assert words in said([1, 0], dc.Bernoulli(), rho=10**7, mechanism="gaussian")
+
+
+def test_a_zero_concentrated_promise_is_put_into_words() -> None:
+    text = said([1, 0], dc.Bernoulli(), rho="0.005", mechanism="gaussian")
+    epsilon = float(text.split("It implies epsilon = ")[1].split(" with delta = 1e-06")[0])
+    exact = dc.ZeroConcentratedDP("0.005").to_approx("1e-6").epsilon
+    assert exact <= Fraction(str(epsilon)) <= exact * Fraction(102, 100)
+    assert np.exp(epsilon) <= float(text.split("more than ")[1].split(" times")[0])
+
+
+def test_the_statement_names_models_and_redaction_as_one_writes_them() -> None:
+    poisson = said([1, 0], dc.Poisson(), bounds=(0, 9), epsilon=1)
+    assert "a Poisson model" in poisson
+    assert "with the middle of the range in its place" in poisson
+    distances = said([1, 0], dc.Laplace(location=3), bounds=(0, 9), epsilon=1)
+    assert "a Laplace model" in distances
+    assert "with the middle of the range of what the model sums up in its place" in distances
+    two = said([[1, 0], [2, 3]], dc.MultivariateNormal(2), bounds=[(0, 9), (0, 9)], epsilon=1)  # pyright: ignore
+    assert "a multivariate normal model" in two

@@ -21,7 +21,38 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_prints_the_librarys_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(COMMAND.split()) == 0
     found = dc.calibrate(dc.Bernoulli(), n=100, epsilon=0.1, trials=60, rng=1)
-    assert capsys.readouterr() == (f"{found.summary()}\n", "")
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.split() == str(found.summary()).split()
+    # sentences are wrapped, tables are not
+    lines = printed.out.splitlines()
+    assert max(map(len, lines[:3])) <= 80
+    assert set(found.summary().tables) <= set(lines)
+    assert "none missing" in lines[0]
+
+
+def test_bounds_can_be_bought(capsys: pytest.CaptureFixture[str]) -> None:
+    command = (
+        "calibrate -m exponential --n 50 --epsilon 1 --engine naive --prior gamma:10,10 --trials 5 --seed 1 --json"
+        " --bounds quantiles:0.1,0.9 --within=0,8 --bounds-epsilon 0.25"
+    )
+    assert run(command.split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["guarantee"] == "pure differential privacy with epsilon = 1.25"
+    assert answer["bounds"] == [{"quantiles": ["0.1", "0.9"], "within": ["0", "8"], "epsilon": "0.25"}]
+    # a prior that does not fit is answered with one scaled to the widest bounds
+    assert run(command.replace("gamma:10,10", "beta:1,1").split()) == 2
+    assert "for example --prior gamma:" in json.loads(capsys.readouterr().out)["hint"]
+
+
+def test_the_picture_has_the_rate_of_the_verdict(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {}
+    monkeypatch.setattr("discreet.reporting.plot_calibration", lambda ranks, **options: seen.update(options))
+    assert run([*COMMAND.split(), "--false-alarm", "0.03", "-o", "plot.png"]) == 0
+    assert seen["prob"] == pytest.approx(0.97)
+    assert any("false-alarm rate of 3%" in note for note in seen["notes"])
 
 
 def test_json_holds_the_verdict_and_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,8 +68,9 @@ def test_json_holds_the_verdict_and_the_numbers(capsys: pytest.CaptureFixture[st
 
 def test_a_bad_verdict_is_still_a_good_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*COMMAND.split(), "--engine", "naive", "-o", "plot.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-2].startswith("NOT calibrated: ")
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert "\nNOT calibrated: " in printed
     assert lines[-1] == "Wrote plot.png."
     assert Path("plot.png").read_bytes().startswith(b"\x89PNG")
 

@@ -64,6 +64,39 @@ def test_show_as_json(made: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"ledger show {URL} --dataset nobody".split()) == 2
 
 
+def test_release_says_what_it_charged_and_what_remains(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"ledger init {URL} --dataset clinic --epsilon 1 --analyst-epsilon 0.6".split()) == 0
+    capsys.readouterr()
+    assert run(f"{RELEASE} --analyst ann -o one.json".split()) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    words = "Charged as entry 2 to the data set clinic; remaining: epsilon = 0.5; remaining for ann: epsilon = 0.1."
+    assert words in printed
+    assert f"charged to the ledger {dc.Ledger(URL).id}, as entry 2." in printed
+
+
+def test_show_explains_what_does_not_add_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"ledger init {URL} --epsilon 1 --delta 1e-6".split()) == 0
+    assert run(f"{RELEASE.replace('0.5', '0.2')} -o one.json".split()) == 0
+    capsys.readouterr()
+    assert run(f"ledger show {URL}".split()) == 0
+    printed = capsys.readouterr().out
+    assert "counts it double" not in printed
+    assert run(f"{RELEASE.replace('0.5', '0.2')} --neighbors add_remove -o two.json".split()) == 0
+    capsys.readouterr()
+    assert run(f"ledger show {URL}".split()) == 0
+    printed = capsys.readouterr().out
+    assert "epsilon = 0.2 *" in printed
+    assert "60%" in printed
+    assert "counts it double" in " ".join(printed.split())
+    assert "what the Rényi filter holds" in printed
+    # amounts are never broken
+    assert not re.search(r"= *$", printed, flags=re.MULTILINE)
+    assert max(map(len, printed.splitlines())) <= 80
+    assert run(f"ledger show {URL} --json".split()) == 0
+    charges = json.loads(capsys.readouterr().out)["charges"]
+    assert [charge["counts_as"] for charge in charges] == [None, "epsilon = 0.4"]
+
+
 def test_a_refusal_is_exit_code_3_and_leaves_no_file(made: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{RELEASE.replace('0.5', '0.6')} -o two.json".split()) == 3
     printed = capsys.readouterr()
@@ -120,6 +153,9 @@ def test_export_is_one_entry_on_each_line(made: None, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert run(f"ledger export {URL}".split()) == 0
     assert capsys.readouterr().out == Path("entries.jsonl").read_text()
+    assert run(f"ledger export {URL} --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["schema"], answer["entries"], answer["content"]) == ("discreet/ledger-export/1", 4, lines)
     assert run(f"ledger export {URL} -o entries.jsonl".split()) == 2
 
 
@@ -133,6 +169,8 @@ CASES = [
     ("ledger init sqlite:///nowhere/x.db --epsilon 1", 1, "nowhere"),
     ("ledger init x.db --epsilon 1", 2, "URL"),
     ("ledger init mysql://host/x --epsilon 1", 2, "mysql"),
+    ("ledger init sqlite://x.db --epsilon 1", 2, "three slashes"),
+    (f"ledger show {URL}?mode=ro", 2, "uri=true"),
     ("ledger show sqlite:///x.db", 1, "no ledger"),
     ("ledger verify sqlite:///x.db", 1, "no ledger"),
     ("ledger export sqlite:///x.db", 1, "no ledger"),
@@ -162,6 +200,16 @@ def test_one_line_the_right_code_and_nothing_written(
     assert len(lines) <= 2
     assert not re.search(r"\bdc\.|----|None", printed.err)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_damaged_ledger_is_not_taken_for_none(made: None, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = sqlite3.connect("budget.db")
+    connection.execute("DROP TABLE discreet_accounts")
+    connection.close()
+    for verb in ("verify", "show", "export", "init --epsilon 1"):
+        name, *options = verb.split()
+        assert run(["ledger", name, URL, *options]) == 4
+        assert "is damaged" in capsys.readouterr().err
 
 
 def test_help_of_the_group_and_its_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,10 @@ def test_several_columns_and_gaussian_noise() -> None:
         (f"{BOUGHT} --bounds=0,9", "once, for all columns"),
         (f"{AGE} --bounds=0,9 --within=0,9", "go with --bounds quantiles"),
         (f"{AGE} --bounds=0,9 --bounds-epsilon 1", "go with --bounds quantiles"),
-        ("check data.csv -m normal -c age --bounds quantiles:0.1,0.9", "only release can buy bounds"),
+        (
+            "check data.csv -m normal -c age --bounds quantiles:0.1,0.9",
+            "only release and calibrate can buy bounds",
+        ),
     ],
 )
 def test_one_line_and_nothing_written(

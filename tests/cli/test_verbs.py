@@ -9,7 +9,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_release_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     made = dc.Release.load("out.json")
     assert answer["schema"] == "discreet/release/1"
     assert (answer["file"], answer["id"], answer["statement"]) == ("out.json", made.id, made.statement())
-    assert answer["guarantee"] == {"kind": "pure", "epsilon": "1"}
+    assert answer["guarantee"] == {"kind": "pure", "epsilon": "1", "neighbors": "replace"}
 
 
 def test_force_replaces_a_release(smoking: Path) -> None:
@@ -103,6 +103,43 @@ def test_show_says_how_many_said_yes(missing: str, capsys: pytest.CaptureFixture
     made.save("yes.json")
     assert run(["show", "yes.json"]) == 0
     assert "In counts: 300 yes and 900 no." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        (dc.Normal(), {}, ("z is a value mapped", "z2 is the square of z", "usable is the number")),
+        (dc.Normal(), {"missing": "none"}, ("z is a value mapped", "z2 is the square of z")),
+        (dc.Normal(), {"neighbors": "add_remove"}, ("low, middle and high", "(1 - z)²/4")),
+        (dc.Poisson(), {"neighbors": "add_remove"}, ("spread over low and high", "(1 - z)/2")),
+    ],
+)
+def test_show_explains_the_names_of_totals(
+    model: Any, options: Any, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    dc.release("data.csv", model, column="age", bounds=(0, 90), epsilon=1, **options).save("age.json")
+    assert run(["show", "age.json"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(part in printed for part in words)
+    assert ("usable is the number" in printed) is (not options)
+
+
+def test_show_leaves_labels_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    made = dc.release(
+        {"x": ["low", "usable"]}, dc.Categorical(["low", "usable"]), column="x", epsilon=1, missing="none"
+    )
+    made.save("labels.json")
+    assert run(["show", "labels.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "spread over" not in printed
+    assert "usable is the number" not in printed
+
+
+def test_infer_says_why_auto_took_an_engine(smoking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("infer smoking.json".split()) == 0
+    assert "\nchosen because exact is the most exact engine that applies\n" in capsys.readouterr().out
+    assert run("infer smoking.json --engine exact".split()) == 0
+    assert "chosen because" not in capsys.readouterr().out
 
 
 def test_lines_end_without_blanks_and_keep_budgets_together(
@@ -152,7 +189,10 @@ def test_infer_prints_the_librarys_own_numbers(smoking: Path, capsys: pytest.Cap
     assert row["mean"] == posterior.mean()["p"]
     assert (answer["engine"], answer["approximation"], answer["prob"]) == ("exact", "none", 0.8)
     assert (answer["columns"], answer["dataset"], answer["prior"]) == (["smoker"], None, "beta:2,3")
-    assert (answer["guarantee"], answer["n_draws"]) == ({"kind": "pure", "epsilon": "1"}, 400)
+    assert (answer["guarantee"], answer["n_draws"]) == (
+        {"kind": "pure", "epsilon": "1", "neighbors": "replace"},
+        400,
+    )
     assert answer["files"] == []
 
 

@@ -14,6 +14,7 @@ from scipy import stats
 import discreet as dc
 from discreet.diagnostics import Calibration, calibration, simulation
 from discreet.diagnostics.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
+from discreet.diagnostics.summary import CalibrationSummary
 from discreet.errors import EngineError, UsageError
 from discreet.inference import Diagnostics, Posterior
 from discreet.inference.records import record_prior
@@ -21,6 +22,15 @@ from tests.diagnostics.coins import RefusingCoin
 
 #: False-alarm rate of each assertion below.
 RARE = 1e-6
+SETTINGS = {
+    "model": "bernoulli",
+    "records": None,
+    "missing": "none",
+    "n": 9,
+    "prior": "beta:1,1",
+    "guarantee": "epsilon = 1",
+    "draws": 99,
+}
 
 
 @pytest.mark.parametrize(
@@ -307,11 +317,11 @@ def test_the_summary_is_a_table(found: Calibration) -> None:
     text = str(found.summary())
     assert text == repr(found)
     lines = text.splitlines()
-    assert lines[0].startswith("categorical model of 20 simulated records, prior dirichlet:1,1, ")
+    assert lines[0].startswith("categorical model of 20 simulated records, none missing, prior dirichlet")
     assert lines[1] == "60 trials, ranks among 99 draws, exact engine"
     assert sum(line.startswith("p[a] ") for line in lines) == 2
     assert lines[-1].startswith("calibrated: ")
-    assert max(map(len, lines)) <= 110
+    assert max(map(len, lines)) <= 125
 
 
 def test_to_dict_is_plain_and_complete(found: Calibration) -> None:
@@ -342,6 +352,30 @@ def test_the_verdict_shares_the_false_alarm_rate() -> None:
     assert not record.passed(0.02)
     with pytest.raises(UsageError, match="false_alarm=0"):
         record.passed(0)
+
+
+def test_few_trials_do_not_pass_for_evidence() -> None:
+    """Three trials notice next to nothing, and twenty only what nobody would overlook; the words say so."""
+
+    def summary(n: int) -> CalibrationSummary:
+        return Calibration({"p": (np.arange(n) + 0.5) / n}, SETTINGS, {"exact": n}, 1.0).summary()
+
+    assert summary(1).power == "so few trials cannot notice anything, whatever the posterior"
+    assert all(summary(n).verdict.startswith("too few trials to tell: ") for n in (1, 3, 20))
+    assert "90% intervals that hold the truth at most 7% of the time" in summary(3).power
+    assert summary(300).verdict.startswith("calibrated: ")
+    assert "at most 83% of the time" in str(summary(300))
+
+
+def test_the_picture_shows_the_verdict_and_what_contradicts_it() -> None:
+    even = (np.arange(200) + 0.5) / 200
+    notes = Calibration({"p": even}, SETTINGS, {"exact": 200}, 1.0).plot().texts
+    assert any(text.get_text().startswith("calibrated: ") for text in notes)
+    # truths at the very edge leave the band there, where neither test looks closely
+    edge = np.concatenate([[1e-9] * 9, even[9:]])
+    record = Calibration({"p": edge}, SETTINGS, {"exact": 200}, 1.0)
+    assert record.passed()
+    assert any("p leaves its band" in text.get_text() for text in record.plot().texts)
 
 
 def test_uniform_ranks_fail_as_seldom_as_promised(rng: np.random.Generator) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.diagnostics.ranks import PROBS, coverage, rank, uniformity
+from discreet.diagnostics.ranks import PROBS, coverage, noticeable_coverage, rank, uniformity
 
 #: False-alarm rate of each assertion below.
 RARE = 1e-6
@@ -59,3 +59,14 @@ def test_coverage_counts_central_intervals() -> None:
 def test_coverage_at_the_extremes() -> None:
     assert all((row.share, row.high) == (1.0, 1.0) for row in coverage(np.full(50, 0.5)))
     assert all((row.share, row.low) == (0.0, 0.0) for row in coverage(np.full(50, 0.999)))
+
+
+@pytest.mark.parametrize("n", [3, 20, 300])
+def test_what_is_noticeable_is_noticed_four_times_in_five(n: int) -> None:
+    """Summed over every count of truths outside: exactly 0.8 at the share that is returned."""
+    held = noticeable_coverage(n, 0.005)
+    assert held is not None
+    k = np.arange(n + 1)
+    condemned = np.array([stats.binomtest(int(i), n, 0.1).pvalue <= 0.005 for i in k]) & (k > 0.1 * n)
+    assert stats.binom.pmf(k[condemned], n, 1 - held).sum() == pytest.approx(0.8, rel=1e-6)
+    assert noticeable_coverage(2, 0.005) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,14 @@ def test_the_same_seed_gives_the_same_draws(bernoulli: dc.Release) -> None:
 def test_naive_is_labelled(bernoulli: dc.Release) -> None:
     how = dc.infer(bernoulli, engine="naive").diagnostics
     assert "over-confident" in how.warnings[0]
+    assert "biased" not in how.warnings[0]
+
+
+@pytest.mark.parametrize(("outside", "word"), [("redact", "redacted"), ("clip", "clipped")])
+def test_naive_says_that_it_is_biased_where_there_are_bounds(outside: Any, word: str) -> None:
+    release = dc.release(np.ones(9), dc.Exponential(), bounds=(0, 9), epsilon=1, outside=outside)
+    (warning,) = dc.infer(release, prior="gamma:1,1", engine="naive").diagnostics.warnings
+    assert f"biased if values were {word}" in warning
 
 
 @pytest.mark.parametrize(

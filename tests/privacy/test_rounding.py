@@ -193,3 +193,12 @@ def test_pure_metric_guarantees_have_a_curve() -> None:
     assert both.to_renyi([2]) == compose(dc.PureDP(2), dc.PureDP(1)).to_renyi([2])
     with pytest.raises(dc.UsageError, match="bounds no Rényi divergence"):
         compose(MetricDP(1, "1e-7", metric), dc.PureDP(1)).to_renyi([2])
+
+
+def test_a_conversion_is_shown_in_one_line() -> None:
+    found = dc.ZeroConcentratedDP("0.005").to_approx("1e-6")
+    words = repr(found)
+    assert words.startswith(("<epsilon = 0.42994", "<epsilon = 0.42995"))
+    assert words.endswith(" with delta = 1e-06, by zero-concentrated composition>")
+    # never less than was proved
+    assert Fraction(words.split()[2]) >= found.epsilon

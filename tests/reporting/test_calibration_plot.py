@@ -52,6 +52,14 @@ def test_what_leaves_the_band_stands_out(rng: np.random.Generator) -> None:
         assert to_rgba(hue, 0.75) in {bar.get_facecolor() for bar in bars}
 
 
+def test_counts_are_whole_and_bars_cover_their_mean() -> None:
+    for n in (3, 20, 50):
+        right = draw({"p": (np.arange(n) + 0.5) / n}).axes[1]
+        ticks = right.get_yticks()
+        assert ticks == pytest.approx(np.round(ticks))
+        assert all(bar.get_zorder() > right.lines[0].get_zorder() for bar in right.patches)
+
+
 def test_the_first_few_parameters_are_shown_unless_more_are_asked_for() -> None:
     ranks = {f"p[{i}]": (np.arange(50) + 0.5) / 50 for i in range(9)}
     figure = draw(ranks)

@@ -15,7 +15,7 @@ from discreet.errors import DataError, UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.reporting import plot_comparison, plot_posterior
-from discreet.reporting.density import has_curve, smooth_density, support_of
+from discreet.reporting.density import has_curve, modes, smooth_density, support_of
 from discreet.reporting.plots import MOST_LABELS, MOST_PANELS
 from discreet.reporting.style import ACCENT, number
 
@@ -85,6 +85,50 @@ def test_density_does_not_fall_off_at_an_edge(rng: np.random.Generator) -> None:
     assert y[-1] == pytest.approx(1, abs=band)
     x, y = smooth_density(u, (-np.inf, np.inf))
     assert np.interp(0.0, x, y) == pytest.approx(0.5, abs=band)  # what the mirror is for
+
+
+def test_a_narrow_mode_beside_a_broad_one_stays_narrow(rng: np.random.Generator) -> None:
+    """With one bandwidth for both, the narrow mode would be drawn a hundred times too low and fifty too wide."""
+    n = 4000
+    draws = np.concatenate([rng.normal(132, 0.5, n // 2), rng.uniform(37, 65, n // 2)])
+    x, y = smooth_density(draws, (-np.inf, np.inf))
+    # the kernel of a normal mode of 2,000 draws takes a few percent off its height, and five standard errors
+    # sqrt(f / (2 sqrt(pi) N h)) are 12%
+    assert y.max() == pytest.approx(0.5 * stats.norm.pdf(0, scale=0.5), rel=0.2)
+    assert 131 < x[y.argmax()] < 133
+    inside = (x > 132 - 4) & (x < 132 + 4)
+    assert np.trapezoid(y[inside], x[inside]) == pytest.approx(0.5, abs=0.01)
+    assert np.interp(100.0, x, y) < 1e-6
+    # the broad mode is a plateau of 1/56; at its edge local widths matter, in its middle they do not
+    assert np.interp([45, 51, 57], x, y) == pytest.approx(0.5 / 28, rel=0.3)
+
+
+def test_one_mode_is_not_taken_for_several(rng: np.random.Generator) -> None:
+    """Peaks that differ by chance alone are not modes, whatever the shape."""
+    shapes = (rng.random(4000), rng.normal(size=4000), rng.standard_cauchy(4000), rng.exponential(size=200))
+    assert [len(modes(draws)) for draws in shapes] == [1, 1, 1, 1]
+    assert len(modes(np.concatenate([rng.normal(size=2000), rng.normal(5, 1, 2000)]))) == 2
+
+
+def test_far_draws_do_not_stretch_the_picture(rng: np.random.Generator) -> None:
+    draws = rng.normal(132, 0.2, 4000)
+    draws[:12] = rng.uniform(0, 120, 12)
+    figure = Posterior({"mean": draws}, EXACT).plot()
+    left, right = figure.axes[0].get_xlim()
+    assert 130 < left < right < 134
+    assert "; 0.3% beyond the axis" in texts(figure)
+    both = Posterior({"mean": draws}, EXACT)
+    assert "mean (0.3% beyond the axis)" in texts(plot_comparison({"a": both, "b": both}, "mean"))
+    # all that a normal posterior has is shown
+    assert "beyond" not in texts(Posterior({"mean": rng.normal(size=4000)}, EXACT).plot())
+
+
+def test_density_of_draws_of_which_most_are_equal(rng: np.random.Generator) -> None:
+    draws = np.where(rng.random(4000) < 0.6, 1.0, rng.normal(size=4000))
+    x, y = smooth_density(draws, (-np.inf, np.inf))
+    assert np.isfinite(y).all()
+    assert np.trapezoid(y, x) == pytest.approx(1, abs=0.01)
+    assert x[y.argmax()] == pytest.approx(1, abs=0.1)
 
 
 def test_support_of_a_covariance() -> None:

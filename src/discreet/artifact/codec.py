@@ -127,7 +127,7 @@ def decode(content: str) -> Release:
     except (ValueError, RecursionError):
         raise ReleaseFileError("this is not a release file: its JSON is damaged or incomplete.") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise ReleaseFileError("this is not a discreet release file.")
+        raise ReleaseFileError("this is not a release file: its format is not discreet/release.")
     if body.get("version") != VERSION or isinstance(body.get("version"), bool):
         raise ReleaseFileError(
             f"unknown release version {str(body.get('version'))[:20]}; this discreet reads version {VERSION}.",

@@ -162,7 +162,7 @@ class Release:
         try:
             content = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise ReleaseFileError(f"{path} is not a release file: it is not UTF-8 text.") from None
+            raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None
         except OSError as problem:
             raise DataError(f"cannot read {path}: {problem.strerror}.") from None
         try:

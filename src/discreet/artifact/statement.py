@@ -11,6 +11,17 @@ from discreet.artifact.samples import KINDS
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
+#: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
+HIGHEST_EPSILON = 10
+# Zero-concentrated promises are put into words at this delta.
+_DELTA = Fraction(1, 10**6)
+# beyond this the conversion would say nothing that anybody needs
+_HIGHEST_RHO = 10**5
+# three digits, never less than the truth
+_UP = Context(prec=3, rounding=ROUND_CEILING)
+# models that are named after people
+_NAMESAKES = ("bernoulli", "laplace", "poisson")
+
 
 def statement(release: Release) -> str:
     """Say who is protected, against what, how much, and what was assumed."""
@@ -19,14 +30,16 @@ def statement(release: Release) -> str:
     return " ".join(
         [
             f"This file describes {columns}{source} by {_held(release)} "
-            f"for {_article(release.family.name)} {release.family.name} model.",
+            f"for {_article(release.family.name)} {_model(release.family.name)} model.",
             *_sampled(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
+            *_weakness(release),
             *_parts(release),
             "It holds against anyone, whatever else they know and whatever they later compute from this file.",
             _assumed(release),
             "The promise covers this file alone: other releases about the same people add to it.",
+            *_charged(release),
         ]
     )
 
@@ -97,7 +110,44 @@ def _how_much(release: Release) -> str:
             "its epsilon."
         )
     assert isinstance(promised, ZeroConcentratedDP)
-    return "the Rényi divergence of order a between the files with and without any one change is at most a times rho."
+    between = "between the files with and without any one change"
+    divergence = f"the Rényi divergence of order a {between} is at most a times rho"
+    epsilon = _implied_epsilon(promised)
+    if epsilon is None:
+        return f"{divergence}."
+    return (
+        f"{divergence}. It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this "
+        f"file becomes more than {_factor(epsilon)} times likelier because of one record, up to an extra probability "
+        f"of {plain(_DELTA)}."
+    )
+
+
+def _implied_epsilon(promised: ZeroConcentratedDP) -> Fraction | None:
+    """Return the epsilon of a zero-concentrated promise, rounded up to three digits; None if it is beyond words."""
+    if promised.rho > _HIGHEST_RHO:
+        return None
+    # of the sum alone: the parts could say a little less, after a long computation
+    epsilon = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors).to_approx(_DELTA).epsilon
+    return Fraction(_UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
+
+
+def _weakness(release: Release) -> list[str]:
+    """Say that a promise is too weak to mean much."""
+    promised = release.guarantee
+    epsilon = promised.budgets().get("epsilon")
+    if isinstance(promised, ZeroConcentratedDP):
+        epsilon = _implied_epsilon(promised) or _HIGHEST_RHO
+    weak = epsilon is not None and epsilon > HIGHEST_EPSILON
+    return ["So weak a promise protects hardly anybody."] if weak else []
+
+
+def _charged(release: Release) -> list[str]:
+    """Say that a ledger counts this release."""
+    if release.ledger is None:
+        return []
+    return [
+        f"This release was charged to the ledger {release.ledger.id}, as entry {release.ledger.sequence}."
+    ]
 
 
 def _parts(release: Release) -> list[str]:
@@ -110,12 +160,11 @@ def _parts(release: Release) -> list[str]:
 
 def _factor(epsilon: Fraction) -> str:
     """Return e^epsilon rounded up, to three digits beyond 1, so that the statement never promises too much."""
-    if epsilon > 50:
+    if epsilon > HIGHEST_EPSILON:
         return f"e^{plain(epsilon)}"
     with localcontext(prec=50):
         factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-        up = Context(prec=3, rounding=ROUND_CEILING)
-        shown = 1 + up.create_decimal(factor - 1) if factor < 2 else up.create_decimal(factor)
+        shown = 1 + _UP.create_decimal(factor - 1) if factor < 2 else _UP.create_decimal(factor)
         return f"{shown.normalize():f}"
 
 
@@ -126,9 +175,10 @@ def _assumed(release: Release) -> str:
         "the declarations were made without looking at the data",
     ]
     if d.bounds is not None:
-        bounds = _listing([_range(pair) for pair in d.bounds])
+        bought = release.bounds_choice is not None
+        bounds = _listing([_range(pair, rounded=bought) for pair in d.bounds])
         policy = (
-            "records with a value outside them were counted, with a neutral value in its place"
+            f"records with a value outside them were counted, with {_middle(release)} in its place"
             if d.outside == "redact"
             else "values outside them were moved to the nearest bound"
         )
@@ -150,6 +200,14 @@ def _assumed(release: Release) -> str:
     return f"What was assumed: {'; '.join(parts)}."
 
 
+def _middle(release: Release) -> str:
+    """Say what a redacted value is counted as: 0 on the mapped scale."""
+    middles = tuple((low + high) / 2 for low, high in release.domain.bounds or ())
+    if release.layout.shift == middles:
+        return "the middle of the range"
+    return "the middle of the range of what the model sums up"
+
+
 def _bought(choices: tuple[BoundsChoice, ...], bounds: str) -> str:
     """Say how the bounds were chosen."""
     quantiles = [" and ".join(f"{plain(100 * q)}%" for q in made.quantiles) for made in choices]
@@ -162,12 +220,19 @@ def _bought(choices: tuple[BoundsChoice, ...], bounds: str) -> str:
     )
 
 
-def _range(pair: tuple[Fraction, Fraction]) -> str:
-    return f"[{plain(pair[0])}, {plain(pair[1])}]"
+def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False) -> str:
+    """Print two bounds: exactly, or to six digits, for a grid has more of them than anybody wants to read."""
+    low, high = map(_number if rounded else plain, pair)
+    return f"[{low}, {high}]"
 
 
 def _listing(items: list[str]) -> str:
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _model(name: str) -> str:
+    """Return a family's name as one writes it."""
+    return name.capitalize() if name in _NAMESAKES else name.replace("_", " ")
 
 
 def _article(name: str) -> str:

@@ -67,6 +67,16 @@ Within = Annotated[
         show_default=False,
     ),
 ]
+BoundsEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--bounds-epsilon",
+        metavar="NUMBER",
+        help="Privacy loss of bounds that are bought, beside that of the totals.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
 Outside = Annotated[
     Literal["redact", "clip"],
     typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),
@@ -141,7 +151,9 @@ EngineOption = Annotated[
     EngineName,
     typer.Option(
         "--engine",
-        help="auto takes the most exact one that will finish soon, never naive.",
+        # a line of help is too short for all the names
+        metavar="ENGINE",
+        help="auto, exact, augment, gibbs or naive; auto takes the most exact one that will finish soon, never naive.",
         rich_help_panel=ENGINE,
     ),
 ]
@@ -174,7 +186,9 @@ def read_bounds(texts: list[str] | None) -> list[tuple[str, str]] | None:
     if not texts:
         return None
     if any(text.startswith(_QUANTILES) for text in texts):
-        raise UsageError("only release can buy bounds: here they must be numbers.", hint=_BOUNDS_HINT)
+        raise UsageError(
+            "only release and calibrate can buy bounds: here they must be numbers.", hint=_BOUNDS_HINT
+        )
     return [read_pair(text, "--bounds", _BOUNDS_HINT) for text in texts]
 
 

@@ -9,7 +9,8 @@ import typer
 
 from discreet.cli.arguments import (
     AsJson,
-    Bounds,
+    BoughtBounds,
+    BoundsEpsilon,
     Delta,
     EngineName,
     Epsilon,
@@ -19,10 +20,11 @@ from discreet.cli.arguments import (
     Neighbors,
     Outside,
     Rho,
-    read_bounds,
+    Within,
+    read_bounds_or_quantiles,
     read_records,
 )
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import console, paragraph, plain, print_json
 from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
 from discreet.errors import UsageError
 
@@ -44,14 +46,20 @@ def calibrate(
             show_default="the neutral one",
         ),
     ] = None,
-    bounds: Bounds = None,
+    bounds: BoughtBounds = None,
+    within: Within = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
+    bounds_epsilon: BoundsEpsilon = None,
     mechanism: Mechanism = "laplace",
     engine: Annotated[
         EngineName,
-        typer.Option(help="The engine under test; auto as in infer.", rich_help_panel=_SIMULATED),
+        typer.Option(
+            metavar="ENGINE",
+            help="The engine under test: auto (as in infer), exact, augment, gibbs or naive.",
+            rich_help_panel=_SIMULATED,
+        ),
     ] = "auto",
     outside: Outside = "redact",
     missing: Missing = "none",
@@ -116,8 +124,8 @@ def calibrate(
     """Check by simulation that posteriors are as sure as they should be. No data is read, no budget spent.
 
     Parameters are drawn from the prior, records from the model; they are released and read like real ones. In a
-    calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say. The
-    exit code is 0 whatever the verdict.
+    calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say.
+    Unlike in release, no value is missing unless --missing count says so. The exit code is 0 whatever the verdict.
     """
     from discreet import families
 
@@ -126,7 +134,7 @@ def calibrate(
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
     family = families.parse(model)
-    limits = read_bounds(bounds)
+    limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     counts = read_records(records)
     if output is not None:
         ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
@@ -154,13 +162,20 @@ def calibrate(
     }
     found = simulate(family, **arguments, rng=seed)
     if output is not None:
-        found.plot(output)
+        found.plot(output, false_alarm=false_alarm)
     files = [] if output is None else [str(output)]
     if json:
         print_json("calibrate", {**found.to_dict(false_alarm), "seed": seed, "files": files})
         return
     out = console()
-    out.print(plain(str(found.summary(false_alarm))), soft_wrap=True)
+    summary = found.summary(false_alarm)
+    for line in summary.about:
+        out.print(paragraph(line))
+    out.print()
+    out.print(plain("\n".join(summary.tables)), soft_wrap=True)
+    out.print()
+    for line in summary.sentences:
+        out.print(paragraph(line))
     for file in files:
         out.print(f"Wrote {plain(file)}.", soft_wrap=True)
 
@@ -169,6 +184,7 @@ def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
     """Return the prior asked for; if it does not fit, name one that does."""
     from discreet import priors
     from discreet.families.layout import Domain
+    from discreet.mechanisms.quantile import are_bought, planned
 
     if text is None:
         return None
@@ -176,7 +192,8 @@ def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
     try:
         family.check_prior(chosen)
     except UsageError as problem:
-        domain = Domain(family.parse_bounds(bounds), family.labels, "redact", "none")
+        widest = [how.within for how in planned(bounds, family)] if are_bought(bounds) else bounds
+        domain = Domain(family.parse_bounds(widest), family.labels, "redact", "none")
         raise UsageError(
             problem.message, hint=f"for example --prior {family.suggested_prior(domain)}"
         ) from None

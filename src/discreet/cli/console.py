@@ -44,8 +44,9 @@ def print_json(verb: str, content: Mapping[str, Any]) -> None:
 
 
 def guarantee_json(guarantee: Guarantee) -> dict[str, str]:
-    """Return a guarantee's kind and its exact budgets."""
-    return {"kind": guarantee.kind, **{name: str(value) for name, value in guarantee.budgets().items()}}
+    """Return a guarantee's kind, its exact budgets and its neighbors, without which it says nothing."""
+    budgets = {name: str(value) for name, value in guarantee.budgets().items()}
+    return {"kind": guarantee.kind, **budgets, "neighbors": guarantee.neighbors}
 
 
 def console() -> Console:

@@ -73,6 +73,6 @@ def load_release(path: Path) -> Release:
         if not path.name.lower().endswith(_DATA_ENDINGS):
             raise
         raise ReleaseFileError(
-            f"{path} is not a release file; it looks like data.",
+            f"{path}: this is not a release file: it looks like data.",
             hint="discreet release makes a release file from data.",
         ) from None

@@ -113,6 +113,8 @@ def infer(
     out.print(paragraph(f"{release.family.name} model of {columns}, {release.guarantee.describe()}"))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
+    if engine == "auto" and release.samples is None:
+        out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
     for path in files:
         out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.accounts import show_accounts, show_charges
 from discreet.cli.arguments import AsJson, Neighbors
-from discreet.cli.console import console, paragraph, plain, print_json, table
+from discreet.cli.console import console, paragraph, plain, print_json
 from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
 from discreet.errors import UsageError
 
@@ -26,8 +27,6 @@ Url = Annotated[
     ),
 ]
 _PER_ANALYST = "Budget of each analyst"
-# charges that the table of a terminal shows; --json has them all
-_MOST_ROWS = 20
 
 
 def _amount(help_: str, panel: str | None = None) -> Any:
@@ -102,8 +101,7 @@ def show(
 ) -> None:
     """Show budgets, what is left of them, and the spend over time."""
     from discreet.privacy.ledger import Ledger
-    from discreet.privacy.ledger.history import history
-    from discreet.privacy.ledger.wording import in_words
+    from discreet.privacy.ledger.history import history, openings
 
     if plot is not None:
         ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
@@ -117,38 +115,16 @@ def show(
     if plot is not None:
         from discreet.reporting.spending import plot_spending
 
-        plot_spending(steps, {one.dataset: one.budget for one in accounts if one.analyst is None}, path=plot)
+        budgets = {one.dataset: one.budget for one in accounts if one.analyst is None}
+        plot_spending(steps, budgets, opened=openings(kept), path=plot)
     if json:
         print_json("ledger-show", {**_facts(kept), "accounts": list(map(_account_json, accounts)),
                                    "charges": [step.to_json() for step in steps]})  # fmt: skip
         return
     out = console()
     out.print(f"Ledger {kept.id} at {plain(kept.url)}", soft_wrap=True)
-    budgets = table("data set", "analyst", "budget", "spent", "remaining", "charges")
-    for one in accounts:
-        budgets.add_row(
-            plain(one.dataset),
-            plain(one.analyst or "all"),
-            in_words(one.budget.budgets()),
-            in_words(one.spent),
-            in_words(one.remaining, down=True),
-            f"{one.totals.charges:,}",
-        )
-    out.print(budgets)
-    if steps:
-        title = f"the newest {_MOST_ROWS} of {len(steps):,} charges" if len(steps) > _MOST_ROWS else None
-        spend = table("entry", "time", "data set", "for", "charged", "spent", "", title=title)
-        for step in steps[-_MOST_ROWS:]:
-            spend.add_row(
-                str(step.sequence),
-                plain(step.time[:16].replace("T", " ")),
-                plain(step.dataset),
-                plain(", ".join(filter(None, [step.model, step.analyst]))),
-                step.charged,
-                f"{_bar(step.share)} {100 * step.share:.0f}%",
-                "" if step.released else "unreleased",
-            )
-        out.print(spend)
+    for part in (*show_accounts(accounts), *show_charges(steps)):
+        out.print(part)
     if plot is not None:
         out.print(f"Wrote {plain(str(plot))}.", soft_wrap=True)
     out.print(f"Head: {kept.head}", soft_wrap=True)
@@ -217,6 +193,10 @@ def export(
         ensure_writable(output, replace=False)
     kept = Ledger(url)
     lines = (json_.dumps({"hash": e.hash, **json_.loads(e.text)}, sort_keys=True) for e in kept.entries())
+    if output is None and json:
+        entries = [json_.loads(line) for line in lines]
+        print_json("ledger-export", {"file": None, "entries": len(entries), "content": entries})
+        return
     if output is None:
         for line in lines:
             print(line)
@@ -269,8 +249,3 @@ def _account_json(one: Account) -> dict[str, Any]:
         "remaining": amounts(one.remaining),
         "charges": one.totals.charges,
     }
-
-
-def _bar(share: float, width: int = 10) -> str:
-    filled = min(width, round(width * share))
-    return "█" * filled + "░" * (width - filled)

@@ -12,6 +12,7 @@ from discreet.cli.arguments import (
     BUDGET,
     AsJson,
     BoughtBounds,
+    BoundsEpsilon,
     Columns,
     Data,
     Delta,
@@ -36,13 +37,11 @@ from discreet.cli.sampling import (
     Support,
     choose_mechanism,
 )
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
-
-#: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
-_HIGHEST_EPSILON = 10
 
 
 def release(
@@ -59,15 +58,7 @@ def release(
     mechanism: AnyMechanism = "laplace",
     bounds: BoughtBounds = None,
     within: Within = None,
-    bounds_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Privacy loss of bounds that are bought, beside that of the totals.",
-            show_default=False,
-            rich_help_panel=BUDGET,
-        ),
-    ] = None,
+    bounds_epsilon: BoundsEpsilon = None,
     outside: AnyOutside = None,
     missing: AnyMissing = None,
     neighbors: Neighbors = "replace",
@@ -161,8 +152,29 @@ def release(
         return
     out = console()
     out.print(f"Wrote {plain(str(output))}: {paragraph(made.guarantee.describe())}.")
+    if made.ledger is not None and ledger is not None:
+        out.print(paragraph(f"Charged as entry {made.ledger.sequence}{_left(ledger, dataset, analyst)}."))
     out.print()
     out.print(paragraph(made.statement()))
+
+
+def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:
+    """Say what remains of the budgets that were charged, if the ledger can still be read; the release is made."""
+    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.ledger.wording import in_words
+
+    said = f" to the data set {dataset}"
+    try:
+        kept = Ledger(ledger)
+        accounts = [
+            one for one in kept.accounts() if one.dataset == dataset and one.analyst in (None, analyst)
+        ]
+    except DiscreetError:
+        return said
+    for one in accounts:
+        left = in_words(one.remaining, down=True)
+        said += f"; remaining{'' if one.analyst is None else f' for {one.analyst}'}: {left}"
+    return said
 
 
 def _bounds_json(made: Release) -> list[list[str]] | None:
@@ -177,8 +189,9 @@ def _ledger_json(made: Release) -> dict[str, str | int] | None:
 
 def _note_weakness(guarantee: Guarantee) -> None:
     """Say on stderr that a promise is too weak to mean anything."""
+    from discreet.artifact.statement import HIGHEST_EPSILON
     from discreet.rational import plain as decimal
 
     epsilon = guarantee.budgets().get("epsilon")
-    if epsilon is not None and epsilon > _HIGHEST_EPSILON:
+    if epsilon is not None and epsilon > HIGHEST_EPSILON:
         print(f"note: epsilon = {decimal(epsilon)} protects nobody in practice.", file=sys.stderr)

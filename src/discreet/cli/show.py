@@ -46,10 +46,8 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
             plain(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
         )
     out.print(totals)
-    if statistics.names[0].startswith("z") and statistics.shift is not None:
-        out.print(
-            "z is a value mapped onto the range from -1 to 1; a total of z is the sum over all usable records."
-        )
+    for line in _legend(release):
+        out.print(line)
     if release.family.name == "bernoulli" and statistics.names[0] == "z":
         out.print(_in_counts(release))
 
@@ -71,6 +69,30 @@ def _draws(samples: Samples) -> Table:
     if samples.count > _MOST_DRAWS:
         shown.caption = f"and {samples.count - _MOST_DRAWS:,} more"
     return shown
+
+
+def _legend(release: Release) -> list[str]:
+    """Say what the totals are totals of."""
+    names, lines = release.totals.names, []
+    if release.totals.shift is not None and names[0].startswith("z"):
+        what = "z is a value" if names[0] == "z" else "z1, z2, … are the values of a record"
+        lines.append(
+            f"{what} mapped onto the range from -1 to 1; a total is the sum over all usable records."
+        )
+        if names[:2] == ("z", "z2"):
+            lines.append("z2 is the square of z.")
+        elif names[0] == "z1":
+            lines.append("z1*z2 is the product of two of them.")
+    elif release.totals.shift is not None:
+        # "low", "high", or "low", "middle", "high"
+        shares = "(1 - z)/2 and (1 + z)/2" if len(names) == 2 else "(1 - z)²/4, (1 - z²)/2 and (1 + z)²/4"
+        lines.append(
+            f"Each usable record is spread over {', '.join(names[:-1])} and {names[-1]}, by its place z between -1 and "
+            f"1 in the range: {shares}. They sum to 1, so the totals sum to the number of usable records."
+        )
+    if names[-1] == "usable" and names != release.family.labels:
+        lines.append("usable is the number of records whose value is not missing.")
+    return lines
 
 
 def _in_counts(release: Release) -> str:

@@ -23,6 +23,7 @@ PROBS = (0.5, 0.8, 0.9, 0.95)
 CONFIDENCE = 0.95
 # The central interval of the test for width: it sees a posterior that is too wide or too narrow before KS does.
 _TESTED = 0.9
+_POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,25 @@ def uniformity(ranks: np.ndarray) -> Uniformity:
     beyond = len(ranks) - _held(ranks, _TESTED)
     width = binomtest(beyond, len(ranks), 1 - _TESTED)
     return Uniformity(float(found.statistic), float(found.pvalue), beyond / len(ranks), float(width.pvalue))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def noticeable_coverage(trials: int, level: float) -> float | None:
+    """Return how rarely 90% intervals must hold the truth for the test of the width to notice it, mostly.
+
+    Mostly is four times in five, of ``trials`` trials, by the test at ``level``; None if nothing could be noticed.
+    """
+    from scipy.stats import beta, binomtest
+
+    # the fewest truths outside that condemn; p-values fall from the expected number on
+    low, high = int((1 - _TESTED) * trials), trials + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        condemned = binomtest(middle, trials, 1 - _TESTED).pvalue <= level
+        low, high = (low, middle) if condemned else (middle, high)
+    if high > trials:
+        return None
+    # P(at least k of N outside) = _POWER at this share
+    return 1 - float(beta.ppf(_POWER, high, trials - high + 1))
 
 
 def coverage(ranks: np.ndarray) -> tuple[Coverage, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.diagnostics.bands import Band, simultaneous_band
-from discreet.diagnostics.ranks import Coverage, Uniformity, coverage, uniformity
+from discreet.diagnostics.ranks import Coverage, Uniformity, coverage, noticeable_coverage, uniformity
 from discreet.diagnostics.summary import CalibrationSummary, describe
 from discreet.errors import UsageError
 
@@ -73,8 +73,12 @@ class Calibration:
             raise UsageError(
                 f"false_alarm must lie strictly between 0 and 1, got false_alarm={false_alarm!r}."
             )
-        each = false_alarm / (2 * len(self.ranks))
+        each = self._level(false_alarm)
         return all(found.least_p_value > each for found in self.uniformity.values())
+
+    def _level(self, false_alarm: float) -> float:
+        """Return the level of each of the tests that share a false-alarm rate."""
+        return false_alarm / (2 * len(self.ranks))
 
     def band(self, prob: float = 0.95) -> Band:
         """Return the band that holds the whole distribution function of one calibrated parameter's ranks."""
@@ -83,7 +87,13 @@ class Calibration:
     def summary(self, false_alarm: float = FALSE_ALARM) -> CalibrationSummary:
         """Return tables of the tests and of the coverage, with the verdict."""
         return CalibrationSummary(
-            self.uniformity, self.coverage, self.passed(false_alarm), false_alarm, self.about, self.warnings
+            self.uniformity,
+            self.coverage,
+            self.passed(false_alarm),
+            false_alarm,
+            self.about,
+            self.warnings,
+            noticeable_coverage(self.trials, self._level(false_alarm)),
         )
 
     @property
@@ -92,25 +102,39 @@ class Calibration:
         return describe(self.settings, self.engines, self.trials)
 
     def plot(
-        self, path: str | os.PathLike[str] | None = None, *, prob: float = 0.95, **options: Any
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        prob: float | None = None,
+        false_alarm: float = FALSE_ALARM,
+        **options: Any,
     ) -> Figure:
         """Draw how far each parameter's ranks are from uniform, inside a simultaneous band, and their histogram.
 
-        ``options`` go to :func:`discreet.reporting.plot_calibration`.
+        ``false_alarm`` is that of the verdict, and of the bands of all parameters together unless ``prob`` says
+        otherwise. ``options`` go to :func:`discreet.reporting.plot_calibration`.
         """
         from discreet.reporting import plot_calibration
 
-        band = self.band(prob)
-        summary = self.summary()
+        summary = self.summary(false_alarm)
+        band = self.band(1 - false_alarm / len(self.ranks) if prob is None else prob)
+        notes = [*self.about, summary.power]
+        outside = [name for name, values in self.ranks.items() if not band.holds(values)]
+        if summary.passed:
+            notes.append(summary.verdict)
+            if outside:
+                # another test than those of the verdict
+                leave = "leaves its band" if len(outside) == 1 else "leave their bands"
+                notes.append(f"{', '.join(outside)} {leave} all the same: run more trials")
         return plot_calibration(
             self.ranks,
             points=band.points,
             low=band.low,
             high=band.high,
-            prob=prob,
+            prob=band.prob,
             path=path,
             title=f"Calibration, {', '.join(self.engines)} engine",
-            notes=self.about,
+            notes=notes,
             warning=None if summary.passed else summary.verdict,
             words={
                 name: f"KS {found.ks:.3f}, p-value {found.p_value:.2g}"

@@ -8,6 +8,9 @@ from typing import Any
 
 from discreet.diagnostics.ranks import CONFIDENCE, PROBS, Coverage, Uniformity
 
+# Passing says nothing if 90% intervals that hold the truth six times in ten could pass.
+_TELLING = 0.6
+
 
 @dataclass(frozen=True, repr=False)
 class CalibrationSummary:
@@ -19,12 +22,28 @@ class CalibrationSummary:
     false_alarm: float
     about: tuple[str, str]
     warnings: tuple[str, ...] = ()
+    #: How rarely 90% intervals must hold the truth for so many trials to notice, mostly; None if they never would.
+    noticeable: float | None = None
+
+    @property
+    def power(self) -> str:
+        """What so few trials could notice, in one sentence."""
+        if self.noticeable is None:
+            return "so few trials cannot notice anything, whatever the posterior"
+        return (
+            "so many trials notice, four times in five, 90% intervals that hold the truth at most "
+            f"{100 * self.noticeable:.0f}% of the time"
+        )
 
     @property
     def verdict(self) -> str:
         """One sentence."""
         if self.passed:
-            return f"calibrated: nothing speaks against it at a false-alarm rate of {100 * self.false_alarm:.3g}%"
+            told = self.noticeable is not None and self.noticeable >= _TELLING
+            claim = "calibrated" if told else "too few trials to tell"
+            return (
+                f"{claim}: nothing speaks against it at a false-alarm rate of {100 * self.false_alarm:.3g}%"
+            )
         name = min(self.uniformity, key=lambda name: self.uniformity[name].least_p_value)
         worst = self.uniformity[name]
         if worst.outside_p_value < worst.p_value:
@@ -38,6 +57,7 @@ class CalibrationSummary:
             "passed": self.passed,
             "verdict": self.verdict,
             "false_alarm": self.false_alarm,
+            "noticeable_coverage": self.noticeable,
             "parameters": [
                 {
                     "name": name,
@@ -49,7 +69,9 @@ class CalibrationSummary:
             "warnings": list(self.warnings),
         }
 
-    def __str__(self) -> str:
+    @property
+    def tables(self) -> list[str]:
+        """The tests and the coverage, as lines of two tables."""
         tests = [["", "KS", "p-value", "outside 90%", "p-value"]]
         shares = [["", *(f"{100 * prob:g}% interval" for prob in PROBS)]]
         for name, found in self.uniformity.items():
@@ -66,10 +88,16 @@ class CalibrationSummary:
                 f"{100 * c.share:.1f}% ({100 * c.low:.1f}–{100 * c.high:.1f})" for c in self.coverage[name]
             )
             shares.append([name, *cells])
-        lines = [*self.about, "", *_aligned(tests), "", *_aligned(shares)]
-        lines += ["", f"coverage with {100 * CONFIDENCE:g}% limits (Clopper-Pearson)"]
-        lines += [f"warning: {text}" for text in self.warnings]
-        return "\n".join([*lines, self.verdict])
+        return [*_aligned(tests), "", *_aligned(shares)]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to know about the tables, and the verdict."""
+        limits = f"coverage with {100 * CONFIDENCE:g}% limits (Clopper-Pearson)"
+        return [limits, *(f"warning: {text}" for text in self.warnings), self.power, self.verdict]
+
+    def __str__(self) -> str:
+        return "\n".join([*self.about, "", *self.tables, "", *self.sentences])
 
     __repr__ = __str__
 
@@ -80,7 +108,12 @@ def describe(settings: Mapping[str, Any], engines: Mapping[str, int], trials: in
         count = "{:,} to {:,}".format(*settings["records"])
     else:
         count = f"{'up to ' if settings['missing'] == 'count' else ''}{settings['n']:,}"
-    what = f"{settings['model']} model of {count} simulated records, prior {settings['prior']}, {settings['guarantee']}"
+    # a release counts missing values unless told that there are none; a simulation has none unless told otherwise
+    whole = ", none missing" if settings["missing"] == "none" and settings["records"] is None else ""
+    what = (
+        f"{settings['model']} model of {count} simulated records{whole}, prior {settings['prior']}, "
+        f"{settings['guarantee']}"
+    )
     read = ", ".join(
         f"{name} engine" if number == trials else f"{name} engine ({number:,} trials)"
         for name, number in engines.items()

@@ -12,12 +12,23 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Question
 
-_WARNING = "noise and truncation are ignored, so this posterior is over-confident; use it for comparison only"
+_USE = "use it for comparison only"
 
 
 def refusal(release: Release) -> str | None:
     """Return None: every family has a conjugate update."""
     return None
+
+
+def warning(release: Release) -> str:
+    """Say what is wrong with the posterior: its width and, where values may have been changed, its place."""
+    if release.domain.bounds is None:
+        return f"noise is ignored, so this posterior is over-confident; {_USE}"
+    changed = "redacted" if release.domain.outside == "redact" else "clipped"
+    return (
+        "noise and truncation are ignored, so this posterior is over-confident, and biased if values were "
+        f"{changed}; {_USE}"
+    )
 
 
 def predicted_seconds(question: Question) -> float:
@@ -30,9 +41,8 @@ def draw(question: Question) -> Answer:
     family = question.release.family
     s, n = noisy_sums(question.release)
     updated = family.update(question.prior, family.project(s, n), n)
-    return Answer(
-        family.draw(updated, question.size, question.rng), "noise and truncation ignored", (_WARNING,)
-    )
+    draws = family.draw(updated, question.size, question.rng)
+    return Answer(draws, "noise and truncation ignored", (warning(question.release),))
 
 
 def noisy_sums(release: Release) -> tuple[np.ndarray, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from discreet.errors import UsageError
 from discreet.priors.base import Prior
@@ -40,7 +41,9 @@ def parse(text: str) -> Prior:
             raise UsageError(
                 f"cannot read prior {text!r}.", hint=f"write {other[1].lower()}:{','.join(numbers) or '…'}"
             )
-        raise UsageError(f"unknown prior {name.strip()!r}.", hint=f"known priors: {', '.join(_KNOWN)}")
+        close = get_close_matches(name.strip().lower().replace("-", "_"), _KNOWN, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(f"unknown prior {name.strip()!r}.", hint=f"{guess}known priors: {', '.join(_KNOWN)}")
     try:
         numbers = [float(part) for part in rest.split(",")] if rest.strip() else []
     except ValueError:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import prod
 
@@ -49,12 +50,18 @@ RENYI = "Rényi composition"
 LOSSES = "privacy-loss distribution"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conversion:
     """An approximate guarantee, and the method that gave it."""
 
     guarantee: ApproxDP
     method: str
+
+    def __repr__(self) -> str:
+        # six digits, and never less than was proved
+        up = Context(prec=6, rounding=ROUND_CEILING)
+        epsilon = up.divide(Decimal(self.epsilon.numerator), Decimal(self.epsilon.denominator))
+        return f"<epsilon = {epsilon.normalize(up):f} with delta = {plain(self.delta)}, by {self.method}>"
 
     @property
     def epsilon(self) -> Fraction:

@@ -133,15 +133,17 @@ def histogram_panel(axes: Axes, ranks: np.ndarray) -> None:
     axes.fill_between([0, 1], lowest, highest, color=_SHADE, linewidth=0)
     axes.axhline(n / _BINS, color=HAIRLINE, linewidth=0.8)
     hues = [PALETTE[0] if lowest <= count <= highest else ACCENT for count in counts]
-    axes.bar(edges[:-1], counts, width=0.82 / _BINS, align="edge", color=hues, alpha=0.75, linewidth=0)
+    # above the line, which matplotlib would draw over bars
+    looks = {"color": hues, "alpha": 0.75, "linewidth": 0, "zorder": 3}
+    axes.bar(edges[:-1], counts, width=0.82 / _BINS, align="edge", **looks)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.15 * max(counts.max(), highest))
     strip(axes)
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.yaxis.set_major_locator(_few_ticks())
+    axes.yaxis.set_major_locator(_few_ticks(integer=True))
 
 
-def _few_ticks() -> Locator:
+def _few_ticks(*, integer: bool = False) -> Locator:
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(4)
+    return MaxNLocator(4, integer=integer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.reporting.density import has_curve, smooth_density, support_of
+from discreet.reporting.density import has_curve, share_beyond, smooth_density, support_of
 from discreet.reporting.style import INK, common_decimals, number, rule, span, stems, strip
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: floa
     axes.set_ylim(0, y.max() * 1.08)
     axes.set_xlim(x[0], x[-1])
     digits = common_decimals([high - low])
-    return f"median {number(median, digits)}, {100 * prob:.4g}% interval {span(low, high, digits)}"
+    words = f"median {number(median, digits)}, {100 * prob:.4g}% interval {span(low, high, digits)}"
+    return "; ".join(filter(None, [words, share_beyond(draws, x[0], x[-1])]))
 
 
 def interval_panel(
@@ -62,8 +63,8 @@ def interval_words(prob: float) -> str:
 
 def overlay(
     figure: Figure, parameter: str, draws: Mapping[str, np.ndarray], hues: Sequence[str], prob: float
-) -> None:
-    """Draw densities above and, on the same axis below, one named interval for each."""
+) -> str:
+    """Draw densities above and, on the same axis below, one named interval each; return what the axis leaves out."""
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 0.34 * len(draws)])
     top, edges = 0.0, []
     for (name, values), hue in zip(draws.items(), hues, strict=True):
@@ -104,3 +105,4 @@ def overlay(
     rule(lower)
     if max(edges) > min(edges):
         lower.set_xlim(min(edges), max(edges))
+    return share_beyond(np.concatenate(list(draws.values())), min(edges), max(edges))

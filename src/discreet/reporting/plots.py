@@ -177,7 +177,9 @@ def plot_comparison(
     group = 0.19 * len(tables) + 0.14
     if scalar:
         figure = new_figure(7.2, 3.4 + 0.34 * len(tables), heading)
-        overlay(figure, parameter, {name: table[parameter] for name, table in tables.items()}, hues, prob)
+        series = {name: table[parameter] for name, table in tables.items()}
+        beyond = overlay(figure, parameter, series, hues, prob)
+        shown += f" ({beyond})" if beyond else ""
     elif together:
         figure = new_figure(7.2, min(len(components) * group, _TALLEST) + 1.0, heading)
         axes = figure.add_subplot()

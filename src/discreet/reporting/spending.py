@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from discreet.errors import UsageError
@@ -21,7 +21,9 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter
 
     from discreet.privacy.guarantees import Guarantee
     from discreet.privacy.ledger.history import Step
@@ -34,10 +36,12 @@ def plot_spending(
     steps: Sequence[Step],
     budgets: Mapping[str, Guarantee],
     *,
+    opened: Mapping[str, str] | None = None,
+    now: datetime | None = None,
     path: str | os.PathLike[str] | None = None,
     title: str = "Budget spent",
 ) -> Figure:
-    """Draw, for each data set, the share of its budget that was gone after every charge.
+    """Draw, for each data set, the share of its budget that was gone at every moment since it was opened.
 
     Parameters
     ----------
@@ -45,6 +49,10 @@ def plot_spending(
         The charges, from :func:`discreet.privacy.ledger.history.history`.
     budgets
         The budget of each data set.
+    opened
+        When each data set was opened, where its line begins; with its first charge if that is not known.
+    now
+        Where the lines end; the present moment if left out.
     path
         Where to write the figure; the suffix is the format (png, svg, pdf).
     title
@@ -53,30 +61,43 @@ def plot_spending(
     if not budgets:
         raise UsageError("the ledger has no data set to draw.")
     shown = list(budgets)[:_MOST_PANELS]
-    notes = ["share of the budget that is gone, after every charge"]
+    notes = ["share of the budget that is gone, from the opening of the data set to now"]
     if len(shown) < len(budgets):
         notes.append(f"first {len(shown)} of {len(budgets)} data sets")
     figure = new_figure(_WIDTH, 1.9 * len(shown), Heading(_WIDTH, title, notes), gap=0.1)
     panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
+    end = now or datetime.now(UTC)
+    moments = [end]
     for axes, dataset in zip(panels, shown, strict=True):
         own = [step for step in steps if step.dataset == dataset]
         times = [datetime.fromisoformat(step.time) for step in own]
         shares = [100 * step.share for step in own]
+        known = (opened or {}).get(dataset)
+        begin = min(times, default=end) if known is None else datetime.fromisoformat(known)
+        moments += [begin, *times]
         strip(axes)
         axes.axhline(100, color=ACCENT, linewidth=1.0)
-        if own:
-            axes.step([times[0], *times], [0, *shares], where="post", color=PALETTE[0], linewidth=1.8)
-            axes.plot(times, shares, "o", color=PALETTE[0], markersize=3.4)
+        levels = [0, *shares]
+        axes.step([begin, *times, end], [*levels, levels[-1]], where="post", color=PALETTE[0], linewidth=1.8)
+        axes.plot(times, shares, "o", color=PALETTE[0], markersize=3.4)
         axes.set_ylim(0, 108)
         axes.set_yticks([0, 50, 100], ["0", "50", "100%"])
         axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
         axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
         axes.set_axisbelow(True)
         title_panel(axes, dataset, budgets[dataset].describe())
-    moments = [datetime.fromisoformat(step.time) for step in steps]
-    if moments:
-        # room at both ends, and hours rather than years around a single charge
-        room = max((max(moments) - min(moments)) * 0.04, timedelta(minutes=10))
-        panels[0].set_xlim(min(moments) - room, max(moments) + room)  # pyright: ignore[reportArgumentType]
+    # room at both ends, also where nothing happened yet
+    room = max((max(moments) - min(moments)) * 0.03, timedelta(seconds=1))
+    panels[0].set_xlim(min(moments) - room, max(moments) + room)  # pyright: ignore[reportArgumentType]
+    panels[0].xaxis.set_major_formatter(_concise(panels[0]))
     figure.autofmt_xdate(rotation=0, ha="center")
     return finish(figure, path)
+
+
+def _concise(axes: Axes) -> Formatter:
+    """Return labels that say only what changes from tick to tick, and the rest once."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=3, maxticks=7)
+    axes.xaxis.set_major_locator(locator)
+    return ConciseDateFormatter(locator)

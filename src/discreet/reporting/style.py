@@ -8,6 +8,7 @@ user, so none is read as mathematics: a label may be ``$20-$30``.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,8 +121,9 @@ class Heading:
 
 
 def _broken(text: str, room: int) -> list[str]:
-    """Break a text into lines, never at an equals sign."""
-    lines = wrap(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"), room, break_on_hyphens=False)
+    """Break a text into lines, never at an equals sign or between "with" and what is equal to something."""
+    joined = re.sub(r"(\bwith )?(\S+) = ", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    lines = wrap(joined, room, break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 

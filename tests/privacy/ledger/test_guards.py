@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import unicodedata
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -221,6 +222,11 @@ def test_entries_before_the_first_are_seen(sequence: int, path: Path) -> None:
         ("sqlite:///file:x?nolock=1&uri=true", "option 'nolock'"),
         ("sqlite:///file:x?immutable=1&uri=true", "option 'immutable'"),
         ("sqlite:///x.db?timeout=0", "option 'timeout'"),
+        ("sqlite:///x.db?mode=ro", "need a name that begins with file:, and uri=true"),
+        ("sqlite:///file:x.db?mode=ro", "need a name that begins with file:, and uri=true"),
+        ("sqlite:///x.db?uri=true", "need a name that begins with file:, and uri=true"),
+        ("sqlite://x.db", "three slashes"),
+        ("sqlite://folder/x.db", "three slashes"),
     ],
 )
 def test_places_where_a_ledger_would_not_be_kept(
@@ -232,3 +238,42 @@ def test_places_where_a_ledger_would_not_be_kept(
             call()
         assert "\n" not in caught.value.message
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("table", ["discreet_head", "discreet_entries", "discreet_accounts"])
+def test_a_ledger_without_one_of_its_tables_is_damaged(table: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    dc.Ledger(url, budget=dc.PureDP(1)).charge("clinic", dc.PureDP(1))
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+    for call in (
+        lambda: dc.Ledger(url),
+        lambda: dc.Ledger(url, budget=dc.PureDP(1)),
+        lambda: dc.Ledger.create(url),
+        lambda: dc.Ledger.audit(url),
+    ):
+        with pytest.raises(LedgerError, match="is damaged: a part of it is missing"):
+            call()
+
+
+def test_a_ledger_without_its_head_is_damaged(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    dc.Ledger(url, budget=dc.PureDP(1))
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.execute("DELETE FROM discreet_head")
+        connection.commit()
+    for budget in (None, dc.PureDP(1)):
+        with pytest.raises(LedgerError, match="is damaged"):
+            dc.Ledger(url, budget=budget)
+
+
+def test_names_and_accounts_are_shown_as_one_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    kept = dc.Ledger(f"sqlite:///{path}", budget=dc.ApproxDP(5, 1e-6))
+    kept.charge("clinic", dc.PureDP("1/3"))
+    shown = repr(kept.account("clinic"))
+    assert shown == (
+        "<Account of 'clinic': spent epsilon = 0.333334, delta = 0 of epsilon = 5, delta = 1e-06, in 1 charge>"
+    )
+    assert dc.Ledger(f"sqlite:///file:{path}?mode=ro&uri=true").url.startswith("sqlite:///file:")

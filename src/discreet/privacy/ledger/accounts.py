@@ -44,7 +44,7 @@ class Charge:
     analyst: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Account:
     """A budget, and how much of it is gone, for a data set or for one analyst of it."""
 
@@ -52,6 +52,12 @@ class Account:
     analyst: str | None
     terms: Terms
     totals: Totals
+
+    def __repr__(self) -> str:
+        whose = f"{self.dataset!r}" if self.analyst is None else f"{self.analyst!r} in {self.dataset!r}"
+        charges = "1 charge" if self.totals.charges == 1 else f"{self.totals.charges} charges"
+        spent_of = f"spent {in_words(self.spent)} of {in_words(self.budget.budgets())}"
+        return f"<Account of {whose}: {spent_of}, in {charges}>"
 
     @property
     def budget(self) -> Countable:

@@ -184,7 +184,8 @@ def counted(part: Guarantee, budget: Countable) -> Countable:
     if isinstance(charge, _TAKES[budget.kind]):
         return charge
     raise UsageError(
-        f"a {_WORDS[budget.kind]} budget takes no {_WORDS[charge.kind]} charge: {_WHY[charge.kind, budget.kind]}."
+        f"a {_WORDS[budget.kind]} budget takes no {_WORDS[charge.kind]} charge: {_WHY[charge.kind, budget.kind]}.",
+        hint="nothing was charged; release with noise whose guarantee is of the budget's kind",
     )
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.privacy.ledger.filters import Terms, Totals, added, read_guarantee, read_terms, spent
+from discreet.privacy.ledger.filters import (
+    Countable,
+    Terms,
+    Totals,
+    added,
+    counted,
+    read_guarantee,
+    read_terms,
+    spent,
+)
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.ledger.wording import asked_of
 
@@ -22,6 +31,8 @@ class Step:
     analyst: str | None
     model: str | None
     charged: str
+    #: What the charge counts as, if that is something else: one for ``add_remove`` under a budget for ``replace``.
+    counts_as: str | None
     spent: Mapping[str, Fraction]
     share: float
     released: bool
@@ -60,9 +71,21 @@ def history(ledger: Ledger) -> list[Step]:
                     content["analyst"],
                     content["model"],
                     asked_of(parts),
+                    _counts_as(parts, terms.budget),
                     gone,
                     float(max(gone[name] / limit for name, limit in limits.items())),
                     released=False,
                 )
             )
     return [Step(**{**step.__dict__, "released": step.sequence in released}) for step in steps]
+
+
+def openings(ledger: Ledger) -> dict[str, str]:
+    """Return when each data set was opened."""
+    return {entry.content["dataset"]: entry.time for entry in ledger.entries() if entry.kind == "open"}
+
+
+def _counts_as(parts: Sequence[Countable], budget: Countable) -> str | None:
+    if all(part.neighbors == budget.neighbors for part in parts):
+        return None
+    return asked_of([counted(part, budget) for part in parts])

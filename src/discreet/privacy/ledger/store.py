@@ -21,17 +21,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.engine import URL, Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.engine import URL, Connection, Engine
 
 from discreet.errors import DataError, LedgerError, UsageError
+from discreet.privacy.ledger.address import checked_url, shown_url
 from discreet.privacy.ledger.chain import Entry, canonical, read_entry
 from discreet.privacy.ledger.filters import Terms, Totals, read_terms, read_totals
-from discreet.privacy.ledger.trouble import explained, no_ledger
+from discreet.privacy.ledger.trouble import damaged, explained, no_ledger
 
 _METADATA = sa.MetaData()
 _HEAD = sa.Table(
@@ -65,8 +64,6 @@ EVERYBODY = ""
 # an arbitrary number by which programs that create a ledger at the same moment queue
 _CREATION_LOCK = 0x6469736372656574
 _PAGE = 2_000
-# others switch locks off, or take the file for one that never changes
-_SQLITE_OPTIONS = {("uri", "true"), ("mode", "ro"), ("mode", "rw"), ("mode", "rwc")}
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,8 @@ class Store:
     """The tables behind one URL."""
 
     def __init__(self, url: str, patience: float) -> None:
-        self.url = _checked(url)
-        self.name = self.url.render_as_string(hide_password=True)
+        self.url = checked_url(url)
+        self.name = shown_url(self.url)
         self._patience = patience
         self._engine: Engine | None = None
         self._process = -1
@@ -118,12 +115,16 @@ class Store:
                 _METADATA.create_all(connection)
 
     def exists(self) -> bool:
-        """Tell whether there is a ledger; make nothing."""
+        """Tell whether there is a ledger; make nothing, and raise if only a part of one is left."""
         database = self._file()
         if database is not None and not database.is_file():
             return False
         with explained(self.name, self._patience), self._connect() as connection:
-            return sa.inspect(connection).has_table(_HEAD.name)
+            there = [sa.inspect(connection).has_table(name) for name in _METADATA.tables]
+        if any(there) and not all(there):
+            # they are made in one transaction, so one of them was removed
+            raise damaged(self.name)
+        return all(there)
 
     def entries(self) -> Iterator[tuple[int, str, int | None, str]]:
         """Yield the stored sequence, hash, charge and body of each entry, in order.
@@ -179,6 +180,7 @@ class Session:
         query = sa.select(_HEAD.c.ledger, _HEAD.c.sequence, _HEAD.c.hash, _HEAD.c.seal)
         row = self._connection.execute(query.with_for_update() if lock else query).first()
         if row is None:
+            self.is_empty()
             raise no_ledger(self._name)
         return Head(*row)
 
@@ -188,8 +190,12 @@ class Session:
             self._connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
 
     def is_empty(self) -> bool:
-        """Tell whether no ledger was begun yet."""
-        return self._connection.execute(sa.select(_HEAD.c.id)).first() is None
+        """Tell whether no ledger was begun yet; raise if there are entries but no head."""
+        if self._connection.execute(sa.select(_HEAD.c.id)).first() is not None:
+            return False
+        if self._connection.execute(sa.select(_ENTRIES.c.sequence).limit(1)).first() is not None:
+            raise damaged(self._name)
+        return True
 
     def entry(self, sequence: int) -> tuple[str, Entry] | None:
         """Return the stored hash of one entry, and the entry."""
@@ -254,38 +260,6 @@ def _read_account(terms: str, totals: str) -> tuple[Terms, Totals, Any]:
         return read_terms(content["account"]), read_totals(json.loads(totals)), content["per_analyst"]
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerError("an account of the ledger is damaged.") from None
-
-
-def _checked(url: str) -> URL:
-    """Read a URL, or say what one looks like."""
-    hint = "for example sqlite:///budget.db or postgresql://user@host/database"
-    try:
-        made = make_url(url)
-        backend = made.get_backend_name()
-    except (ArgumentError, AttributeError, TypeError, ValueError):
-        # the text may hold a password
-        raise UsageError("the ledger must be the URL of a database.", hint=hint) from None
-    if backend == "postgres":
-        made, backend = made.set(drivername="postgresql"), "postgresql"
-    if backend == "sqlite":
-        _check_file(made, hint)
-        return made
-    if backend != "postgresql":
-        raise UsageError(f"ledgers are kept in SQLite or PostgreSQL, not in {backend}.", hint=hint)
-    return made.set(drivername="postgresql+psycopg") if made.drivername == "postgresql" else made
-
-
-def _check_file(url: URL, hint: str) -> None:
-    """Raise unless an SQLite URL names a file that SQLite locks and reads as usual."""
-    # a name that begins with "file:" may be escaped, and end in a fragment
-    name = unquote(url.database or "").removeprefix("file:").partition("#")[0]
-    if name in ("", ":memory:"):
-        raise UsageError("a ledger in memory would be forgotten: name a file.", hint=hint)
-    strange = [option for option, value in url.query.items() if (option, value) not in _SQLITE_OPTIONS]
-    if strange:
-        raise UsageError(
-            f"the URL of an SQLite ledger takes no option {strange[0]!r:.40} of that value.", hint=hint
-        )
 
 
 def _engine(url: URL, patience: float) -> Engine:

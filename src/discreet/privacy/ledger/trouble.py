@@ -24,6 +24,14 @@ def no_ledger(name: str) -> DataError:
     )
 
 
+def damaged(name: str) -> LedgerError:
+    """Return the error that only a part of a ledger is left."""
+    return LedgerError(
+        f"the ledger {name} is damaged: a part of it is missing.",
+        hint="restore it from a copy; nothing was charged",
+    )
+
+
 @contextmanager
 def explained(name: str, patience: float) -> Iterator[None]:
     """Turn a database's error into one line."""
@@ -47,7 +55,7 @@ def explained(name: str, patience: float) -> Iterator[None]:
     if _says(said, _NO_DATABASE):
         raise LedgerError(f"{name} is damaged, or not a database.") from None
     if _says(said, _NO_TABLE):
-        raise no_ledger(name) from None
+        raise damaged(name) from None
     if _says(said, _FULL):
         raise DataError(f"the ledger {name} could not be written: the disk failed or is full.") from None
     raise DataError(f"the ledger {name} cannot be reached, or its database failed.") from None
