@@ -47,8 +47,8 @@ def test_bounds_are_bought_and_shown(capsys: pytest.CaptureFixture[str]) -> None
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*BOUGHT.split(), "--json"]) == 0
     answer, made = json.loads(capsys.readouterr().out), dc.Release.load("out.json")
-    assert answer["guarantee"] == {"kind": "pure", "epsilon": "3/5"}
-    assert answer["guarantees"]["bounds"] == {"kind": "pure", "epsilon": "1/10"}
+    assert answer["guarantee"] == {"kind": "pure", "epsilon": "3/5", "neighbors": "replace"}
+    assert answer["guarantees"]["bounds"] == {"kind": "pure", "epsilon": "1/10", "neighbors": "replace"}
     assert made.domain.bounds is not None
     assert answer["bounds"] == [[str(low), str(high)] for low, high in made.domain.bounds]
 
