@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.errors import UsageError
 from discreet.inference.answering import argmax
 from discreet.inference.answering.base import comparison
 from discreet.inference.answering.utilities import (
@@ -83,8 +84,15 @@ def test_interval_score_takes_the_quantiles(beta: Posterior, prob: float) -> Non
     assert np.abs(np.array(response.candidate) - other).max() > coarse[1]
 
 
-@pytest.mark.parametrize("n_draws", [1, 2, 5, 40, 101])
-@pytest.mark.parametrize("kind", [SquaredError, AbsoluteError, IntervalScore])
+@pytest.mark.parametrize(
+    ("kind", "n_draws"),
+    [
+        (kind, n)
+        for kind in (SquaredError, AbsoluteError, IntervalScore)
+        for n in (1, 2, 5, 40, 101)
+        if (kind, n) != (IntervalScore, 1)
+    ],
+)
 def test_without_candidates_an_estimate_is_the_best_of_all(
     rng: np.random.Generator, n_draws: int, kind: type[SquaredError]
 ) -> None:
@@ -99,6 +107,14 @@ def test_without_candidates_an_estimate_is_the_best_of_all(
     assert response.expected >= others.expected - 1e-13
     assert response.bound is None
     assert "fixed beforehand" in str(response.no_bound)
+
+
+def test_an_interval_needs_draws_and_sees_ties() -> None:
+    with pytest.raises(UsageError, match="one draw has no interval"):
+        Posterior({"p": np.zeros(1)}, EXACT).respond(IntervalScore("p"))
+    # with 20 draws the ends of a 90% interval are between the first and last two
+    twenty = Posterior({"p": np.arange(20.0)}, EXACT)
+    assert twenty.respond(IntervalScore("p", prob=0.9)).candidate == (0.5, 18.5)
 
 
 def test_estimates_without_candidates_are_the_posteriors_own(beta: Posterior) -> None:

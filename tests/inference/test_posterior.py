@@ -158,10 +158,16 @@ def test_summary_prints_an_aligned_table() -> None:
 
 def test_summary_of_one_draw_is_printable_and_json() -> None:
     summary = Posterior({"rate": np.array([2.5])}, EXACT).summary()
-    assert str(summary).splitlines()[1].split() == ["rate", "2.50", "-", "2.50", "2.50", "1", "1.000"]
+    assert str(summary).splitlines()[1].split() == ["rate", "2.50", "-", "-", "-", "1", "-"]
     parsed = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
     assert parsed["parameters"][0]["sd"] is None
+    assert parsed["parameters"][0]["low"] is None
     assert parsed["parameters"][0]["mean"] == 2.5
+
+
+def test_one_draw_has_no_interval() -> None:
+    with pytest.raises(UsageError, match="one draw has no interval"):
+        Posterior({"rate": np.array([2.5])}, EXACT).interval()
 
 
 def test_summary_carries_warnings(mixed: Posterior) -> None:

@@ -62,14 +62,15 @@ def _sampled(release: Release) -> list[str]:
         return []
     record = release.sampling_record
     numbers = [f"{name} {_number(value)}" for name, value in record.parameters.items()]
-    law = f"They are from a {KINDS[record.name]} posterior with prior {record.prior}"
+    are, were = ("It is", "It was") if release.samples.count == 1 else ("They are", "They were")
+    law = f"{are} from a {KINDS[record.name]} posterior with prior {record.prior}"
     said = [f"{law} ({', '.join(numbers)})." if numbers else f"{law}."]
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
     if release.samples.arithmetic == "floating":
         said.append(
-            "They were drawn in floating point, and the promise is for the law that this arithmetic approximates."
+            f"{were} drawn in floating point, and the promise is for the law that this arithmetic approximates."
         )
     return said
 
@@ -105,10 +106,12 @@ def _how_much(release: Release) -> str:
             f"up to an extra probability of {plain(promised.delta)}."
         )
     if isinstance(promised, RenyiDP):
-        return (
-            "the Rényi divergence of each of these orders between the files with and without any one change is at most "
-            "its epsilon."
+        which, bound = (
+            ("this order", "epsilon")
+            if len(promised.orders) == 1
+            else ("each of these orders", "its epsilon")
         )
+        return f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"

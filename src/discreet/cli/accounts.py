@@ -34,7 +34,7 @@ def show_accounts(accounts: Sequence[Account]) -> Iterator[Table | str]:
     yield shown
     if any(one.totals.renyi_delta for one in accounts):
         yield (
-            "Of delta, what the Rényi filter holds to add up pure and zero-concentrated charges is neither spent nor "
+            "Of delta, what the Rényi filter holds to add up charges that are not approximate is neither spent nor "
             "remaining."
         )
 

@@ -9,6 +9,8 @@ from discreet.cli.console import console, number, paragraph, plain, print_json, 
 from discreet.cli.files import load_release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from discreet.artifact import Release, Samples, SamplingRecord
@@ -35,7 +37,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         facts.add_row(name, paragraph(value))
     out.print(facts)
     if release.samples is not None:
-        out.print(_draws(release.samples))
+        out.print(_draws(release.samples, release.family.labels))
         return
     statistics = release.totals
     totals = table("released total", "value", "noise scale")
@@ -52,13 +54,13 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         out.print(_in_counts(release))
 
 
-def _draws(samples: Samples) -> Table:
-    """Return the first draws as a table, one line each."""
+def _draws(samples: Samples, labels: Sequence[str] | None) -> Table:
+    """Return the first draws as a table, one line each; components are called as ``infer`` calls them."""
     import numpy as np
 
     arrays = {name: values.reshape(samples.count, -1) for name, values in samples.arrays().items()}
     heads = [
-        name if values.shape[1] == 1 else f"{name}[{i}]"
+        name if values.shape[1] == 1 else plain(f"{name}[{labels[i] if labels else i}]")
         for name, values in arrays.items()
         for i in range(values.shape[1])
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from discreet.inference.answering.base import Utility
     from discreet.inference.answering.response import Response
+
+# Fewer draws than this say nothing about how chains agree.
+_FEW = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +107,8 @@ class Posterior:
 
         ``interval(0.95)["p"]`` holds the parameter with posterior probability 0.95.
         """
+        if self.n_draws == 1:
+            raise UsageError("one draw has no interval.", hint="draws has the draw itself")
         ends = self.quantile(_tails(prob))
         return {name: (_plain(low), _plain(high)) for name, (low, high) in ends.items()}
 
@@ -121,8 +127,11 @@ class Posterior:
         rows = []
         for full, name, index in self._components():
             low, high = (float(np.asarray(bound)[index]) for bound in low_high[name])
+            if self.n_draws == 1:
+                low = high = math.nan
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
-            rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=at[3]))
+            r_hats = at[3] if self.n_draws >= _FEW else math.nan
+            rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
         return Summary(tuple(rows), prob, self.diagnostics)
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:

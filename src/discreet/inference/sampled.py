@@ -40,6 +40,8 @@ def answer(release: Release) -> Answer:
     warnings = [
         f"a release of samples: {few} in all, from {described(release)}; not noise-aware",
     ]
+    if n == 1:
+        warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
     return Answer(release.samples.arrays(), kind(release), tuple(warnings))

@@ -70,7 +70,7 @@ def plot_posterior(
     names = list(posterior.draws) if parameters is None else list(parameters)
     if not names:
         raise UsageError("plot_posterior needs at least one parameter.")
-    posterior.interval(prob)  # refuses a bad prob before anything is drawn
+    posterior.summary(prob)  # refuses a bad prob before anything is drawn
     _check_most(most_labels=most_labels, most_panels=most_panels)
     every = _plan(posterior, names)
     panels = dict(islice(every.items(), most_panels))
@@ -150,7 +150,7 @@ def plot_comparison(
         raise UsageError("plot_comparison needs at least one posterior.")
     hues = choose_hues(list(posteriors), colors)
     for posterior in posteriors.values():
-        posterior.interval(prob)  # refuses a bad prob before anything is drawn
+        posterior.summary(prob)  # refuses a bad prob before anything is drawn
     _check_most(most_labels=most_labels)
     tables = {name: _components(posterior, parameter) for name, posterior in posteriors.items()}
     every = list(next(iter(tables.values())))

@@ -163,7 +163,10 @@ class IntervalScore(_Loss):
         return (high - low) + 2 / (1 - self.prob) * outside
 
     def best(self, read: np.ndarray) -> tuple[float, float]:
-        tail = (1 - self.prob) / 2
+        if read.size == 1:
+            raise UsageError("one draw has no interval.", hint="ask for several samples in the release")
+        # rounded, because a tie between draws must be seen as one
+        tail = round((1 - self.prob) / 2, 12)
         # of all definitions of a quantile these are the ones that maximize the sum over the draws
         low, high = np.quantile(read, [tail, 1 - tail], method="averaged_inverted_cdf")
         return float(low), float(high)

@@ -181,6 +181,9 @@ def shown(candidate: Any) -> str:
 
 def with_error(value: float, error: float) -> str:
     """Return a number with its standard error, to two digits of it."""
+    value += 0.0  # minus zero is zero
+    if math.isnan(error):
+        return f"{value:.4g}, by one draw"
     if not 0 < error < math.inf:
         return f"{value:.4g}"
     decimals = decimals_for(error) - 1

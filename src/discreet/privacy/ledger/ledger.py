@@ -137,7 +137,7 @@ class Ledger:
         per_analyst
             What the releases to any one analyst may amount to, besides. Every charge must then name its analyst.
         renyi_share
-            For an approximate budget, the share of its delta that pays for adding up pure and zero-concentrated charges
+            For an approximate budget, the share of its delta that pays for adding up charges that are not approximate
             by the Rényi filter; approximate charges share the rest. 0 switches the filter off, and then approximate
             charges can use all of delta.
 
