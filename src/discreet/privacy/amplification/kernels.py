@@ -198,4 +198,4 @@ def _gaussian_hockey_stick(t: float, epsilon: float) -> float:
     # a relative error of the exponents, which are sums of numbers of this size, is an absolute one of their difference
     error = 1e-15 * (4 + epsilon - log_first - log_rest)
     ratio = epsilon + log_rest - log_first
-    return float(np.exp(log_first) * (error - np.expm1(min(ratio, 0.0))))
+    return float(min(np.exp(log_first) * (error - np.expm1(min(ratio, 0.0))), 1.0))
