@@ -14,21 +14,17 @@ with 1 if a claim does not hold; ``--quick`` takes fewer runs and points. Seeded
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
+from common.claim import Claim, Panel
+from common.report import arguments_of, finished, report, to_dict, write
 from geumlek import heldout, largest, levels
-from geumlek.claim import Claim, Panel
 from geumlek.figure_ch5 import draw_figure
 
 from discreet.priors import Beta
 
-RESULTS = Path(__file__).parent / "results"
 SEED = 2020
 NAME = "geumlek2020_ch5"
 #: Figures 5.5 to 5.8: rate of yes, order, prior if it is not Beta(6, 12).
@@ -58,49 +54,17 @@ def run(runs: int, points: int) -> tuple[list[Panel], list[Claim]]:
     return panels, [claim for panel in panels for claim in panel.claims] + heldout.limits(points)
 
 
-def report(claims: Sequence[Claim]) -> str:
-    """Return the claims and how many of them hold."""
-    lines = []
-    for claim in claims:
-        verdict = "pass" if claim.holds else "FAIL"
-        lines += [f"{verdict}  {claim.source:<14} {claim.text}", f"{'':21}{claim.measured}"]
-    lines.append(f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold")
-    return "\n".join(lines)
-
-
-def to_dict(panels: Sequence[Panel], claims: Sequence[Claim], runs: int, points: int) -> dict[str, object]:
-    """Return plain numbers: the settings, the claims and every point of the figure."""
-    series = {p.name: {key: np.asarray(values).tolist() for key, values in p.series.items()} for p in panels}
-    return {
-        "schema": f"discreet/study-{NAME}/1",
-        "settings": {"runs": runs, "points": points, "seed": SEED},
-        "claims": [asdict(claim) for claim in claims],
-        "panels": series,
-    }
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="500 runs at 8 budgets instead of 10,000 at 25")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the picture and the numbers")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if a claim fails")
     options = parser.parse_args(arguments)
     runs, points = (500, 8) if options.quick else (10_000, 25)
     panels, claims = run(runs, points)
-    options.out.mkdir(parents=True, exist_ok=True)
-    text = {
-        "txt": report(claims),
-        "json": json.dumps(to_dict(panels, claims, runs, points), indent=1, ensure_ascii=False),
-    }
-    for ending, content in text.items():
-        (options.out / f"{NAME}.{ending}").write_text(content + "\n", encoding="utf-8")
+    numbers = to_dict(NAME, {"runs": runs, "points": points, "seed": SEED}, panels, claims)
+    contents = write(options.out, NAME, report(claims), numbers)
     draw_figure(panels, path=options.out / f"{NAME}.png")
-    print(text["json"] if options.json else text["txt"])
-    return int(options.check and not all(claim.holds for claim in claims))
+    return finished(options, contents, claims)
 
 
 if __name__ == "__main__":

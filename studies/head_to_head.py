@@ -26,8 +26,6 @@ if a claim does not hold.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import time
@@ -39,7 +37,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from geumlek.claim import Claim
+from common.claim import Claim
+from common.report import arguments_of
+from common.report import report as reported
+from common.report import write as written
 from rivals.budgets import DELTA, RenyiBudget, best_budget
 from rivals.cells import Cell, Job, Key
 from rivals.claims import check_claims
@@ -48,7 +49,6 @@ from rivals.models import MODELS
 from rivals.replicate import METHODS, RENYI, Reading
 from rivals.table import table
 
-RESULTS = Path(__file__).parent / "results"
 SEED = 41
 NAME = "head_to_head"
 # One process keeps one core busy; linear algebra on all cores in each would make them wait for one another.
@@ -139,13 +139,7 @@ def _finished(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, list[dic
 
 def report(plan: Plan, cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
     """Return the table, then the claims and how many of them hold."""
-    lines = [plan.describe() + ".", *table(cells), ""]
-    for claim in claims:
-        lines += [
-            f"{'pass' if claim.holds else 'FAIL'}  {claim.source:<14} {claim.text}",
-            f"{'':21}{claim.measured}",
-        ]
-    lines.append(f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold")
+    lines = [plan.describe() + ".", *table(cells), "", *reported(claims).splitlines()]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -161,13 +155,7 @@ def to_dict(plan: Plan, cells: Sequence[Cell], claims: Sequence[Claim]) -> dict[
 
 def write(folder: Path, plan: Plan, cells: Sequence[Cell], claims: Sequence[Claim]) -> dict[str, str]:
     """Write the picture, the report and the numbers; return the latter two by the ending of their file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = {
-        "txt": report(plan, cells, claims),
-        "json": json.dumps(to_dict(plan, cells, claims), indent=1, ensure_ascii=False),
-    }
-    for ending, content in text.items():
-        (folder / f"{NAME}.{ending}").write_text(content + "\n", encoding="utf-8")
+    text = written(folder, NAME, report(plan, cells, claims), to_dict(plan, cells, claims))
     draw_figure(cells, note=plan.describe(), path=folder / f"{NAME}.png")
     return text
 
@@ -185,14 +173,9 @@ def _progress(total: int) -> Iterator[Done]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="two models, three sizes, few replicates")
     parser.add_argument("--trials", type=int, help="replicates in each cell of the grid")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the picture and the numbers")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if a claim fails")
     parser.add_argument("--workers", type=int, default=2, help="processes (the result does not depend on it)")
     options = parser.parse_args(arguments)
     if options.workers < 1 or (options.trials is not None and options.trials < 10):

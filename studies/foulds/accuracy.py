@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from geumlek.claim import Claim, Panel
+from common.claim import Claim, Panel
 from scipy import stats
 from scipy.special import betaln, digamma
 

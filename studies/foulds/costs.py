@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from geumlek.claim import Claim, Panel
+from common.claim import Claim, Panel
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 

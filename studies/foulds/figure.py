@@ -7,57 +7,37 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from geumlek.claim import Panel
+from common.claim import Panel
+from common.sheet import DOTTED, draw_sheet, say, title
 
-from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET, Heading, finish, new_figure
+from discreet.reporting.style import INK, PALETTE, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _HEIGHT = 10.4, 6.4
 _BLUE, _RED, _GREEN = PALETTE[:3]
-_LIMIT: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw all panels."""
-    heading = Heading(
-        _WIDTH,
-        "One posterior sample, or noisy statistics",
-        [
+    return draw_sheet(
+        panels,
+        _PANELS.items(),
+        size=(10.4, 6.4),
+        shape=(2, 3),
+        title="One posterior sample, or noisy statistics",
+        notes=[
             "Foulds et al. (2016), section 3 and supplement. Red: one posterior sample (OPS); blue: Laplace noise on "
             "the statistics; black: without privacy; dotted gray: what the theorems say."
         ],
+        path=path,
     )
-    figure = new_figure(_WIDTH, _HEIGHT, heading, gap=0.06)
-    grid = figure.add_gridspec(2, 3)
-    found = {panel.name: panel.series for panel in panels}
-    for place, (name, draw) in enumerate(_PANELS.items()):
-        axes = figure.add_subplot(grid[place // 3, place % 3])
-        draw(axes, found[name])
-        axes.tick_params(colors=QUIET, labelsize=8, color=HAIRLINE)
-        axes.xaxis.label.set(color=QUIET, fontsize=8.5)
-        axes.yaxis.label.set(color=QUIET, fontsize=8.5)
-        for side in ("right", "top"):
-            axes.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_color(HAIRLINE)
-    return finish(figure, path)
-
-
-def _title(axes: Axes, words: str) -> None:
-    axes.set_title(words, loc="left", color=INK, fontsize=10, fontweight="bold")
-
-
-def _say(axes: Axes, at: tuple[float, float], words: str, color: str, **where: Any) -> None:
-    """Name a series where it is drawn; ``at`` is in the data's units."""
-    axes.annotate(words, at, fontsize=8, color=color, xytext=(0, 0), textcoords="offset points", **where)
 
 
 def _posteriors(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "a  Posteriors of 20 tosses")
+    title(axes, "a  Posteriors of 20 tosses")
     for one in s["laplace"]:
         axes.plot(s["p"], one, color=_BLUE, linewidth=0.7, alpha=0.35)
     axes.plot(s["ops_p"], s["ops"], color=_RED, linewidth=1.8)
@@ -65,13 +45,13 @@ def _posteriors(axes: Axes, s: dict[str, Any]) -> None:
     axes.plot(s["p"], s["true"], color=INK, linewidth=1.8)
     top = float(np.max(s["laplace"]))
     axes.set(xlim=(0, 1), ylim=(0, top * 1.05), xlabel="probability of success", ylabel="density")
-    _say(axes, (0.56, 0.92 * top), "30 Laplace", _BLUE)
-    _say(axes, (0.56, 0.83 * top), "true", INK)
-    _say(axes, (0.56, 0.74 * top), f"OPS, T = {s['temperature']:.2f}", _RED)
+    say(axes, (0.56, 0.92 * top), "30 Laplace", _BLUE)
+    say(axes, (0.56, 0.83 * top), "true", INK)
+    say(axes, (0.56, 0.74 * top), f"OPS, T = {s['temperature']:.2f}", _RED)
 
 
 def _errors(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "b  Error of one draw, ε = 0.1")
+    title(axes, "b  Error of one draw, ε = 0.1")
     for name, color, style in (
         ("true", INK, "-"),
         ("ops", _RED, "-"),
@@ -80,49 +60,49 @@ def _errors(axes: Axes, s: dict[str, Any]) -> None:
     ):
         axes.plot(s["n"], s[name], color=color, linestyle=style, **_DOTS)
     axes.set(xscale="log", yscale="log", xlabel="records", ylabel="mean absolute error")
-    _say(axes, (3e3, 0.05), "OPS", _RED)
-    _say(axes, (3, 0.0018), "Laplace\ndashed: both counts noised\nsolid: one count", _BLUE)
-    _say(axes, (5, 0.045), "true", INK)
+    say(axes, (3e3, 0.05), "OPS", _RED)
+    say(axes, (3, 0.0018), "Laplace\ndashed: both counts noised\nsolid: one count", _BLUE)
+    say(axes, (5, 0.045), "true", INK)
 
 
 def _efficiency(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "c  Variance of one draw, n = 10⁴")
+    title(axes, "c  Variance of one draw, n = 10⁴")
     t = np.asarray(s["temperature"])
-    axes.plot([0, 9], [1, 10], **_LIMIT)
+    axes.plot([0, 9], [1, 10], **DOTTED)
     axes.errorbar(t, s["ops"], yerr=s["ops_error"], color=_RED, linestyle="none", marker="o", markersize=4)
     for name, words, color in (("laplace", "Laplace, one draw", _BLUE), ("mean", "Laplace, mean", _BLUE)):
         axes.axhline(s[name][0], color=color, linewidth=1.4)
-        _say(axes, (8.9, s[name][0] - 0.1), words, color, ha="right", va="top")
+        say(axes, (8.9, s[name][0] - 0.1), words, color, ha="right", va="top")
     axes.set(xlim=(0, 9), ylim=(0, 10.5), xlabel="temperature", ylabel="variance / optimum")
-    _say(axes, (4.2, 6.6), "OPS: 1 + T", _RED, ha="right")
+    say(axes, (4.2, 6.6), "OPS: 1 + T", _RED, ha="right")
 
 
 def _adversary(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "d  Cost of a draw, by an adversary")
-    axes.axhline(s["worst"], **_LIMIT)
+    title(axes, "d  Cost of a draw, by an adversary")
+    axes.axhline(s["worst"], **DOTTED)
     axes.plot(s["n"], s["cost"], color=_RED, linewidth=1.8)
     axes.set(xlim=(0, 204), ylim=(2, 4.7), xlabel="records", ylabel="ε of one posterior sample")
-    _say(axes, (4, s["worst"] + 0.05), "2C", QUIET, va="bottom")
+    say(axes, (4, s["worst"] + 0.05), "2C", QUIET, va="bottom")
 
 
 def _divergences(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "e  Divergence from the true posterior")
+    title(axes, "e  Divergence from the true posterior")
     n = np.asarray(s["n"])
     for epsilon in ("1", "0.1"):
         axes.plot(n, s[f"epsilon {epsilon}"], color=_BLUE, **_DOTS)
-        _say(axes, (n[3], s[f"epsilon {epsilon}"][3] / 2), f"ε = {epsilon}", _BLUE, ha="right", va="top")
+        say(axes, (n[3], s[f"epsilon {epsilon}"][3] / 2), f"ε = {epsilon}", _BLUE, ha="right", va="top")
     axes.axhline(s["ops"], color=_RED, linewidth=1.6)
-    _say(axes, (n[-1], s["ops"] * 1.25), "OPS, ε = 1", _RED, ha="right", va="bottom")
+    say(axes, (n[-1], s["ops"] * 1.25), "OPS, ε = 1", _RED, ha="right", va="bottom")
     axes.set(xscale="log", yscale="log", xlabel="records", ylabel="expected divergence (nats)")
 
 
 def _recipe(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "f  A truncated Dirichlet marginal")
+    title(axes, "f  A truncated Dirichlet marginal")
     axes.plot(s["first"], s["exact"], color=INK, linewidth=1.8)
     axes.plot(s["first"], s["sequential"], color=_RED, linewidth=1.4, linestyle=(0, (4, 2)))
     axes.set(ylim=(0, None), xlabel="first component", ylabel="density")
-    _say(axes, (0.3, 2.55), "exact", INK)
-    _say(axes, (0.46, 1.75), "betas in turn,\nas printed", _RED)
+    say(axes, (0.3, 2.55), "exact", INK)
+    say(axes, (0.46, 1.75), "betas in turn,\nas printed", _RED)
 
 
 _PANELS = {

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from common.claim import Panel
+from common.sheet import DOTTED, draw_sheet, say, title
 
-from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET, Heading, finish, new_figure
-
-from .claim import Panel
+from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _HEIGHT = 10.4, 6.4
 _BLUE, _RED, _GREEN, _PINK, _AMBER = PALETTE[:5]
 _BEST: dict[str, Any] = {"color": _BLUE, "linewidth": 1.8}
 _PRINTED: dict[str, Any] = {"color": _RED, "linewidth": 1.4, "linestyle": (0, (4, 2))}
@@ -27,65 +26,45 @@ _DIRECT: dict[str, Any] = {
     "markersize": 3.2,
     "fillstyle": "none",
 }
-_BEFORE: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw all panels."""
-    heading = Heading(
-        _WIDTH,
-        "What privacy amplification buys",
-        [
+    return draw_sheet(
+        panels,
+        _PANELS.items(),
+        size=(10.4, 6.4),
+        shape=(2, 3),
+        title="What privacy amplification buys",
+        notes=[
             "Geumlek (2020), chapter 6. Blue: the best bound here; red: the thesis as printed, where it is looser; "
             "circles: computed directly; dotted gray: without amplification."
         ],
+        path=path,
     )
-    figure = new_figure(_WIDTH, _HEIGHT, heading, gap=0.06)
-    grid = figure.add_gridspec(2, 3)
-    found = {panel.name: panel.series for panel in panels}
-    for place, (name, draw) in enumerate(_PANELS.items()):
-        axes = figure.add_subplot(grid[place // 3, place % 3])
-        draw(axes, found[name])
-        axes.tick_params(colors=QUIET, labelsize=8, color=HAIRLINE)
-        axes.xaxis.label.set(color=QUIET, fontsize=8.5)
-        axes.yaxis.label.set(color=QUIET, fontsize=8.5)
-        for side in ("right", "top"):
-            axes.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_color(HAIRLINE)
-    return finish(figure, path)
-
-
-def _title(axes: Axes, words: str) -> None:
-    axes.set_title(words, loc="left", color=INK, fontsize=10, fontweight="bold")
-
-
-def _say(axes: Axes, at: tuple[float, float], words: str, color: str, **where: Any) -> None:
-    """Name a series where it is drawn; ``at`` is in the data's units."""
-    axes.annotate(words, at, fontsize=8, color=color, xytext=(0, 0), textcoords="offset points", **where)
 
 
 def _pure(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "a  ε after randomized response")
+    title(axes, "a  ε after randomized response")
     x = s["kernel_epsilon"]
-    axes.axhline(s["epsilon"], **_BEFORE)
+    axes.axhline(s["epsilon"], **DOTTED)
     axes.plot(x, s["theorem_15_4"], **_PRINTED)
     axes.plot(x, s["sharp"], **_BEST)
     axes.plot(x[::4], s["direct"][::4], **_DIRECT)
-    axes.plot(x, np.minimum(x, s["epsilon"]), **_BEFORE)
+    axes.plot(x, np.minimum(x, s["epsilon"]), **DOTTED)
     axes.set(
         xscale="log", xlabel="ε of the randomized response", ylabel="ε of the two in a row", ylim=(0, 1.12)
     )
-    _say(axes, (0.055, 1.02), "1-DP before", QUIET, va="bottom")
-    _say(axes, (0.26, 0.42), "theorem 15 (4)", _RED, ha="right")
-    _say(axes, (0.8, 0.88), "either alone", QUIET, ha="right")
-    _say(axes, (1.5, 0.38), "exact", _BLUE)
+    say(axes, (0.055, 1.02), "1-DP before", QUIET, va="bottom")
+    say(axes, (0.26, 0.42), "theorem 15 (4)", _RED, ha="right")
+    say(axes, (0.8, 0.88), "either alone", QUIET, ha="right")
+    say(axes, (1.5, 0.38), "exact", _BLUE)
 
 
 def _delta(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "b  δ after Gaussian noise")
+    title(axes, "b  δ after Gaussian noise")
     x = s["sigma"]
-    axes.axhline(1, **_BEFORE)
+    axes.axhline(1, **DOTTED)
     axes.plot(x, s["dobrushin"], **_PRINTED)
     axes.plot(x, s["hockey_stick"], **_BEST)
     axes.set(
@@ -95,62 +74,62 @@ def _delta(axes: Axes, s: dict[str, Any]) -> None:
         xlabel="noise, in widths of the interval",
         ylabel="δ after / δ before",
     )
-    _say(axes, (0.8, 0.05), "theorem 15 (1)", _RED, va="top")
-    _say(axes, (0.58, 1e-7), "theorem 15 (2)", _BLUE)
+    say(axes, (0.8, 0.05), "theorem 15 (1)", _RED, va="top")
+    say(axes, (0.58, 1e-7), "theorem 15 (2)", _BLUE)
 
 
 def _laplace(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "c  Laplace noise, twice")
+    title(axes, "c  Laplace noise, twice")
     x = s["order"]
-    axes.plot(x, s["once"], **_BEFORE)
+    axes.plot(x, s["once"], **DOTTED)
     axes.plot(x, s["bound"], **_PRINTED)
     axes.plot(x, s["exact"], **_BEST)
     axes.set(xscale="log", ylim=(0, 1.06), xlabel="Rényi order", ylabel="Rényi divergence")
     for row, (words, color) in enumerate(
         (("once", QUIET), ("twice, bound (6.2)", _RED), ("twice, exact", _BLUE))
     ):
-        _say(axes, (12, 0.3 - 0.09 * row), words, color)
+        say(axes, (12, 0.3 - 0.09 * row), words, color)
 
 
 def _iteration(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "d  Noisy steps that follow")
+    title(axes, "d  Noisy steps that follow")
     r = s["steps"]
     for factor in (0.9, 1.0, 1.1):
         axes.plot(r, s[f"printed_{factor:g}"], **_PRINTED)
         axes.plot(r, s[f"best_{factor:g}"], **_BEST)
         axes.plot(r[2::5], np.asarray(s[f"direct_{factor:g}"])[2::5], **_DIRECT)
-        _say(axes, (41, float(s[f"best_{factor:g}"][-1])), f"L = {factor:g}", _BLUE, va="center")
-    _say(axes, (15, 0.35), "(6.5), L = 1.1", _RED, va="bottom")
-    _say(axes, (29, 0.0011), "(6.5), L = 0.9", _RED, va="bottom")
+        say(axes, (41, float(s[f"best_{factor:g}"][-1])), f"L = {factor:g}", _BLUE, va="center")
+    say(axes, (15, 0.35), "(6.5), L = 1.1", _RED, va="bottom")
+    say(axes, (29, 0.0011), "(6.5), L = 0.9", _RED, va="bottom")
     axes.set(yscale="log", xlim=(0, 49), ylim=(3e-5, 1.5), xlabel="steps", ylabel="ρ (divergence / order)")
 
 
 def _descent(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "e  Noisy descent, 30 records")
+    title(axes, "e  Noisy descent, 30 records")
     x = s["place"]
     axes.plot(x, s["printed"], **_PRINTED)
     axes.plot(x, s["best"], **_BEST)
     axes.plot(x, s["direct"], **_DIRECT)
-    axes.axhline(float(s["best"][-1]), **_BEFORE)
+    axes.axhline(float(s["best"][-1]), **DOTTED)
     axes.axhline(float(s["shuffled_over_order_2"]), color=_GREEN, linewidth=1.4)
     axes.set(yscale="log", ylim=(1e-9, 10), xlabel="place of the record", ylabel="ρ (divergence / order)")
-    _say(axes, (1, float(s["best"][-1]) * 0.7), "known order: the last record's", QUIET, va="top")
-    _say(axes, (1, float(s["shuffled_over_order_2"]) * 0.7), "secret order (order 2)", _GREEN, va="top")
-    _say(axes, (2, 1.1e-3), "theorem 22", _RED, va="top")
-    _say(axes, (8.5, 4.5e-5), "sharper", _BLUE, va="center")
-    _say(axes, (12, 1e-6), "computed", INK, va="top")
+    say(axes, (1, float(s["best"][-1]) * 0.7), "known order: the last record's", QUIET, va="top")
+    say(axes, (1, float(s["shuffled_over_order_2"]) * 0.7), "secret order (order 2)", _GREEN, va="top")
+    say(axes, (2, 1.1e-3), "theorem 22", _RED, va="top")
+    say(axes, (8.5, 4.5e-5), "sharper", _BLUE, va="center")
+    say(axes, (12, 1e-6), "computed", INK, va="top")
 
 
 def _diffusion(axes: Axes, s: dict[str, Any]) -> None:
-    _title(axes, "f  Diffusion or Gaussian noise")
+    title(axes, "f  Diffusion or Gaussian noise")
     x = s["rho"]
-    axes.plot(x, s["gaussian"], **_BEFORE)
+    axes.plot(x, s["gaussian"], **DOTTED)
     axes.plot(x, s["diffused"], **_BEST)
     axes.axhline(s["radius"] ** 2, color=HAIRLINE, linewidth=1)
     axes.set(xscale="log", yscale="log", xlabel="ρ", ylabel="expected squared error")
-    _say(axes, (0.008, 10), "Gaussian", QUIET)
-    _say(axes, (0.0012, 0.4), "Ornstein–Uhlenbeck", _BLUE, va="top")
-    _say(axes, (10, 1.08), "publishing 0", QUIET, ha="right", va="bottom")
+    say(axes, (0.008, 10), "Gaussian", QUIET)
+    say(axes, (0.0012, 0.4), "Ornstein–Uhlenbeck", _BLUE, va="top")
+    say(axes, (10, 1.08), "publishing 0", QUIET, ha="right", va="bottom")
 
 
 _PANELS = {

@@ -3,58 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from common.claim import Panel
+from common.sheet import DOTTED, draw_sheet, say, title
 
-from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET, Heading, finish, new_figure
+from discreet.reporting.style import HAIRLINE, INK, PALETTE, QUIET
 
-from .claim import Panel
 from .levels import WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _HEIGHT = 12.0, 8.6
 _HUES = {"diffused": PALETTE[0], "concentrated": PALETTE[1], "gaussian": PALETTE[2]}
 _NAMES = {"diffused": "diffused", "concentrated": "concentrated", "gaussian": "noise"}
-_DOTTED: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw all panels."""
-    heading = Heading(
-        _WIDTH,
-        "Posterior sampling with a Rényi guarantee",
+    return draw_sheet(
+        panels,
         [
+            (name, _titled(draw, f"{letter}  {words}"))
+            for letter, (name, draw, words) in zip("abcdefghijkl", _PANELS, strict=True)
+        ],
+        size=(12.0, 8.6),
+        shape=(3, 4),
+        title="Posterior sampling with a Rényi guarantee",
+        notes=[
             "Geumlek (2020), figures 5.1 to 5.8. Blue: diffused, orange: concentrated, green: normal noise on the "
             "count. 100 records, prior Beta(6, 12) but in j; c and d: 38 yes.",
             "e to j: loss of one private draw on 100 held-out records, mean and standard deviation over runs; dotted: "
             "a draw from the posterior, and the truth.",
         ],
+        path=path,
     )
-    figure = new_figure(_WIDTH, _HEIGHT, heading, gap=0.06)
-    grid = figure.add_gridspec(3, 4)
-    found = {panel.name: panel.series for panel in panels}
-    for place, (letter, (name, draw, words)) in enumerate(zip("abcdefghijkl", _PANELS, strict=True)):
-        axes = figure.add_subplot(grid[place // 4, place % 4])
-        draw(axes, found[name])
-        axes.set_title(f"{letter}  {words}", loc="left", color=INK, fontsize=9.5, fontweight="bold")
-        axes.tick_params(colors=QUIET, labelsize=8, color=HAIRLINE)
-        axes.xaxis.label.set(color=QUIET, fontsize=8.5)
-        axes.yaxis.label.set(color=QUIET, fontsize=8.5)
-        for side in ("right", "top"):
-            axes.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_color(HAIRLINE)
-    return finish(figure, path)
 
 
-def _say(axes: Axes, at: tuple[float, float], words: str, color: str, **where: Any) -> None:
-    """Name a series where it is drawn; ``at`` is in the data's units."""
-    axes.annotate(words, at, fontsize=7.5, color=color, xytext=(0, 0), textcoords="offset points", **where)
+def _titled(
+    draw: Callable[[Axes, dict[str, Any]], None], words: str
+) -> Callable[[Axes, dict[str, Any]], None]:
+    def drawn(axes: Axes, s: dict[str, Any]) -> None:
+        draw(axes, s)
+        title(axes, words, fontsize=9.5)
+
+    return drawn
 
 
 def _levels(axes: Axes, s: dict[str, Any]) -> None:
@@ -66,11 +62,11 @@ def _levels(axes: Axes, s: dict[str, Any]) -> None:
         axes.axvline(float(asymptote), color=HAIRLINE, linewidth=0.8)
         axes.plot(orders, s[f"{name}_{weight:g}"], color=hue, linewidth=1.5, alpha=0.35 + 0.65 * weight)
         side, where = (0.96, "right") if weight == 1 else (1.04, "left")
-        _say(axes, (float(asymptote) * side, height), f"{weight:g}", QUIET, va="center", ha=where)
+        say(axes, (float(asymptote) * side, height), f"{weight:g}", QUIET, va="center", ha=where)
     axes.set(xscale="log", xlim=(1, 90), ylim=(0, 3), xlabel="order λ", ylabel="ε")
     axes.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     axes.minorticks_off()
-    _say(axes, (1.15, 2.7), f"asymptote\nby {name}", QUIET, va="center")
+    say(axes, (1.15, 2.7), f"asymptote\nby {name}", QUIET, va="center")
 
 
 def _distance(axes: Axes, s: dict[str, Any]) -> None:
@@ -83,10 +79,10 @@ def _distance(axes: Axes, s: dict[str, Any]) -> None:
 
 def _distance_low(axes: Axes, s: dict[str, Any]) -> None:
     _distance(axes, s)
-    _say(axes, (0.004, 12), "concentrated", _HUES["concentrated"])
-    _say(axes, (0.0013, 0.16), "diffused", _HUES["diffused"], va="top")
-    _say(axes, (1.0, 0.003), "noise", _HUES["gaussian"])
-    _say(axes, (0.0013, 2.2e-4), "sampling: 0\nfrom ε = 0.19", QUIET)
+    say(axes, (0.004, 12), "concentrated", _HUES["concentrated"])
+    say(axes, (0.0013, 0.16), "diffused", _HUES["diffused"], va="top")
+    say(axes, (1.0, 0.003), "noise", _HUES["gaussian"])
+    say(axes, (0.0013, 2.2e-4), "sampling: 0\nfrom ε = 0.19", QUIET)
 
 
 def _heldout(axes: Axes, s: dict[str, Any]) -> None:
@@ -98,7 +94,7 @@ def _heldout(axes: Axes, s: dict[str, Any]) -> None:
         axes.plot(x, mean, color=hue, linewidth=1.6)
         top = max(top, float(mean.max()))
     for level in (s["posterior"], s["truth"]):
-        axes.axhline(float(level), **_DOTTED)
+        axes.axhline(float(level), **DOTTED)
     low = float(s["truth"])
     axes.set(
         xscale="log", ylim=(low - 0.25 * (top - low), top + 0.1 * (top - low)), xlabel="ε", ylabel="loss"
@@ -111,9 +107,9 @@ def _found(axes: Axes, s: dict[str, Any]) -> None:
         for name, hue in (("r", _HUES["diffused"]), ("m", _HUES["concentrated"])):
             axes.plot(x, s[f"{name}_{order}"], color=hue, linewidth=1.6, linestyle=style)
     axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="r, m", ylim=(2e-4, 1.6))
-    _say(axes, (0.004, 0.2), "r", _HUES["diffused"])
-    _say(axes, (0.0022, 0.02), "m", _HUES["concentrated"])
-    _say(axes, (0.3, 0.0006), "dashed: order 15\nsolid: order 2", QUIET)
+    say(axes, (0.004, 0.2), "r", _HUES["diffused"])
+    say(axes, (0.0022, 0.02), "m", _HUES["concentrated"])
+    say(axes, (0.3, 0.0006), "dashed: order 15\nsolid: order 2", QUIET)
 
 
 def _corners(axes: Axes, s: dict[str, Any]) -> None:
@@ -130,9 +126,9 @@ def _corners(axes: Axes, s: dict[str, Any]) -> None:
         fillstyle="none",
     )
     axes.set(xlabel="order λ", ylabel="largest divergence", ylim=(0, None))
-    _say(axes, (1.08, 1.75), "closed form", PALETTE[0])
-    _say(axes, (1.08, 1.5), "all tables (circles)", INK)
-    _say(axes, (1.55, 0.5), "corners only", PALETTE[1])
+    say(axes, (1.08, 1.75), "closed form", PALETTE[0])
+    say(axes, (1.08, 1.5), "all tables (circles)", INK)
+    say(axes, (1.55, 0.5), "corners only", PALETTE[1])
 
 
 _PANELS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from common.claim import Claim, Panel
 from scipy.special import ndtr
 
 from discreet.privacy.amplification import (
@@ -22,8 +23,6 @@ from discreet.privacy.amplification import (
     renyi_divergence,
 )
 from discreet.privacy.amplification.coupling import log_density_of_two
-
-from .claim import Claim, Panel
 
 # Sums of a few products of probabilities are exact to this.
 _ROUNDING = 1e-13

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from common.claim import Claim, Panel
 from scipy.special import digamma
 from scipy.stats import binom
 
@@ -12,7 +13,6 @@ from discreet.families import Bernoulli
 from discreet.priors import Beta
 from discreet.privacy.posterior_neighbors import NeighboringPosteriors
 
-from .claim import Claim, Panel
 from .largest import PRIOR, RECORDS, weight
 from .levels import noisy_counts, sigma_for
 

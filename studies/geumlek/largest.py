@@ -7,6 +7,7 @@ import math
 from functools import cache
 
 import numpy as np
+from common.claim import Claim, Panel
 from scipy import integrate
 from scipy.special import polygamma
 
@@ -14,8 +15,6 @@ from discreet.families import Bernoulli, Categorical, Exponential
 from discreet.priors import Beta, Dirichlet, Gamma
 from discreet.privacy.posterior_divergence import conjugate_divergence
 from discreet.privacy.posterior_neighbors import NeighboringPosteriors
-
-from .claim import Claim, Panel
 
 PRIOR, RECORDS = Beta(6, 12), 100
 BERNOULLI = NeighboringPosteriors(Bernoulli(), PRIOR, RECORDS)

@@ -7,11 +7,11 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from common.claim import Claim, Panel
 from scipy.special import betaln, digamma, logsumexp, ndtr, ndtri
 
 from discreet.priors import Beta
 
-from .claim import Claim, Panel
 from .largest import BERNOULLI, PRIOR, RECORDS, weight
 
 WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)

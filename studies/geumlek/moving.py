@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from common.claim import Claim, Panel
 from scipy.special import expit
 
 from discreet.privacy.amplification import (
@@ -15,7 +16,6 @@ from discreet.privacy.amplification import (
     shuffled_epsilons,
 )
 
-from .claim import Claim, Panel
 from .laws import POINTS, Law, Map
 
 _MAPS: dict[str, tuple[float, Map]] = {

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from geumlek.claim import Claim
+from common.claim import Claim
 from scipy.stats import binomtest, norm
 
 from .budgets import temperature

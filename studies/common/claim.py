@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Claim:
-    """What the thesis says, corrected where it is misprinted, as a test that can fail."""
+    """What a text says, corrected where it is misprinted, as a test that can fail."""
 
     source: str
     text: str
