@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+    from discreet.mechanisms.table_posterior import TablePosteriorMechanism
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.ledger import Ledger
@@ -91,6 +92,7 @@ __all__ = [
     "RenyiDP",
     "RenyiPosteriorMechanism",
     "StatisticalQueryMechanism",
+    "TablePosteriorMechanism",
     "UsageError",
     "ZeroConcentratedDP",
     "__version__",
@@ -149,6 +151,7 @@ _HOMES = {
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
     "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
+    "discreet.mechanisms.table_posterior": ("TablePosteriorMechanism",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.ledger": ("Ledger",),

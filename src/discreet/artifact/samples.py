@@ -30,6 +30,7 @@ CHECKS: Mapping[str, str] = {
     "concentrated_posterior": "discreet.artifact.renyi_posterior",
     "diffused_query": "discreet.artifact.renyi_posterior",
     "concentrated_query": "discreet.artifact.renyi_posterior",
+    "table_posterior": "discreet.artifact.table_posterior",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -40,6 +41,7 @@ KINDS: Mapping[str, str] = {
     "concentrated_posterior": "concentrated",
     "diffused_query": "diffused",
     "concentrated_query": "concentrated",
+    "table_posterior": "tempered",
 }
 
 #: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
