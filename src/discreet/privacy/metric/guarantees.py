@@ -172,8 +172,8 @@ def network_posterior(
     The distance counts the factors p(x_k | parents) whose arguments differ. A changed value reaches 1 + (its number of
     children) of them, at most, a changed record all K and never more. In print the distance is the former sum, an
     upper bound, and "2 max(1 + children) log(1/least) under the classical definition" is for one value, not for a
-    record; likewise "4 log(1/least)" for Markov chains is for one step of one trajectory. Each factor lies between ``least``
-    and 1 - (cells - 1) least, so that L = log((1 - (cells - 1) least) / least).
+    record; likewise "4 log(1/least)" for Markov chains is for one step of one trajectory. Each factor lies between
+    ``least`` and 1 - (cells - 1) least, so that L = log((1 - (cells - 1) least) / least).
     """
     degrees = [int(degree) for degree in children]
     if not degrees or min(degrees) < 0 or max(degrees) >= len(degrees):

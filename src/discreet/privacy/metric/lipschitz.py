@@ -77,7 +77,7 @@ def statistic_slope(family: Family, distance: RecordDistance) -> Fraction:
             f"no closed form is known for {family.name} under this distance.",
             hint="lipschitz_by_pairs tries all pairs of records",
         )
-    if isinstance(family, Bernoulli):
+    if isinstance(family, Bernoulli) and distance.kind != "outer_product":
         # records are 0 and 1, at distance 1, or 3 under the quadratic distance
         return Fraction(1, 3) if distance.kind == "quadratic" else Fraction(1)
     family.check_bounds(distance.bounds)
@@ -233,8 +233,8 @@ def natural_width(family: Family, ends: Ends) -> Fraction:
 def finite_bernoulli(step: Number) -> tuple[tuple[Fraction, ...], Fraction]:
     """Return the parameters step, 2 step, ... strictly between 0 and 1, and the Lipschitz constant of the family.
 
-    Example 1 of Dimitrakakis et al. (2017). In print the parameter 1 belongs to it, and the constant is log(1/step). With
-    0 or 1 the constant is infinite; without, it is the largest abs(logit), log((1 - step)/step) if 1/step is a
+    Example 1 of Dimitrakakis et al. (2017). In print the parameter 1 belongs to it, and the constant is log(1/step).
+    With 0 or 1 it is infinite; without, it is the largest abs(logit), log((1 - step)/step) if 1/step is a
     whole number. The constant is rounded up.
     """
     delta = positive_budget(step, "step")
