@@ -98,7 +98,7 @@ LEMMAS = {
 
 @pytest.mark.parametrize("lemma", LEMMAS)
 def test_the_ratio_of_likelihoods(lemma: str) -> None:
-    """C is at least the maximal over the marginal likelihood of every record; printed ones of lemmas 20 and 22 are not."""
+    """C is at least the maximal over the marginal likelihood of every record; not as printed in lemmas 20 and 22."""
     constants, printed, likelihood, records, (low, high, rate) = LEMMAS[lemma]
     theta, mass = trimmed(low, high, rate)
     dense = np.linspace(low, high, 2001)

@@ -1,4 +1,4 @@
-"""Lipschitz constants and distances: brute force over pairs of records never exceeds the closed form, and attains it."""
+"""Lipschitz constants and distances: pairs of records never exceed the closed form, and attain it."""
 
 from __future__ import annotations
 
