@@ -130,8 +130,8 @@ def _divergences() -> list[Claim]:
             "theorem 7.2",
             "E e^(l rho) <= e^((1 + L0) rho) takes rho <= c - 1, so c >= 2 for Hamming's distance; corrected, it holds",
             below > np.e > above and abs(integral / below - 1) < 1e-4 and worst <= 1 and coins <= 1,
-            f"c = 1.5, one record: {below:.3f} against e = 2.718; exact divergences are at most {worst:.1e} of the bound "
-            f"on a line and {coins:.1e} of it for tosses with Beta(13, 13)",
+            f"c = 1.5, one record: {below:.3f} against e = 2.718; exact divergences are at most {worst:.1e} of the "
+            f"bound on a line and {coins:.1e} of it for tosses with Beta(13, 13)",
         ),
     ]
 
