@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from discreet.models.losses import LinearLoss, LogisticLoss
+from discreet.models.losses import LinearLoss, LogisticLoss, SquaredLoss
 
 #: The gradient of one record's loss at each state: (place of the record, states) to an array like the states.
 Gradient = Callable[[int, np.ndarray], np.ndarray]
@@ -89,6 +89,19 @@ def descend_linear(
     return states
 
 
+def only_noise(
+    states: np.ndarray, steps: int, *, step_size: float, sigma: float, radius: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Take steps of :func:`descend` on a loss that is 0: they add noise and project."""
+    for first in range(0, steps, _CHUNK):
+        some = min(_CHUNK, steps - first)
+        nothing = np.zeros((some, states.shape[1])), np.zeros(some)
+        states = descend_linear(
+            SquaredLoss, *nothing, states, ridge=0.0, step_size=step_size, sigma=sigma, radius=radius, rng=rng
+        )
+    return states
+
+
 def langevin(
     loss: type[LinearLoss],
     features: np.ndarray,
@@ -101,14 +114,17 @@ def langevin(
     step_size: float,
     temperature: float,
     precision: float,
+    scale: float,
     weight: float,
     clip: float,
+    radius: float,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Take Langevin steps on samples of the records, and return the states after those steps that are ``kept``.
 
-    x <- x - step_size / 2 (precision x + weight G) + N(0, step_size temperature I), where G is the sum over the sample
-    of gradients of length at most ``clip``. ``kept`` holds step numbers, increasing, the last one at most ``steps``.
+    x <- x - step_size / 2 (precision x + weight G) + N(0, step_size temperature I), projected onto the ball, where G is
+    the sum over the sample of ``scale`` times the gradient, shortened to length ``clip`` if it is longer. ``kept``
+    holds step numbers, increasing, the last one at most ``steps``.
     """
     trace = np.empty((kept.size, *states.shape))
     wanted = {int(step): place for place, step in enumerate(kept)}
@@ -119,10 +135,11 @@ def langevin(
         for step, z in enumerate(noise, start=first + 1):
             chosen = sample(rng)
             rows = features[chosen]
-            slopes = loss.slope(states @ rows.T, targets[chosen])
+            slopes = scale * loss.slope(states @ rows.T, targets[chosen])
             reach = np.maximum(np.abs(slopes) * lengths[chosen], 1e-300)
             total = (slopes * np.minimum(1.0, clip / reach)) @ rows
-            states = states - 0.5 * step_size * (precision * states + weight * total) + z
+            drift = precision * states + weight * total
+            states = projected(states - 0.5 * step_size * drift + z, radius)
             if step in wanted:
                 trace[wanted[step]] = states
     return trace

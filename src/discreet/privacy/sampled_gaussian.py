@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
@@ -114,25 +115,53 @@ def replace_steps(given: SampledGaussian, steps: int) -> SampledGaussian:
     return SampledGaussian(given.multiplier, given.rate, steps, given.sampling)
 
 
+def langevin_steps(
+    step_size: Number,
+    temperature: Number,
+    clip: Number,
+    *,
+    rate: Number,
+    steps: int,
+    neighbors: Neighbors,
+) -> SampledGaussian:
+    """Return Langevin dynamics as sampled Gaussian steps.
+
+    A step adds N(0, step_size temperature I) to (step_size / 2) (1 / rate) times the sum over the sample, of vectors of
+    length at most ``clip``; a record moves the sum by that much if it comes or goes, by twice that if it is replaced.
+    """
+    (sampling,) = (form for form, relation in FITTING.items() if relation == neighbors)
+    sensitivity = float(exact(clip, "clip")) * (2 if neighbors == "replace" else 1)
+    ratio = positive(float(exact(temperature, "temperature") / exact(step_size, "step_size")), "temperature")
+    return SampledGaussian(
+        2 * float(read_rate(rate)) * float(np.sqrt(ratio)) / sensitivity, rate, steps, sampling
+    )
+
+
+@lru_cache(maxsize=64)
 def least_multiplier(
     epsilon: float, delta: float, *, rate: Number, steps: int, sampling: Sampling
 ) -> SampledGaussian:
     """Return steps with the least noise, to four digits and rounded up, that stay within a budget."""
 
-    def fits(multiplier: float) -> bool:
-        return SampledGaussian(multiplier, rate, steps, sampling).epsilon(delta) <= epsilon
+    def excess(log_multiplier: float) -> float:
+        """Return the log of the cost over the budget; it falls as the noise grows."""
+        cost = SampledGaussian(float(np.exp(log_multiplier)), rate, steps, sampling).epsilon(delta)
+        return float(np.log(np.clip(cost, 1e-12, 1e12) / epsilon))
 
-    low, high = _LEAST_MULTIPLIER, 1.0
-    while not fits(high):
-        low, high = high, 16 * high
-        if high > _LARGEST_MULTIPLIER:
+    low, high = np.log([_LEAST_MULTIPLIER, 1.0])
+    while excess(high) > 0:
+        low, high = high, high + np.log(16)
+        if high > np.log(_LARGEST_MULTIPLIER):
             raise UsageError(
                 "no amount of noise makes so many steps fit this budget.", hint="take fewer steps"
             )
-    while high > low * (1 + 1e-4):
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return SampledGaussian(high, rate, steps, sampling)
+    if excess(low) > 0:
+        found = float(brentq(excess, low, high, xtol=1e-5))  # pyright: ignore[reportArgumentType]
+        # on the safe side of the root
+        high = next(at for at in found + 2e-5 * np.arange(1, 1000) if excess(at) <= 0)
+    else:
+        high = low
+    return SampledGaussian(float(np.exp(high)), rate, steps, sampling)
 
 
 def read_rate(rate: Number) -> Fraction:

@@ -127,6 +127,9 @@ class NoisySGD:
         ----------
         Geumlek (2020), theorem 22, which is a statement about one index; the guarantee for all is the largest.
         """
+        if self.lipschitz <= 1:
+            hidden = np.logaddexp(0.0, self._log_extra()) if self.extra_steps else 0.0
+            return float(2 * (self.gradient_bound / self.sigma) ** 2 * np.exp(-hidden))
         return float(self.rhos().max())
 
     def shuffled_epsilons(self, order: ArrayLike) -> np.ndarray:
