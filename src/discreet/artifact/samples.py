@@ -30,6 +30,8 @@ CHECKS: Mapping[str, str] = {
     "concentrated_posterior": "discreet.artifact.renyi_posterior",
     "diffused_query": "discreet.artifact.renyi_posterior",
     "concentrated_query": "discreet.artifact.renyi_posterior",
+    "langevin": "discreet.artifact.langevin",
+    "noisy_sgd": "discreet.artifact.noisy_sgd",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -44,7 +46,10 @@ KINDS: Mapping[str, str] = {
 
 #: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
 #: mechanism is in :data:`KINDS` or here.
-WAYS: Mapping[str, str] = {}
+WAYS: Mapping[str, str] = {
+    "langevin": "states of a Langevin walk with finite steps",
+    "noisy_sgd": "the last iterate of noisy gradient descent",
+}
 
 _FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6

@@ -14,6 +14,14 @@ _WORDS = {
     "order": "order {}",
     "r": "likelihood weight r = {}",
     "m": "prior weight m = {}",
+    "steps": "{} steps",
+    "step_size": "step size {}",
+}
+# What the samples of a mechanism must not be taken for.
+_CAUTIONS = {
+    "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
+    "posterior: how far it had come, and what its steps and noise distort, nobody has measured",
+    "noisy_sgd": "the last iterate of a descent is one noisy estimate, not a draw of a posterior",
 }
 
 
@@ -40,6 +48,8 @@ def answer(release: Release) -> Answer:
     warnings = [
         f"a release of samples: {few} in all, from {described(release)}; not noise-aware",
     ]
+    if release.sampling_record.name in _CAUTIONS:
+        warnings.append(_CAUTIONS[release.sampling_record.name])
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if release.samples.arithmetic == "floating":

@@ -40,10 +40,10 @@ class LangevinMechanism(RecordMechanism):
     x <- x - step_size / 2 (precision x + (1 / rate) sum over the sample of clipped gradients)
            + N(0, step_size temperature I),    x_0 = 0,
 
-    projected onto the ball of the model's radius. With ever smaller steps the states would come from the posterior under
-    the prior N(0, I / precision) on the ball, its density raised to the power 1 / temperature. At a finite step they
-    do not: samples of the records, clipping and the step itself distort it, and successive states are alike. They are
-    released as they are, and say so.
+    projected onto the ball of the model's radius. With ever smaller steps the states would come from the posterior
+    under the prior N(0, I / precision) on the ball, its density raised to the power 1 / temperature. At a finite
+    step they do not: samples of the records, clipping and the step itself distort it, and successive states are
+    alike. They are released as they are, and say so.
 
     Parameters
     ----------

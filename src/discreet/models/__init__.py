@@ -8,5 +8,17 @@ from __future__ import annotations
 
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
+from discreet.models.declared_loss import DeclaredLoss
+from discreet.models.regression import LinearRegression, LogisticRegression
 
-__all__ = ["Column", "Labels", "Model", "Numeric", "Table", "read_columns"]
+__all__ = [
+    "Column",
+    "DeclaredLoss",
+    "Labels",
+    "LinearRegression",
+    "LogisticRegression",
+    "Model",
+    "Numeric",
+    "Table",
+    "read_columns",
+]

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from discreet.models.base import Model
 
 #: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
-MODELS: dict[str, str] = {}
+MODELS: dict[str, str] = {
+    "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
+    "linear_regression": "discreet.models.regression:LinearRegression",
+    "logistic_regression": "discreet.models.regression:LogisticRegression",
+}
 
 
 def known(name: str) -> bool:

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar, Self
 
@@ -70,7 +69,7 @@ class Regression(LossModel):
         """The target and the features."""
         return (self.target, *self.features)
 
-    @cached_property
+    @property
     def weight_names(self) -> tuple[str, ...]:
         names = ["intercept"]
         for column in self.features:
@@ -85,7 +84,7 @@ class Regression(LossModel):
         """How many times the loss, but for the ridge, a record's negative log-likelihood is."""
         return 1.0
 
-    @cached_property
+    @property
     def loss_constants(self) -> LossConstants:
         return self.loss.constants(float(self.radius), float(self.ridge))
 

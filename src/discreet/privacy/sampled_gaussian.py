@@ -129,7 +129,7 @@ def langevin_steps(
     A step adds N(0, step_size temperature I) to (step_size / 2) (1 / rate) times the sum over the sample, of vectors of
     length at most ``clip``; a record moves the sum by that much if it comes or goes, by twice that if it is replaced.
     """
-    (sampling,) = (form for form, relation in FITTING.items() if relation == neighbors)
+    sampling: Sampling = "fixed_size" if neighbors == "replace" else "poisson"
     sensitivity = float(exact(clip, "clip")) * (2 if neighbors == "replace" else 1)
     ratio = positive(float(exact(temperature, "temperature") / exact(step_size, "step_size")), "temperature")
     return SampledGaussian(
