@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, errors, families, priors
+    from discreet import datasets, errors, families, models, priors
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
     from discreet.diagnostics.mmd import discrepancy
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from discreet.inference.posterior import Posterior
     from discreet.mechanisms.curator import release
     from discreet.mechanisms.gaussian import GaussianMechanism
+    from discreet.mechanisms.langevin import LangevinMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.noisy_sgd import NoisySGDMechanism
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
@@ -74,12 +76,14 @@ __all__ = [
     "Gamma",
     "GaussianMechanism",
     "Geometric",
+    "LangevinMechanism",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
     "LedgerError",
     "MetricDP",
     "MultivariateNormal",
+    "NoisySGDMechanism",
     "Normal",
     "Poisson",
     "Posterior",
@@ -101,6 +105,7 @@ __all__ = [
     "errors",
     "families",
     "infer",
+    "models",
     "priors",
     "release",
     "utilities",
@@ -110,6 +115,7 @@ _MODULES = {
     "datasets": "discreet.datasets",
     "errors": "discreet.errors",
     "families": "discreet.families",
+    "models": "discreet.models",
     "priors": "discreet.priors",
     "utilities": "discreet.inference.answering.utilities",
 }
@@ -142,7 +148,9 @@ _HOMES = {
     "discreet.inference.posterior": ("Posterior",),
     "discreet.mechanisms.curator": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
+    "discreet.mechanisms.langevin": ("LangevinMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.mechanisms.noisy_sgd": ("NoisySGDMechanism",),
     "discreet.mechanisms.posterior_sampling": ("PosteriorSamplingMechanism",),
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),

@@ -14,6 +14,14 @@ _WORDS = {
     "order": "order {}",
     "r": "likelihood weight r = {}",
     "m": "prior weight m = {}",
+    "steps": "{} steps",
+    "step_size": "step size {}",
+}
+# What the samples of a mechanism must not be taken for.
+_CAUTIONS = {
+    "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
+    "posterior: how far it had come, and what its steps and noise distort, nobody has measured",
+    "noisy_sgd": "the last iterate of a descent is one noisy estimate, not a draw of a posterior",
 }
 
 
@@ -40,6 +48,8 @@ def answer(release: Release) -> Answer:
     warnings = [
         f"a release of samples: {few} in all, from {described(release)}; not noise-aware",
     ]
+    if release.sampling_record.name in _CAUTIONS:
+        warnings.append(_CAUTIONS[release.sampling_record.name])
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if release.samples.arithmetic == "floating":
@@ -49,7 +59,7 @@ def answer(release: Release) -> Answer:
 
 def kind(release: Release) -> str:
     """Return in a word or two how the samples differ from those of the posterior."""
-    return f"{KINDS[release.mechanism.name]} posterior"
+    return release.sampling_record.kind
 
 
 def described(release: Release) -> str:
@@ -60,7 +70,10 @@ def described(release: Release) -> str:
         for name, words in _WORDS.items()
         if name in record.parameters
     ]
-    return f"a {kind(release)} ({', '.join([f'prior {record.prior}', *numbers])})"
+    prior = [] if record.prior is None else [f"prior {record.prior}"]
+    said = ", ".join([*prior, *numbers])
+    way = f"a {kind(release)}" if record.name in KINDS else kind(release)
+    return f"{way} ({said})" if said else way
 
 
 def _short(value: Fraction) -> str:
