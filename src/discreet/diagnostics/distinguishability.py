@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -78,20 +78,33 @@ class Distinguishability:
     least_draws
         No test whatever has both errors at ``delta`` or below with fewer draws, by the limit. None if no number is
         large enough.
-    draws
-        From how many draws on the best test has them, if the two laws are known; None if it is more than 10,000.
     limit
         What the limit rests on.
     about
         What was compared.
+    pair
+        The two laws of a draw, if they are known.
     """
 
     looks: tuple[Look, ...]
     delta: float
     least_draws: int | None
-    draws: int | None
     limit: ErrorLimit
     about: tuple[str, ...]
+    pair: Pair | None = None
+
+    @cached_property
+    def draws(self) -> int | None:
+        """From how many draws on the best test has both errors at ``delta`` or below.
+
+        None if it is more than 10,000, or if the laws are not known.
+        """
+        if self.pair is None:
+            return None
+        # the tests that were computed already are not computed again
+        known = {look.n_draws: look.best for look in self.looks if look.best is not None}
+        best = self.pair.best_test
+        return _least(lambda n: (known.get(n) or best(n)).error <= self.delta)
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -119,7 +132,7 @@ class Distinguishability:
             needed = f"no number of draws gives {asked}"
         else:
             needed = f"{asked} take at least {self.least_draws:,} draws"
-        if self.looks[0].best is None:
+        if self.pair is None:
             return f"{needed}."
         found = f"more than {MOST_DRAWS:,}" if self.draws is None else f"{self.draws:,}"
         return f"{needed}; the best test needs {found}."
@@ -161,7 +174,10 @@ class Distinguishability:
         """
         from discreet.reporting import plot_distinguishability
 
-        return plot_distinguishability(self, path=path, **options)
+        notes = options.pop("notes", [*self.about, self.verdict])
+        return plot_distinguishability(
+            self.table, self.limit, delta=self.delta, path=path, notes=notes, **options
+        )
 
     def __repr__(self) -> str:
         return self.summary()
@@ -261,7 +277,7 @@ def distinguish(
         apart = "neighboring tables" if distance == 1 else f"tables at distance {float(distance):g}"
         needed = limit.least_draws(delta)
         looks = tuple(_look(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
-        return Distinguishability(looks, delta, needed, None, limit, (f"{apart}, {first.describe()}",))
+        return Distinguishability(looks, delta, needed, limit, (f"{apart}, {first.describe()}",))
     if distance != 1:
         raise UsageError("the distance between two tables is counted: leave out distance.")
     if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 0:
@@ -275,22 +291,17 @@ def distinguish(
     pair, n_records, apart = _compared(law, first, second)
     limit = ErrorLimit.of_range(apart * law.span)
     best = cache(pair.best_test)
-    needed = _least(lambda n: best(n).error <= delta)
     generator = np.random.default_rng(rng)
     looks = []
-    for n in asked or _until(needed or MOST_DRAWS):
-        look = _look(limit, n, best(n))
-        if trials:
-            wrong = pair.simulate(best(n), n, int(trials), generator)
-            played = (Played(each, int(trials)) for each in wrong)
-            look = Look(n, look.error_limit, look.advantage_limit, look.best, *played)
-        looks.append(look)
+    for n in asked or _until(_least(lambda n: best(n).error <= delta) or MOST_DRAWS):
+        wrong = pair.simulate(best(n), n, int(trials), generator) if trials else ()
+        looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
         law.describe(),
         f"one draw: log-ratio within {apart * law.span:.4g}, divergence {pair.divergence():.4g}",
     )
-    return Distinguishability(tuple(looks), delta, limit.least_draws(delta), needed, limit, about)
+    return Distinguishability(tuple(looks), delta, limit.least_draws(delta), limit, about, pair)
 
 
 def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, int]:
@@ -314,8 +325,8 @@ def _values(table: Any) -> list[Any]:
     return values.tolist()
 
 
-def _look(limit: ErrorLimit, n: int, best: RatioTest | None = None) -> Look:
-    return Look(n, limit.error(n), limit.advantage(n), best)
+def _look(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> Look:
+    return Look(n, limit.error(n), limit.advantage(n), best, *played)
 
 
 def _least(done: Callable[[int], bool]) -> int | None:

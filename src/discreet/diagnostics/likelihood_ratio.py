@@ -20,7 +20,7 @@ import numpy as np
 
 # Points of the lattice of the summed log-ratio, and mass outside of a window, which is moved to its ends or neglected.
 _MOST_POINTS = 1 << 18
-_LEAST_BINS = 64
+_LEAST_BINS, _MOST_BINS = 64, 1 << 14
 _TAIL = 1e-14
 # Sums of n places stay within this many times (number of bins) sqrt(n) of their mean but for that mass (Hoeffding).
 _REACH = float(np.sqrt(np.log(2 / _TAIL) / 2))
@@ -67,9 +67,9 @@ class Pair:
         at = min(max(int(np.argmax(gap <= 0)), 1), size)
         coin = float(gap[at - 1] / max(gap[at - 1] - gap[at], 1e-300))
         # the coin mixes the thresholds at - 1 and at: it says Q with this chance where the sum is at - 1
-        mixed = [float((1 - coin) * e[at - 1] + coin * e[at]) for e in (false_first, false_second)]
+        first, second = (float((1 - coin) * e[at - 1] + coin * e[at]) for e in (false_first, false_second))
         advantage = max(float((1 - false_first - false_second).max()), 0.0)
-        return RatioTest(start + at - 1, coin, *mixed, advantage, self._slack(place, p, q, n_draws))
+        return RatioTest(start + at - 1, coin, first, second, advantage, self._slack(place, p, q, n_draws))
 
     def binned(self, n_draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the bin of each point, and the two masses of the bins, as fine as so many draws allow."""
@@ -78,14 +78,17 @@ class Pair:
         mass = (np.exp(self.log_p) + np.exp(self.log_q))[order]
         tail = _TAIL / n_draws
         inside = order[(np.cumsum(mass) > tail) & (np.cumsum(mass[::-1])[::-1] > tail)]
-        low, high = ratio[inside[0]], ratio[inside[-1]]
-        apart = abs(float((np.exp(self.log_p) - np.exp(self.log_q)) @ ratio)) / max(float(high - low), 1e-300)
-        width = min(n_draws, 2 * _REACH * np.sqrt(n_draws) + n_draws * min(apart, 1.0))
-        bins = min(max(int(_MOST_POINTS / width), _LEAST_BINS), len(inside))
-        if not high > low:
-            place = np.zeros(len(ratio), dtype=int)
-        else:
-            place = np.rint(np.clip((ratio - low) / (high - low), 0, 1) * (bins - 1)).astype(int)
+        low, high = float(ratio[inside[0]]), float(ratio[inside[-1]])
+        share = np.clip((ratio - low) / max(high - low, 1e-300), 0, 1)
+        means = [float(np.exp(log_mass) @ share) for log_mass in (self.log_p, self.log_q)]
+        width = min(n_draws, 2 * _REACH * np.sqrt(n_draws) + n_draws * abs(means[0] - means[1]))
+        bins = min(max(int(_MOST_POINTS / width), _LEAST_BINS), _MOST_BINS)
+        if len(inside) <= bins and np.allclose(
+            np.sort(share[inside]), np.linspace(0, 1, len(inside)), atol=1e-9
+        ):
+            # a lattice as it is
+            bins = len(inside)
+        place = np.rint(share * (bins - 1)).astype(int)
         sums = (np.bincount(place, np.exp(log_mass), bins) for log_mass in (self.log_p, self.log_q))
         p, q = (each / each.sum() for each in sums)
         return place, p, q
@@ -94,11 +97,13 @@ class Pair:
         """Return the Kullback-Leibler divergence of P from Q."""
         return max(float(np.exp(self.log_p) @ (self.log_p - self.log_q)), 0.0)
 
-    def simulate(self, test: RatioTest, n_draws: int, trials: int, rng: np.random.Generator) -> tuple[int, int]:
+    def simulate(
+        self, test: RatioTest, n_draws: int, trials: int, rng: np.random.Generator
+    ) -> tuple[int, int]:
         """Play the test on simulated draws; return how often it was wrong about draws from P, and from Q."""
-        wrong = []
-        for mass, first in zip(self.binned(n_draws)[1:], (True, False), strict=True):
-            sums = _sums(mass, n_draws, trials, rng)
+        place, wrong = self.binned(n_draws)[0], []
+        for log_mass, first in ((self.log_p, True), (self.log_q, False)):
+            sums = _sums(np.exp(log_mass), place, n_draws, trials, rng)
             tossed = (sums == test.threshold) & (rng.random(trials) < test.coin)
             says_second = (sums < test.threshold) | tossed
             wrong.append(int((says_second if first else ~says_second).sum()))
@@ -138,14 +143,14 @@ def _power(mass: np.ndarray, n: int, start: int, size: int) -> np.ndarray:
     if n == 1:
         return mass[start : start + size]
     # sums are taken modulo the length, which puts each into the window unless it is outside of it
-    length = next_fast_len(max(size, len(mass)), real=True)
-    wrapped = irfft(rfft(mass, length) ** n, length)
+    length = int(next_fast_len(max(size, len(mass)), real=True))  # pyright: ignore[reportArgumentType]
+    wrapped = np.asarray(irfft(np.asarray(rfft(mass, length)) ** n, length))
     return np.maximum(wrapped[np.arange(start, start + size) % length], 0.0)
 
 
-def _sums(mass: np.ndarray, n: int, trials: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the sum of n independent places, for each trial."""
+def _sums(mass: np.ndarray, place: np.ndarray, n: int, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw n points, for each trial, and return the sum of their places."""
     if 4 * n > len(mass):
-        return rng.multinomial(n, mass, size=trials) @ np.arange(len(mass))
-    # one draw at a time is cheaper than one place at a time; the last edge is 1 but for rounding
-    return np.searchsorted(np.cumsum(mass)[:-1], rng.random((trials, n)), side="right").sum(axis=1)
+        return rng.multinomial(n, mass / mass.sum(), size=trials) @ place
+    # one draw at a time is cheaper than one point at a time; the last edge is 1 but for rounding
+    return place[np.searchsorted(np.cumsum(mass)[:-1], rng.random((trials, n)), side="right")].sum(axis=1)

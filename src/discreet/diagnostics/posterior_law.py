@@ -76,4 +76,5 @@ class PosteriorLaw:
             f"{name} in [{float(low):g}, {float(high):g}]"
             for name, (low, high) in zip(self.model.draw_names, self.grid.support, strict=True)
         )
-        return f"{self.model.name} model, prior {self.mechanism.prior}, {names}, temperature {float(self.temperature):.4g}"
+        hot = f"temperature {float(self.temperature):.4g}"
+        return f"{self.model.name} model, prior {self.mechanism.prior}, {names}, {hot}"

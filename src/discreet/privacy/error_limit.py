@@ -14,17 +14,17 @@ this becomes
     rho >= log(1 / (4 delta)) / (2 n L)   and   advantage <= sqrt(n L rho),
 
 the rigorous form of theorem 13 of Dimitrakakis et al. That theorem is printed as "can distinguish *if* rho >=
-3 log(1/delta) / (4 n L)". Its proof shows that something is needed, not that it is enough: L is a worst case, and tables
-that far apart can have nearly equal posteriors. Nor is it needed as printed, because the proof bounds one estimator, the
-empirical distribution, and not every test: randomized response at L rho = 5 is seen through from a single draw with
-error 4.5e-5, for which the printed form asks for L rho >= 7.5. (Its second display, for assumption 2, has lost a
-parenthesis: in the denominator C (1 + 2 L0 + 1/c) is meant.)
+3 log(1/delta) / (4 n L)". Its proof shows that something is needed, not that it is enough: L is a worst case, and
+tables that far apart can have nearly equal posteriors. Nor is it needed as printed, because the proof bounds one
+estimator, the empirical distribution, and not every test: randomized response at L rho = 5 is seen through from a
+single draw with error 4.5e-5, for which the printed form asks for L rho >= 7.5. (Its second display, for assumption 2,
+has lost a parenthesis: in the denominator C (1 + 2 L0 + 1/c) is meant.)
 
 References
 ----------
 Dimitrakakis, Nelson, Zhang, Mitrokotsa and Rubinstein (2017), Differential privacy for Bayesian inference through
-posterior sampling: theorems 7 and 13. Bretagnolle and Huber (1979), Estimation des densités: risque minimax. Kairouz, Oh
-and Viswanath (2015), The composition theorem for differential privacy. Dong, Durfee and Rogers (2020), Optimal
+posterior sampling: theorems 7 and 13. Bretagnolle and Huber (1979), Estimation des densités: risque minimax. Kairouz,
+Oh and Viswanath (2015), The composition theorem for differential privacy. Dong, Durfee and Rogers (2020), Optimal
 differential privacy composition for exponential mechanisms.
 """
 
@@ -104,7 +104,9 @@ class ErrorLimit:
             # a divergence of every order a is at most a rho, and the steps of a group add up in its square root
             return cls(divergence=float(guarantee.rho) * far**2)
         if far != 1:
-            raise UsageError(f"{type(guarantee).__name__} says nothing simple about distance={distance!r:.40}.")
+            raise UsageError(
+                f"{type(guarantee).__name__} says nothing simple about distance={distance!r:.40}."
+            )
         if isinstance(guarantee, ApproxDP):
             return cls.of_epsilon(float(guarantee.epsilon), float(guarantee.delta))
         if isinstance(guarantee, RenyiDP):
@@ -115,7 +117,7 @@ class ErrorLimit:
     def errors(self, n_draws: int) -> float:
         """Return what alpha + beta is at least after ``n_draws`` draws: the largest of all bounds that hold."""
         total, reach = n_draws * self.divergence, n_draws * self.span
-        # n draws have a log-ratio within n times the span, for which two points are the worst case: 1 - tanh(reach / 4).
+        # n draws have a log-ratio within n times the span, for which two points are the worst case: 1 - tanh(reach/4).
         # Written without a difference from 1, because the errors of many draws are tiny.
         bounds = [
             1 - math.sqrt(total / 2),
