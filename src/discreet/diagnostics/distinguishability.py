@@ -141,8 +141,8 @@ class Distinguishability:
         """Return the table, with the verdict below."""
         known = self.looks[0].best is not None
         played = self.looks[0].first_wrong is not None
-        cells = [["draws", *(["error"] if known else []), "at least"]]
-        cells[0] += [*(["advantage"] if known else []), "at most"]
+        cells = [["draws", *(["error"] if known else []), "least error"]]
+        cells[0] += [*(["advantage"] if known else []), "most advantage"]
         if played:
             cells[0] += ["simulated errors"]
         for look in self.looks:

@@ -101,7 +101,7 @@ class GreedyPath:
         """What happened, in a sentence."""
         values, counts = np.unique(self.added, return_counts=True)
         kinds = [f"{n:,} with statistic {value:g}" for value, n in zip(values, counts, strict=True)]
-        chosen = f"; of the others {' and '.join(kinds)}" if kinds else ""
+        chosen = f"; the others: {' and '.join(kinds)}" if kinds else ""
         reached = f"epsilon {self.epsilon[-1]:.4g} of at most {self.worst:.4g}"
         return f"{reached} when one of {self.n_records[-1]:,} records is replaced{chosen}."
 
