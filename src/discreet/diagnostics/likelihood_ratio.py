@@ -22,6 +22,8 @@ import numpy as np
 _MOST_POINTS = 1 << 18
 _LEAST_BINS, _MOST_BINS = 64, 1 << 14
 _TAIL = 1e-14
+# Numbers in memory at one time of a simulation.
+_BLOCK = 1 << 22
 # Sums of n places stay within this many times (number of bins) sqrt(n) of their mean but for that mass (Hoeffding).
 _REACH = float(np.sqrt(np.log(2 / _TAIL) / 2))
 
@@ -150,7 +152,15 @@ def _power(mass: np.ndarray, n: int, start: int, size: int) -> np.ndarray:
 
 def _sums(mass: np.ndarray, place: np.ndarray, n: int, trials: int, rng: np.random.Generator) -> np.ndarray:
     """Draw n points, for each trial, and return the sum of their places."""
-    if 4 * n > len(mass):
-        return rng.multinomial(n, mass / mass.sum(), size=trials) @ place
-    # one draw at a time is cheaper than one point at a time; the last edge is 1 but for rounding
-    return place[np.searchsorted(np.cumsum(mass)[:-1], rng.random((trials, n)), side="right")].sum(axis=1)
+    many = 4 * n > len(mass)
+    edges, whole = np.cumsum(mass)[:-1], mass / mass.sum()
+    block = max(_BLOCK // (len(mass) if many else n), 1)
+    out = []
+    for start in range(0, trials, block):
+        size = min(block, trials - start)
+        if many:
+            out.append(rng.multinomial(n, whole, size=size) @ place)
+        else:
+            # one draw at a time is cheaper than one point at a time
+            out.append(place[np.searchsorted(edges, rng.random((size, n)), side="right")].sum(axis=1))
+    return np.concatenate(out)

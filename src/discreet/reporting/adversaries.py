@@ -15,6 +15,7 @@ from discreet.reporting.style import (
     PALETTE,
     QUIET,
     Heading,
+    few_ticks,
     finish,
     name_series,
     new_figure,
@@ -138,13 +139,7 @@ def _simulated(axes: Axes, n: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> 
 
 def _frame(axes: Axes) -> None:
     strip(axes)
-    axes.yaxis.set_major_locator(_few_ticks())
+    axes.yaxis.set_major_locator(few_ticks())
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
     axes.set_axisbelow(True)
-
-
-def _few_ticks() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(5)
