@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet import datasets, errors, families, models, priors
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
+    from discreet.diagnostics.distinguishability import distinguish
+    from discreet.diagnostics.greedy import adversary
     from discreet.diagnostics.mmd import discrepancy
     from discreet.errors import (
         BudgetError,
@@ -98,10 +100,12 @@ __all__ = [
     "UsageError",
     "ZeroConcentratedDP",
     "__version__",
+    "adversary",
     "calibrate",
     "compose",
     "datasets",
     "discrepancy",
+    "distinguish",
     "errors",
     "families",
     "infer",
@@ -123,6 +127,8 @@ _MODULES = {
 _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.diagnostics.calibration": ("calibrate",),
+    "discreet.diagnostics.distinguishability": ("distinguish",),
+    "discreet.diagnostics.greedy": ("adversary",),
     "discreet.diagnostics.mmd": ("discrepancy",),
     "discreet.errors": (
         "BudgetError",
