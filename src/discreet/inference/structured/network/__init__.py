@@ -1,0 +1,1 @@
+"""Bayesian networks: latent joint tables whose margins are the released ones."""
