@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws, likely_joint
-from discreet.inference.structured.network.lines import State, Target, line_through, log_along, move, sweep
+from discreet.inference.structured.network.lines import Moves, State, Target, line_through, log_along, move, sweep
 
 DIAMOND = Structure((2, 2, 2, 2), ((), (0,), (0,), (1, 2)))
 VEE = Structure((2, 3, 2), ((), (), (0, 1)))
@@ -118,14 +118,13 @@ def test_moves_keep_the_law(rng: np.random.Generator) -> None:
     joints = joint_tables(VEE, n)
     expected = normalized(np.array([law.log_weight(j) for j in joints]))
     where = {tuple(joint): i for i, joint in enumerate(joints)}
-    levels = np.array(VEE.levels)
-    strides = np.array([6, 2, 1])
+    moves = Moves(np.array([6, 2, 1]), np.array(VEE.levels), 2.0, False)
     # independent chains begin in the law and move once: the counts are then multinomial, and the test exact
     counts = np.zeros(len(joints))
     trials = 6_000
     for begin in rng.choice(len(joints), size=trials, p=expected):
         state, target = start(law, joints[begin])
-        sweep(state, target, strides, levels, 2.0, free_total=False, rng=rng)
+        sweep(state, target, moves, rng)
         counts[where[tuple(state.joint)]] += 1
     order = np.argsort(expected)[::-1]
     kept = order[expected[order] * trials >= 5]

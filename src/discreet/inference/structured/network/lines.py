@@ -36,6 +36,18 @@ class State(NamedTuple):
     rows: np.ndarray
 
 
+class Moves(NamedTuple):
+    """Which lines there are: over joint cells with these strides and levels, and whether records may come and go.
+
+    ``width`` is the first step of a slice.
+    """
+
+    strides: np.ndarray
+    levels: np.ndarray
+    width: float
+    free_total: bool
+
+
 class Line(NamedTuple):
     """What a move by m changes: the sum of all records, joint cells, cells of the tables, and rows; each by m times."""
 
@@ -164,21 +176,13 @@ def move(state: State, line: Line, target: Target, width: float, rng: np.random.
 
 
 @njit(cache=True)
-def sweep(
-    state: State,
-    target: Target,
-    strides: np.ndarray,
-    levels: np.ndarray,
-    width: float,
-    *,
-    free_total: bool,
-    rng: np.random.Generator,
-) -> None:
+def sweep(state: State, target: Target, moves: Moves, rng: np.random.Generator) -> None:
     """Move along as many random lines as there are joint cells times nodes, of three kinds.
 
     A record changes one of its columns; two records exchange some of their columns, which the tables may not see; and,
     if the number of records is not public, records come or go. Lines are chosen without a look at the state.
     """
+    strides, levels, width = moves.strides, moves.levels, moves.width
     n_joint, nodes = state.joint.size, levels.size
     two, four, one = np.empty(2, np.int64), np.empty(4, np.int64), np.empty(1, np.int64)
     two_signs, four_signs = np.array([-1, 1]), np.array([-1, -1, 1, 1])
@@ -199,6 +203,18 @@ def sweep(
                 d -= change
         four[0], four[1], four[2], four[3] = a, b, c, d
         move(state, line_through(four, four_signs, target), target, width, rng)
-        if free_total:
+        if moves.free_total:
             one[0] = int(rng.random() * n_joint)
             move(state, line_through(one, single, target), target, width, rng)
+
+
+@njit(cache=True)
+def walk(
+    state: State, target: Target, moves: Moves, burn_in: int, kept: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Sweep ``burn_in`` times, then once for each row of ``kept``, which gets the tables."""
+    for _ in range(burn_in):
+        sweep(state, target, moves, rng)
+    for i in range(len(kept)):
+        sweep(state, target, moves, rng)
+        kept[i] = state.tables
