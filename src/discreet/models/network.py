@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from discreet.errors import UsageError
 from discreet.models.base import Model, Table
-from discreet.models.columns import Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 
 _EXAMPLE = '[("smoker", "cough")]'
 
@@ -39,9 +41,9 @@ class BayesianNetwork(Model):
 
     name: ClassVar[str] = "bayesian_network"
     edges: tuple[tuple[str, str], ...]
-    columns: tuple[Labels, ...]
+    columns: tuple[Column, ...]
 
-    def __init__(self, edges: Any, columns: Mapping[str, Any] | Iterable[Labels]) -> None:
+    def __init__(self, edges: Any, columns: Mapping[str, Any] | Iterable[Column]) -> None:
         declared = only_labels(read_columns(columns), "a network")
         pairs = _read_edges(edges)
         names = [column.name for column in declared]
@@ -63,7 +65,7 @@ class BayesianNetwork(Model):
     def parents(self, column: str) -> tuple[Labels, ...]:
         """Return the parents of a column, in the order in which columns are declared."""
         above = {parent for parent, child in self.edges if child == column}
-        return tuple(one for one in self.columns if one.name in above)
+        return tuple(one for one in self.label_columns if one.name in above)
 
     def rows(self, column: str) -> tuple[str, ...]:
         """Return a name for each row of a column's conditional probabilities, such as ``smoker=yes, sex=f``."""
@@ -79,10 +81,21 @@ class BayesianNetwork(Model):
     @property
     def n_joint(self) -> int:
         """How many combinations of labels there are over all columns."""
-        return prod(column.n_labels for column in self.columns)
+        return prod(column.n_labels for column in self.label_columns)
 
     def tables(self) -> tuple[Table, ...]:
-        return tuple(Table((*self.parents(column.name), column)) for column in self.columns)
+        return tuple(Table((*self.parents(column.name), column)) for column in self.label_columns)
+
+    def log_density(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the log-probability of each record under each draw, draws first."""
+        names, out = self.column_names, 0.0
+        for at, name in enumerate(names):
+            row = np.zeros(len(codes), dtype=np.int64)
+            for parent in self.parents(name):
+                row = row * parent.n_labels + codes[:, names.index(parent.name)]
+            with np.errstate(divide="ignore"):
+                out = out + np.log(draws[name][:, row, codes[:, at]])
+        return np.asarray(out)
 
     def constants(self) -> dict[str, Any]:
         return {"edges": [list(pair) for pair in self.edges], "columns": encode_columns(self.columns)}

@@ -62,7 +62,7 @@ class Structure:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """For each cell of the tables, its row: the configuration of the parents. Rows of all tables are numbered on."""
+        """Return the row of each cell: its parents' configuration. Rows are numbered on from table to table."""
         counts = [prod(shape[:-1]) for shape in self.shapes]
         starts = np.concatenate([[0], np.cumsum(counts)])
         return np.concatenate(

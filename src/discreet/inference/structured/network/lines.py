@@ -114,12 +114,12 @@ def line_through(points: np.ndarray, signs: np.ndarray, target: Target) -> Line:
 @njit(cache=True)
 def log_along(m: int, total: int, state: State, line: Line, target: Target) -> float:
     """Return the log posterior weight after a move by m, up to a constant along the line."""
-    out = lgamma(total + m * line.added + 1.0)
+    out: float = lgamma(total + m * line.added + 1.0)
     for at, by in zip(line.joint_at, line.joint_by):  # noqa: B905 -- compiled code knows no strict
         out -= lgamma(state.joint[at] + m * by + 1.0)
     for at, by in zip(line.cell_at, line.cell_by):  # noqa: B905
         count = state.tables[at] + m * by
-        away = abs(float(target.readings[at] - count))
+        away = float(abs(target.readings[at] - count))
         out += lgamma(target.alpha[at] + count) - target.slope[at] * away - target.curve[at] * away * away
     for at, by in zip(line.row_at, line.row_by):  # noqa: B905
         out -= lgamma(target.row_alpha[at] + state.rows[at] + m * by)
