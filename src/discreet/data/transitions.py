@@ -17,7 +17,7 @@ def count_transitions(data: Any, model: MarkovChain) -> TableSummary:
 
     Privacy
     -------
-    The result is private. Only declarations raise. A place with two records holds no state, so that no record can decide
+    The result is private. Only declarations raise. A place with two records holds no state, so that no record decides
     what another one counts for; one record changes the state of one place, and that is in at most two counts.
     """
     sequences, times, states = (column.n_labels for column in model.label_columns)

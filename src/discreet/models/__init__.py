@@ -8,6 +8,18 @@ from __future__ import annotations
 
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
+from discreet.models.markov import MarkovChain
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.network import BayesianNetwork
 
-__all__ = ["Column", "Labels", "Model", "NaiveBayes", "Numeric", "Table", "read_columns"]
+__all__ = [
+    "BayesianNetwork",
+    "Column",
+    "Labels",
+    "MarkovChain",
+    "Model",
+    "NaiveBayes",
+    "Numeric",
+    "Table",
+    "read_columns",
+]

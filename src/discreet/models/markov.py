@@ -102,13 +102,21 @@ class MarkovChain(Model):
         self.concentrations(prior)
 
     def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
-        """Return the Dirichlet parameters: one positive number for all, or a dictionary with a number, or one for each
-        state, for ``initial`` and ``transition``.
+        """Return the Dirichlet parameters of the first state and of every row.
+
+        ``prior`` is one positive number (1 by default), or a dictionary with a number, or one for each state, for
+        ``initial`` and ``transition``.
         """
-        given = prior if isinstance(prior, Mapping) else dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+        given = (
+            prior
+            if isinstance(prior, Mapping)
+            else dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+        )
         unknown = [name for name in given if name not in self.draw_names]
         if unknown:
-            raise UsageError(f"the prior names {unknown[0]!r:.60}, and a Markov chain has initial and transition.")
+            raise UsageError(
+                f"the prior names {unknown[0]!r:.60}, and a Markov chain has initial and transition."
+            )
         return {name: concentration(given.get(name, 1), self.state) for name in self.draw_names}
 
     def constants(self) -> dict[str, Any]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from discreet.errors import UsageError
-from discreet.models.base import Model, Table
+from discreet.models.base import Table
 from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.discrete import Conditional, DiscreteModel
 
 _EXAMPLE = '[("smoker", "cough")]'
 
 
 @dataclass(frozen=True)
-class BayesianNetwork(Model):
+class BayesianNetwork(DiscreteModel):
     """Columns of labels, each of which depends on those that an edge comes from.
 
     Parameters
@@ -29,10 +27,11 @@ class BayesianNetwork(Model):
 
     Notes
     -----
-    Parameters: for each column a matrix of conditional probabilities, one row for each combination of its parents'
-    labels (the first parent varies slowest, parents in the order of the columns), one column for each label. Each row
-    has a Dirichlet prior. Released: for each column the counts of its labels crossed with its parents'. A record
-    is in one cell of each of these tables.
+    Parameters: for each column its labels' probabilities, one distribution for each combination of its parents' labels,
+    with a Dirichlet prior. The draws are named after the columns: draws first, then one axis for each parent (in the
+    order in which columns are declared), then the column's own labels. Released: for each column the counts of its
+    labels crossed with its parents'. A record is in one cell of each of these tables, so with D columns the joint L1
+    sensitivity is 2D under ``replace`` and D under ``add_remove``.
 
     References
     ----------
@@ -58,44 +57,16 @@ class BayesianNetwork(Model):
         object.__setattr__(self, "columns", declared)
         _check_acyclic(pairs)
 
-    @property
-    def draw_names(self) -> tuple[str, ...]:
-        return self.column_names
-
     def parents(self, column: str) -> tuple[Labels, ...]:
         """Return the parents of a column, in the order in which columns are declared."""
         above = {parent for parent, child in self.edges if child == column}
         return tuple(one for one in self.label_columns if one.name in above)
 
-    def rows(self, column: str) -> tuple[str, ...]:
-        """Return a name for each row of a column's conditional probabilities, such as ``smoker=yes, sex=f``."""
-        names = [""]
-        for parent in self.parents(column):
-            names = [
-                f"{before}{', ' if before else ''}{parent.name}={label}"
-                for before in names
-                for label in parent.labels
-            ]
-        return tuple(names)
-
-    @property
-    def n_joint(self) -> int:
-        """How many combinations of labels there are over all columns."""
-        return prod(column.n_labels for column in self.label_columns)
+    def conditionals(self) -> tuple[Conditional, ...]:
+        return tuple(Conditional(column, self.parents(column.name)) for column in self.label_columns)
 
     def tables(self) -> tuple[Table, ...]:
-        return tuple(Table((*self.parents(column.name), column)) for column in self.label_columns)
-
-    def log_density(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return the log-probability of each record under each draw, draws first."""
-        names, out = self.column_names, 0.0
-        for at, name in enumerate(names):
-            row = np.zeros(len(codes), dtype=np.int64)
-            for parent in self.parents(name):
-                row = row * parent.n_labels + codes[:, names.index(parent.name)]
-            with np.errstate(divide="ignore"):
-                out = out + np.log(draws[name][:, row, codes[:, at]])
-        return np.asarray(out)
+        return tuple(Table((*one.parents, one.child)) for one in self.conditionals())
 
     def constants(self) -> dict[str, Any]:
         return {"edges": [list(pair) for pair in self.edges], "columns": encode_columns(self.columns)}
@@ -113,9 +84,7 @@ def _read_edges(edges: Any) -> tuple[tuple[str, str], ...]:
     # a networkx graph offers its edges as a view; anything else is a list of pairs
     pairs = list(edges.edges) if hasattr(edges, "edges") else edges
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise UsageError(
-            "edges must be pairs of column names, parent first.", hint=f"for example {_EXAMPLE}"
-        )
+        raise UsageError("edges must be pairs of column names, parent first.", hint=f"for example {_EXAMPLE}")
     read = []
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):

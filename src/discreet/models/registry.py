@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
 MODELS: dict[str, str] = {
+    "bayesian_network": "discreet.models.network:BayesianNetwork",
+    "markov_chain": "discreet.models.markov:MarkovChain",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
 }
 

@@ -10,7 +10,15 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws, likely_joint
-from discreet.inference.structured.network.lines import Moves, State, Target, line_through, log_along, move, sweep
+from discreet.inference.structured.network.lines import (
+    Moves,
+    State,
+    Target,
+    line_through,
+    log_along,
+    move,
+    sweep,
+)
 
 DIAMOND = Structure((2, 2, 2, 2), ((), (0,), (0,), (1, 2)))
 VEE = Structure((2, 3, 2), ((), (), (0, 1)))

@@ -22,6 +22,8 @@ from discreet.models.base import Model
 
 #: Where each model's engines are, by the model's name.
 MODULES: dict[str, str] = {
+    "bayesian_network": "discreet.inference.structured.network",
+    "markov_chain": "discreet.inference.structured.markov",
     "naive_bayes": "discreet.inference.structured.naive_bayes",
 }
 

@@ -16,9 +16,7 @@ from discreet.models.base import Model
 from discreet.models.markov import INITIAL, TRANSITION, MarkovChain
 
 ENGINES = ("exact", "naive")
-_ROWS = (
-    "steps out of a state are taken as independent given their number, any number being as likely as any other"
-)
+_ROWS = "steps out of a state are taken as independent given their number, any number being as likely as any other"
 
 
 def refusal(release: Release, engine: str) -> str | None:

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.errors import UsageError
 from discreet.inference.engine import Answer, Question
+from discreet.inference.naive import warning
 from discreet.inference.structured.network.chains import MOST_JOINT, table_draws
 from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws
+from discreet.models.base import Model
 from discreet.models.network import BayesianNetwork
 from discreet.privacy import DiscreteLaplace
-from discreet.rational import exact
 
 ENGINES = ("gibbs", "naive")
 
@@ -34,14 +34,10 @@ def refusal(release: Release, engine: str) -> str | None:
     return None
 
 
-def read_prior(model: BayesianNetwork, prior: Any) -> float:
-    """Read the prior: the weight of every label in the Dirichlet prior of every row, 1 by default."""
-    weight = 1.0 if prior is None else float(exact(prior, "prior"))
-    if not weight > 0:
-        raise UsageError(
-            "the prior of a network is one positive number, the Dirichlet weight of every label."
-        )
-    return weight
+def read_prior(model: Model, prior: Any) -> dict[str, np.ndarray]:
+    """Return the Dirichlet parameters of every column."""
+    assert isinstance(model, BayesianNetwork)
+    return model.concentrations(prior)
 
 
 def structure_of(release: Release) -> Structure:
@@ -61,31 +57,42 @@ def draw(question: Question, engine: str) -> Answer:
     release, rng = question.release, question.rng
     structure = structure_of(release)
     readings = np.array(release.totals.values, dtype=np.int64)
-    alpha = np.full(len(readings), question.prior)
+    alpha = _weights(release, structure, question.prior)
     if engine == "naive":
         tables = np.broadcast_to(np.maximum(readings, 0), (question.size, len(readings)))
-        return Answer(_named(release, structure, alpha, tables, rng), "noise ignored")
+        draws = _named(release, structure, alpha, tables, rng)
+        return Answer(draws, "noise ignored", (warning(release),))
     slope, curve = zip(*(_exponents(law) for law in release.noise), strict=True)
     law = NetworkLaw(structure, alpha, readings, np.array(slope), np.array(curve))
     tables = table_draws(law, release.records, question.size, question.chains, rng)
     return Answer(_named(release, structure, alpha, tables, rng), independent=False)
 
 
+def _weights(release: Release, structure: Structure, prior: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the Dirichlet parameter of every cell of the tables; a missing label's is 1."""
+    out = []
+    for name, shape in zip(release.model.column_names, structure.shapes, strict=True):
+        alpha = prior[name] if release.domain.missing != "count" else np.append(prior[name], 1.0)
+        out.append(np.broadcast_to(alpha, shape).ravel())
+    return np.concatenate(out)
+
+
 def _named(
     release: Release, structure: Structure, alpha: np.ndarray, tables: np.ndarray, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     """Draw the conditional probabilities given tables; leave out the level of missing values, also among parents."""
-    model = release.model
-    assert isinstance(model, BayesianNetwork)
     out = {}
     for name, part, shape in zip(
-        model.column_names, conditional_draws(structure, alpha, tables, rng), structure.shapes, strict=True
+        release.model.column_names,
+        conditional_draws(structure, alpha, tables, rng),
+        structure.shapes,
+        strict=True,
     ):
         whole = part.reshape(len(part), *shape)
         if release.domain.missing == "count":
             whole = whole[(slice(None), *(slice(size - 1) for size in shape))]
             whole = whole / whole.sum(axis=-1, keepdims=True)
-        out[name] = whole.reshape(len(part), -1, whole.shape[-1])
+        out[name] = whole
     return out
 
 

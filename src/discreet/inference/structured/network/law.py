@@ -66,10 +66,7 @@ class Structure:
         counts = [prod(shape[:-1]) for shape in self.shapes]
         starts = np.concatenate([[0], np.cumsum(counts)])
         return np.concatenate(
-            [
-                np.repeat(np.arange(starts[i], starts[i + 1]), shape[-1])
-                for i, shape in enumerate(self.shapes)
-            ]
+            [np.repeat(np.arange(starts[i], starts[i + 1]), shape[-1]) for i, shape in enumerate(self.shapes)]
         )
 
     def tables(self, joint: np.ndarray) -> np.ndarray:

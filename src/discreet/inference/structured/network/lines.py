@@ -152,7 +152,9 @@ def move(state: State, line: Line, target: Target, width: float, rng: np.random.
     while steps_left > 0 and left >= low and log_along(floor(left), total, state, line, target) >= level:
         left -= width
         steps_left -= 1
-    while steps_right > 0 and right < high + 1 and log_along(floor(right), total, state, line, target) >= level:
+    while (
+        steps_right > 0 and right < high + 1 and log_along(floor(right), total, state, line, target) >= level
+    ):
         right += width
         steps_right -= 1
     left, right = max(left, float(low)), min(right, high + 1.0)
