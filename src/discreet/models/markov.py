@@ -54,6 +54,10 @@ class MarkovChain(Model):
     """
 
     name: ClassVar[str] = "markov_chain"
+    missing_in_words: ClassVar[str] = (
+        "records with missing or undeclared values were left out, and so were all records of a sequence at a time that "
+        "has more than one"
+    )
     columns: tuple[Column, ...]
 
     def __init__(self, sequence: Any, time: Any, state: Any) -> None:
