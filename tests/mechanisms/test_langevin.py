@@ -60,7 +60,8 @@ def test_the_noise_of_a_step_on_a_sample_is_what_is_accounted_for() -> None:
 
 
 def test_the_budget_decides_the_step_and_the_steps_keep_to_it(rng: np.random.Generator) -> None:
-    for neighbors, rate in (("replace", 1), ("replace", "1/5"), ("add_remove", "1/5")):
+    cases: list[tuple[Any, Any]] = [("replace", 1), ("replace", "1/5"), ("add_remove", "1/5")]
+    for neighbors, rate in cases:
         mechanism = dc.LangevinMechanism(**BUDGET, steps=60, rate=rate, samples=30)
         release = sample_with(
             RandomSource.seeded(rng), table(rng, 500), MODEL, mechanism, missing="none", neighbors=neighbors
@@ -182,14 +183,10 @@ def test_more_steps_than_the_budget_pays_for(rng: np.random.Generator) -> None:
         mechanism = dc.LangevinMechanism(**BUDGET, steps=steps, samples=1, step_size=step_size, clip=1)
         return sample_with(RandomSource.seeded(rng), rows, MODEL, mechanism, missing="none")
 
-    with pytest.raises(
-        UsageError, match=r"500 steps of size 0\.001 cost epsilon = .*: the budget pays for (\d+) of"
-    ):
+    words = r"500 steps of size 0\.001 cost epsilon = .*: the budget pays for (\d+) of"
+    with pytest.raises(UsageError, match=words) as refused:
         walk(500, "0.001")
-    try:
-        walk(500, "0.001")
-    except UsageError as refused:
-        most = int(refused.message.split("pays for ")[1].split()[0])
+    most = int(refused.value.message.split("pays for ")[1].split()[0])
     walk(most, "0.001")
     with pytest.raises(UsageError, match="cost epsilon"):
         walk(most + 1, "0.001")

@@ -69,6 +69,7 @@ def test_the_guarantee_at_each_index_holds_and_is_attained(extra: int, rng: np.r
             variance = slope**2 * variance + (eta * sigma) ** 2
         return moved**2 / (2 * variance)
 
+    worst = np.array([])
     for i in range(n):
         worst = np.where(np.arange(n) == i, 1 / eta, 0.1)
         assert exact(i, worst, sigma) == pytest.approx(stated[i], rel=1e-6)

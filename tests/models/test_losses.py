@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -45,13 +47,13 @@ def test_a_ball_holds_all_gradients(loss: type[LinearLoss]) -> None:
     t = np.linspace(-1, 1, 4001)
     for radius in np.geomspace(1e-3, 1e4, 200):
         size = loss.size(radius * t)
-        best = minimize_scalar(
+        best: Any = minimize_scalar(
             lambda x, r=radius: -np.sqrt(1 - x**2) * loss.size(r * x),
             bounds=(0.0, 1.0),
             method="bounded",
             options={"xatol": 1e-13},
         )
-        center = best.x * loss.size(radius * best.x)
+        center = best["x"] * loss.size(radius * best["x"])
         distance = np.sqrt((t * size - center) ** 2 + (1 - t**2) * size**2)
         # the search for the center is good to 1e-8, and distances are flat there
         assert distance.max() <= loss.constants(radius, 0.0).gradient_bound * (1 + 1e-7)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -122,7 +122,7 @@ def half_distance(size: Callable[[np.ndarray], np.ndarray], radius: float) -> fl
     def mirrored(t: float) -> float:
         return sqrt(max(1 - t**2, 0.0)) * float(size(np.array(radius * t)))
 
-    found = minimize_scalar(
+    found: Any = minimize_scalar(
         lambda t: -mirrored(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10}
     )
-    return max(mirrored(0.0), -float(found.fun)) * _ROOM
+    return max(mirrored(0.0), mirrored(float(found["x"]))) * _ROOM

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -49,8 +48,7 @@ class Regression(LossModel):
             raise UsageError(f"{self.name} has one target, got {len(aim)}.", hint=f"for example {_EXAMPLE}")
         declared = read_columns(features)
         # a column that is both is caught by its name
-        for column in read_columns((*aim, *declared)):
-            _check_floats(column)
+        read_columns((*aim, *declared))
         for name, value in {
             "target": self._check_target(aim[0]),
             "features": declared,
@@ -296,18 +294,6 @@ class LinearRegression(Regression):
         assert isinstance(self.target, Numeric)
         low, high = float(self.target.low), float(self.target.high)
         return (low + high) / 2 + (high - low) / 2 * self.margins(weights, rows)
-
-
-def _check_floats(column: Column) -> None:
-    """Raise unless the bounds are far enough apart, and close enough together, for floating-point numbers."""
-    if isinstance(column, Numeric):
-        width = float(column.high) - float(column.low)
-        if not (
-            isfinite(width) and width > 1e-9 * max(abs(float(column.low)), abs(float(column.high)), 1e-280)
-        ):
-            raise UsageError(
-                f"the bounds {column} of column {column.name!r:.60} are too close together, or too far apart."
-            )
 
 
 def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
