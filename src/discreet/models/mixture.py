@@ -1,0 +1,101 @@
+"""A finite mixture: every record belongs to one of several components, and its columns are independent given which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.errors import UsageError
+from discreet.models.base import Model, Table
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+
+#: Name of the draws of the components' weights.
+WEIGHTS = "weights"
+_MOST_COMPONENTS = 1000
+
+
+@dataclass(frozen=True)
+class Mixture(Model):
+    r"""A mixture of ``components`` products of categorical laws over labelled columns.
+
+    With one column it is the plain finite mixture; with several, the clustering model in which a record belongs wholly
+    to one cluster (no admixture).
+
+    ============  ====================================================================================
+    likelihood    P[x] = sum_k weights_k prod_d p_{k,d}(x_d)
+    parameters    ``weights`` (components), and under each column's name p_{k,d} (components x labels)
+    statistics    the counts of all combinations of labels: one table of all columns
+    ============  ====================================================================================
+
+    Parameters
+    ----------
+    components
+        How many components, at least 1. They have no names of their own: a law is the same if they change places.
+    columns
+        Labelled columns: ``{"sex": ["f", "m"], "smoker": ["no", "yes"]}``.
+    """
+
+    name: ClassVar[str] = "mixture"
+    components: int
+    columns: tuple[Labels, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, components: int, columns: Mapping[str, Any] | Iterable[Column]) -> None:
+        whole = isinstance(components, int | np.integer) and not isinstance(components, bool)
+        if not whole or not 1 <= components <= _MOST_COMPONENTS:
+            raise UsageError(
+                f"components must be a whole number from 1 to {_MOST_COMPONENTS}, got components={components!r:.40}."
+            )
+        read = only_labels(read_columns(columns), self.name)
+        for column in read:
+            if column.name == WEIGHTS:
+                raise UsageError(
+                    f"a column of a mixture cannot be called {WEIGHTS!r}: that is the name of a parameter."
+                )
+            if column.n_labels < 2:
+                raise UsageError(f"column {column.name!r:.60} has one label only, and nothing to learn.")
+        object.__setattr__(self, "components", int(components))
+        object.__setattr__(self, "columns", read)
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        return (WEIGHTS, *self.column_names)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many labels each column has."""
+        return tuple(column.n_labels for column in self.columns)
+
+    def constants(self) -> dict[str, Any]:
+        return {"components": self.components, "columns": encode_columns(self.columns)}
+
+    @classmethod
+    def from_constants(cls, constants: Mapping[str, Any]) -> Self:
+        if set(constants) != {"components", "columns"}:
+            raise ValueError("a mixture has components and columns")
+        return cls(constants["components"], decode_columns(constants["columns"]))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the table of all columns: given the counts of its cells, nothing else of the records matters."""
+        return (Table(self.columns),)
+
+    def log_likelihood(
+        self, codes: np.ndarray, weights: np.ndarray, tables: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return the log-likelihood of every record given one draw of the parameters.
+
+        Parameters
+        ----------
+        codes
+            Positions of the labels, one row for each record and one column for each of the model's.
+        weights, tables
+            One draw: the weights, and for each column the matrix of components by labels.
+        """
+        with np.errstate(divide="ignore"):
+            terms = np.log(weights) + sum(
+                np.log(table[:, codes[:, d]]).T for d, table in enumerate(tables)
+            )
+        return np.asarray(logsumexp(terms, axis=1))
