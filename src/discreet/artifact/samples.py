@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,6 +85,7 @@ class SamplingRecord:
     prior: Prior
     support: tuple[tuple[Fraction, Fraction], ...] | None
     parameters: Mapping[str, Fraction]
+    paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 
 
 def encode_samples(samples: Samples) -> dict[str, Any]:

@@ -131,8 +131,6 @@ class PrivateGibbsMechanism(RecordMechanism):
             raise UsageError(f"label_prior must be at least 1, got label_prior={plain(self.label_prior)}.")
         if not 0 < self.share <= 1:
             raise UsageError(f"share must be above 0 and at most 1, got share={plain(self.share)}.")
-        if self.delta == 0:
-            raise UsageError("delta must be above 0.", hint="leave it out for a pure guarantee")
 
     def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
         if self.delta is None:
@@ -160,7 +158,9 @@ class PrivateGibbsMechanism(RecordMechanism):
             )
         values = self.steps * model.components * (1 + sum(model.sizes))
         if values > _MOST_VALUES:
-            raise UsageError(f"{self.steps} states of this mixture are {values} numbers, more than a file should hold.")
+            raise UsageError(
+                f"{self.steps} states of this mixture are {values} numbers, more than a file should hold."
+            )
         least = self._least(model)
         ranges = tuple(simplex_range(k, low) for k, low in zip(model.sizes, least, strict=True))
         for k, low in zip(model.sizes, least, strict=True):
@@ -214,8 +214,7 @@ class PrivateGibbsMechanism(RecordMechanism):
         )
         states = source.floating(lambda rng: list(islice(sweeps(chain, records.codes, rng), self.steps)))
         tables = {
-            name: np.array([state.tables[d] for state in states])
-            for d, name in enumerate(model.column_names)
+            name: np.array([state.tables[d] for state in states]) for d, name in enumerate(model.column_names)
         }
         return Samples.of({WEIGHTS: np.array([state.weights for state in states]), **tables}, "floating")
 

@@ -16,6 +16,7 @@ from discreet.mechanisms.sampling import RandomSource
 from discreet.priors import Prior
 from discreet.privacy.grid_walk import GridWalk, read_width, walk_refusal
 from discreet.privacy.parameter_grid import ParameterGrid, check_support, grid_cells, grid_refusal
+from discreet.privacy.rounding import decimal, rational_up
 from discreet.rational import Number, exact, plain
 
 _MOST_STEPS = 10_000
@@ -85,9 +86,10 @@ def read_temperature(temperature: Number | None) -> Fraction | None:
 
 def too_many_steps(steps: int, cost: Fraction, epsilon: Fraction, paid: int, least: Fraction) -> UsageError:
     """Return the refusal of more steps than the budget pays for."""
+    enough = float(rational_up(decimal(least), 6))
     possible = f"it pays for {paid}" if paid else "it does not pay for one"
     return UsageError(
         f"{steps} steps at this temperature cost epsilon = {float(cost):.4g}, more than epsilon={plain(epsilon)}: "
         f"{possible}.",
-        hint=f"a temperature of {float(least) * (1 + 1e-6):.6g} or more pays for all of them",
+        hint=f"a temperature of {enough:g} or more pays for all of them",
     )

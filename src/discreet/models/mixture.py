@@ -95,7 +95,5 @@ class Mixture(Model):
             One draw: the weights, and for each column the matrix of components by labels.
         """
         with np.errstate(divide="ignore"):
-            terms = np.log(weights) + sum(
-                np.log(table[:, codes[:, d]]).T for d, table in enumerate(tables)
-            )
+            terms = np.log(weights) + sum(np.log(table[:, codes[:, d]]).T for d, table in enumerate(tables))
         return np.asarray(logsumexp(terms, axis=1))

@@ -87,7 +87,8 @@ class WorstCaseRejection:
     Notes
     -----
     It is a statement about all tables that could have been, and is checked against the worst of them before anything is
-    released. An observed rejection rate is not such a bound: it is a function of the records, and the table next to
+    released; rejections that every table shares, such as those beyond the end of the support, need not be in it. An
+    observed rejection rate is not such a bound: it is a function of the records, and the table next to
     this one may reject where this one never does.
     """
 

@@ -46,7 +46,9 @@ class SweepCosts:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise UsageError(f"the share of records must be above 0 and at most 1, got {float(self.share):g}.")
+            raise UsageError(
+                f"the share of records must be above 0 and at most 1, got {float(self.share):g}."
+            )
 
     @property
     def assignment_range(self) -> Fraction:

@@ -87,11 +87,13 @@ class GridWalk:
         return np.array(rows) / len(offsets)
 
     def worst_rejection(self, n_records: int, temperature: Fraction) -> float:
-        """Return a bound on the probability that a Metropolis update rejects, over all tables and all points.
+        """Return a bound on the probability that a Metropolis update rejects because of the records.
 
-        Proposals beyond the grid do not count, because no record decides about them. For a sum s of the records'
-        statistics a proposal from i to j is rejected with probability max(0, 1 - e^{a + b s}), monotone in s; so on a
-        short interval of s each is at most the larger of its two ends, and their sum at most the sum of those. The
+        It holds for all tables of this size and all points. A proposal beyond the grid does not count, nor does the
+        part of a rejection that every table shares: if a proposal from i to j is rejected with probability r(s) for a
+        sum s of the records' statistics, and c is the least r of any sum, then r(s) <= r(s') + (r(s) - c), so that
+        r(s) - c is all that must go into delta. r(s) = max(0, 1 - e^{a + b s}) is monotone in s; on a short interval
+        of s it is at most the larger of its two ends, and the sum over proposals at most the sum of those. The
         intervals cover every sum that n records can have.
         """
         slopes, levels = self.grid.tables[0][:, 0], self.grid.tables[1]
@@ -107,7 +109,8 @@ class GridWalk:
             forth = change[:, None] + slope[:, None] * sums
             for place, log_odds in ((slice(None, -offset), forth), (slice(offset, None), -forth)):
                 rejected = metropolis_law(log_odds)[..., 1]
-                total[place] += np.maximum(rejected[:, 1:], rejected[:, :-1])
+                shared = np.minimum(rejected[:, :1], rejected[:, -1:])
+                total[place] += np.maximum(rejected[:, 1:], rejected[:, :-1]) - shared
         return min(1.0, float(total.max()) / (2 * self.width) * (1 + 1e-9))
 
 
