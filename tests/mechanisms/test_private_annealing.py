@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_a_whole_release_costs_no_more_than_it_says(start: str) -> None:
         assert all(law.sum() == pytest.approx(1) for law in laws)
         possible = laws[0] > 0  # a step joins neighbors on the grid only, whatever the records are
         logs = [np.log(law[possible]) for law in laws]
-        worst = max(worst, *(float(np.abs(a - b).max()) for a, b in zip(logs, logs[1:], strict=False)))
+        worst = max(worst, *(float(np.abs(a - b).max()) for a, b in pairwise(logs)))
     # several updates are at their worst for different tables, so the sum is approached, not attained
     assert 0.5 * claim <= worst <= claim + ROUND
     # control: what the trajectories cost does not cover the choice between them
@@ -102,7 +102,7 @@ def test_a_choice_by_weights_attains_its_price_and_the_tangent_is_attained() -> 
         weight_choice([log_weight(tables_for(walk, path, ones, 61), run) for run in ends]).mass()
         for ones in range(62)
     ]
-    pairs = list(zip(laws, laws[1:], strict=False))
+    pairs = list(pairwise(laws))
     ratio = max(float(np.abs(np.log(a / b)).max()) for a, b in pairs)
     assert 0.999 * float(path.gap) <= ratio <= float(path.resampling_cost()) + ROUND
     l1 = max(float(np.abs(a - b).sum()) for a, b in pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ class TestLabels:
 
     def worst(self, n: int) -> float:
         laws = [self.log_density(np.array([c, n - c])) for c in range(n + 1)]
-        return max(float(np.abs(a - b).max()) for a, b in zip(laws, laws[1:], strict=False))
+        return max(float(np.abs(a - b).max()) for a, b in pairwise(laws))
 
     def test_no_table_exceeds_the_claim_and_large_ones_attain_it(self) -> None:
         small = [self.worst(n) for n in (1, 2, 3, 4)]

@@ -84,10 +84,7 @@ def sweep(
 ) -> MixtureState:
     """Assign records, then draw label probabilities, then weights."""
     n = len(codes)
-    if chain.updated is None:
-        chosen = np.arange(n)
-    else:
-        chosen = rng.choice(n, size=chain.updated, replace=False)
+    chosen = np.arange(n) if chain.updated is None else rng.choice(n, size=chain.updated, replace=False)
     log_weights = assignment_log_weights(chain, state.weights, state.tables, codes[chosen])
     assigned = state.assigned.copy()
     assigned[chosen] = _choose(log_weights, rng)

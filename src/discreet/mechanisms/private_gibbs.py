@@ -45,8 +45,8 @@ class PrivateGibbsMechanism(RecordMechanism):
     epsilon
         The price of all sweeps together.
     delta
-        With it the guarantee is (epsilon, delta), the sweeps are added up through Rényi divergences, and the temperature
-        grows with the square root of their number, not with the number itself.
+        With it the guarantee is (epsilon, delta), the sweeps are added up through Rényi divergences, and the
+        temperature grows with the square root of their number, not with the number itself.
     steps
         How many sweeps, and how many states are released. A sweep assigns every record to a component, then draws
         label probabilities and weights. The chain starts at a draw from the prior, which costs nothing.

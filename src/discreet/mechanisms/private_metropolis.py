@@ -156,8 +156,8 @@ class PrivateMetropolisMechanism(SamplingMechanism):
             worst = walk.worst_rejection(n_records, record.parameters["temperature"])
             if worst > self.rejection.bound:
                 raise UsageError(
-                    f"the bound on rejections is too low: some table of this size rejects with probability {worst:.3g}, "
-                    f"got bound={plain(self.rejection.bound)}.",
+                    "the bound on rejections is too low: some table of this size rejects with probability "
+                    f"{worst:.3g}, got bound={plain(self.rejection.bound)}.",
                     hint="Barker's rule, the default, needs no such bound",
                 )
         return record

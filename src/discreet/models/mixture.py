@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from discreet.models.base import Model, Table
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from scipy.special import logsumexp
 
 from discreet.errors import UsageError
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 
 #: Name of the draws of the components' weights.
 WEIGHTS = "weights"

@@ -32,8 +32,8 @@ class GridWalk:
 
     Privacy
     -------
-    Neighbors: ``replace``. A step compares two points that are at most ``width`` apart, so that the range that counts is
-    the largest over such pairs, for every table: a fraction of that over the whole support.
+    Neighbors: ``replace``. A step compares two points that are at most ``width`` apart, so that the range that counts
+    is the largest over such pairs, for every table: a fraction of that over the whole support.
     """
 
     grid: ParameterGrid
