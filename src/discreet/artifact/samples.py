@@ -30,6 +30,9 @@ CHECKS: Mapping[str, str] = {
     "concentrated_posterior": "discreet.artifact.renyi_posterior",
     "diffused_query": "discreet.artifact.renyi_posterior",
     "concentrated_query": "discreet.artifact.renyi_posterior",
+    "private_metropolis": "discreet.artifact.private_walks",
+    "private_annealing": "discreet.artifact.private_walks",
+    "private_gibbs": "discreet.artifact.private_gibbs",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -44,7 +47,14 @@ KINDS: Mapping[str, str] = {
 
 #: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
 #: mechanism is in :data:`KINDS` or here.
-WAYS: Mapping[str, str] = {}
+WAYS: Mapping[str, str] = {
+    "private_metropolis": "the trace of a tempered Markov chain",
+    "private_annealing": "the outcome of annealed importance sampling of a tempered posterior",
+    "private_gibbs": "the trace of a tempered Markov chain",
+}
+
+#: Mechanisms whose samples are states of a Markov chain, one after the other.
+CHAINS = frozenset({"private_metropolis", "private_gibbs"})
 
 _FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6

@@ -108,7 +108,11 @@ def _released(release: Release, engine: str, prior: Prior | str | None, records:
     sampled.check(engine, prior, records)
     answer = sampled.answer(release)
     diagnostics = Diagnostics(
-        "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+        "samples",
+        answer.approximation,
+        "the release holds samples",
+        answer.warnings,
+        independent=answer.independent,
     )
     return Posterior(answer.draws, diagnostics, labels=_labels(release), about=_about(release))
 

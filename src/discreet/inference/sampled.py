@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.artifact import Release
-from discreet.artifact.samples import KINDS
+from discreet.artifact.samples import CHAINS, KINDS
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer
 
@@ -42,9 +42,18 @@ def answer(release: Release) -> Answer:
     ]
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
+    chain = release.mechanism.name in CHAINS
+    if chain:
+        warnings.append(
+            "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, "
+            "and nothing in a release can show that it reached its tempered posterior"
+        )
+    chosen = release.mechanism.name == "private_annealing"
+    if chosen:
+        warnings.append("draws may repeat: they were chosen among the ends of a few annealed trajectories")
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
-    return Answer(release.samples.arrays(), kind(release), tuple(warnings))
+    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent=not (chain or chosen))
 
 
 def kind(release: Release) -> str:

@@ -171,10 +171,8 @@ class PrivateGibbsMechanism(RecordMechanism):
             "weight_prior": self.weight_prior,
             "label_prior": self.label_prior,
         }
-        if self.delta is not None:
-            numbers["delta"] = self.delta
         support = tuple((low, 1 - (k - 1) * low) for k, low in zip(model.sizes, least, strict=True))
-        return SamplingRecord(self.name, None, support, numbers, {"ranges": ranges})
+        return SamplingRecord(self.name, None, support, numbers)
 
     def _least(self, model: Mixture) -> tuple[Fraction, ...]:
         """Read the support: one least probability for each column."""

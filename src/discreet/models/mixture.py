@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from scipy.special import logsumexp
 
 from discreet.errors import UsageError
+from discreet.models.base import Model, Table
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 
 #: Name of the draws of the components' weights.
 WEIGHTS = "weights"
@@ -82,18 +82,18 @@ class Mixture(Model):
         """Return the table of all columns: given the counts of its cells, nothing else of the records matters."""
         return (Table(self.columns),)
 
-    def log_likelihood(
-        self, codes: np.ndarray, weights: np.ndarray, tables: Sequence[np.ndarray]
+    def log_density(
+        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the log-likelihood of every record given one draw of the parameters.
+        """Return the log-probability of every row for every draw of the parameters: draws by rows.
 
-        Parameters
-        ----------
-        codes
-            Positions of the labels, one row for each record and one column for each of the model's.
-        weights, tables
-            One draw: the weights, and for each column the matrix of components by labels.
+        ``codes`` are positions of labels, one row for each record; one beyond the last label is missing and counts for
+        nothing. ``values`` are of numeric columns, of which there are none.
         """
         with np.errstate(divide="ignore"):
-            terms = np.log(weights) + sum(np.log(table[:, codes[:, d]]).T for d, table in enumerate(tables))
-        return np.asarray(logsumexp(terms, axis=1))
+            total = np.log(draws[WEIGHTS])[:, :, None]
+            for column, code in zip(self.columns, np.asarray(codes).T, strict=True):
+                log_table = np.log(draws[column.name])
+                padded = np.concatenate([log_table, np.zeros((*log_table.shape[:-1], 1))], axis=-1)
+                total = total + padded[:, :, code]
+        return np.asarray(logsumexp(total, axis=1))

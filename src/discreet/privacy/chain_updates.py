@@ -67,8 +67,8 @@ def simplex_sensitivity(gap: Fraction) -> Fraction:
 
     Weights w_i become w_i e^{d_i} / sum_j w_j e^{d_j} with all d_i in an interval of this length. The total variation
     is largest for two values of d, at its ends; with mass m on the upper end it is m (1 - m)(e^g - 1) over
-    1 - m + m e^g, largest at m = 1 / (1 + e^{g/2}), where it is tanh(g / 4). The L1 distance is twice that. An annealing path from
-    epsilon_n up to epsilon_0 has a gap of epsilon_0 - epsilon_n, whatever its length.
+    1 - m + m e^g, largest at m = 1 / (1 + e^{g/2}), where it is tanh(g / 4). The L1 distance is twice that. An
+    annealing path from epsilon_n up to epsilon_0 has a gap of epsilon_0 - epsilon_n, whatever its length.
     """
     return min(Fraction(2), float_result_up(2 * math.tanh(float(gap) / 4)))
 

@@ -20,6 +20,7 @@ from discreet.privacy.selection import ExponentialChoice
 _STEP = float(1 << SCALE_BITS)
 # Numbers per table of the search for the worst rejection.
 _MOST_NUMBERS = 40_000_000
+_MOST_PAIRS = 1 << 21
 _LEAST_PIECES, _MOST_PIECES = 16, 256
 
 
@@ -98,6 +99,11 @@ class GridWalk:
         """
         slopes, levels = self.grid.tables[0][:, 0], self.grid.tables[1]
         base, cells = self.grid.log_base, self.grid.cells
+        if self.width * cells > _MOST_PAIRS:
+            raise UsageError(
+                f"the worst rejection of {cells} cells with steps of {self.width} is too much to compute.",
+                hint="take fewer cells or shorter steps, or Barker's rule, which needs no bound",
+            )
         pieces = _MOST_NUMBERS // (2 * self.width * cells)
         pieces = min(max(pieces, _LEAST_PIECES), _MOST_PIECES)
         sums = np.linspace(-n_records, n_records, pieces + 1)
