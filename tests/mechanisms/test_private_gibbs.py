@@ -50,15 +50,15 @@ class TestLaw:
         ("updated", "n"),
         [
             (None, 500),
-            pytest.param(None, 20_000, marks=pytest.mark.slow),
-            pytest.param(2, 20_000, marks=pytest.mark.slow),
+            pytest.param(None, 4000, marks=pytest.mark.slow),
+            pytest.param(2, 4000, marks=pytest.mark.slow),
         ],
     )
     def test_the_chain_has_the_tempered_posterior_as_its_law(
         self, updated: int | None, n: int, rng: np.random.Generator
     ) -> None:
         """Four records of one column: how likely it is that the first two are together, by enumeration."""
-        codes, temperature, least = np.array([[0], [0], [1], [1]]), 1.5, 0.1
+        codes, temperature, least = np.array([[0], [0], [1], [1]]), 1.1, 0.02
         chain = MixtureChain(2, (2,), (least,), temperature, updated=updated)
 
         def log_evidence(counts: np.ndarray) -> float:
@@ -93,9 +93,9 @@ class TestLaw:
             assert abs(x.mean() - truth[name]) < 4.9 * error, name
         if n > 1000:
             # control: the law of a chain that does not look at the records
-            x = seen["together"].astype(float)
+            x = seen["apart"].astype(float)
             error = x.std() / np.sqrt(float(mean_ess(x[None, :])))
-            assert abs(x.mean() - 2 / 3) > 4.9 * error
+            assert abs(x.mean() - 2 / 30) > 4.9 * error
 
 
 class TestBudget:

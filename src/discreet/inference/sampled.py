@@ -45,8 +45,8 @@ def answer(release: Release) -> Answer:
     chain = release.mechanism.name in CHAINS
     if chain:
         warnings.append(
-            "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, "
-            "and nothing in a release can show that it reached its tempered posterior"
+            "the draws are states of a Markov chain, one after the other, and not independent; it started at the "
+            "prior, and nothing in a release can show that it reached its tempered posterior"
         )
     chosen = release.mechanism.name == "private_annealing"
     if chosen:

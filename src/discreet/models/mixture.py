@@ -12,10 +12,13 @@ from scipy.special import logsumexp
 from discreet.errors import UsageError
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.rational import exact
 
 #: Name of the draws of the components' weights.
 WEIGHTS = "weights"
 _MOST_COMPONENTS = 1000
+# Beyond this a prior outweighs any data there is.
+_HEAVIEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,34 @@ class Mixture(Model):
     def sizes(self) -> tuple[int, ...]:
         """How many labels each column has."""
         return tuple(column.n_labels for column in self.columns)
+
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along each axis of each draw, for tables and plots."""
+        numbered = tuple(str(k + 1) for k in range(self.components))
+        return {WEIGHTS: (numbered,), **{column.name: (numbered, column.labels) for column in self.columns}}
+
+    def check_prior(self, prior: Any) -> None:
+        self.concentrations(prior)
+
+    def concentrations(self, prior: Any = None) -> dict[str, float]:
+        """Return the Dirichlet parameter of the weights and of every column's labels.
+
+        ``prior`` is one positive number for all of them (1 by default; it may be text), or a dictionary by name:
+        ``"weights"`` or a column. Names that it leaves out get 1.
+        """
+        if isinstance(prior, Mapping):
+            unknown = [name for name in prior if name not in self.draw_names]
+            if unknown:
+                raise UsageError(
+                    f"the prior names {unknown[0]!r:.60}, and the mixture has no such parameter."
+                )
+            given = {name: prior.get(name, 1) for name in self.draw_names}
+        else:
+            given = dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+        read = {name: float(exact(value, "prior")) for name, value in given.items()}
+        if not all(0 < value < _HEAVIEST for value in read.values()):
+            raise UsageError(f"a prior of a mixture must be positive and below {_HEAVIEST:g}.")
+        return read
 
     def constants(self) -> dict[str, Any]:
         return {"components": self.components, "columns": encode_columns(self.columns)}

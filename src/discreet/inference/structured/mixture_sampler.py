@@ -80,7 +80,7 @@ def sample_mixture(
     *,
     chains: int,
     weight_prior: float,
-    label_prior: float,
+    label_prior: Sequence[float],
     rng: np.random.Generator,
 ) -> Iterator[MixtureDraw]:
     """Yield one draw of every chain after each sweep, without end.
@@ -95,6 +95,8 @@ def sample_mixture(
         Its standard deviation, for the size of the steps.
     n_records
         The public number of records.
+    weight_prior, label_prior
+        Dirichlet parameters: of the weights, and one for the labels of each column.
     """
     start = _scaled(np.maximum(values, 0), n_records) if log_noise else np.maximum(values, 0)
     counts = np.tile(start.astype(np.int64), (chains, 1))
@@ -121,28 +123,35 @@ def by_weight(draw: MixtureDraw) -> MixtureDraw:
 
 
 def _first(
-    cells: MixtureCells, chains: int, weight_prior: float, label_prior: float, rng: np.random.Generator
+    cells: MixtureCells,
+    chains: int,
+    weight_prior: float,
+    label_prior: Sequence[float],
+    rng: np.random.Generator,
 ) -> MixtureDraw:
     weights = _dirichlet(np.full((chains, cells.components), weight_prior), rng)
-    return MixtureDraw(
-        weights,
-        tuple(
-            _dirichlet(np.full((chains, cells.components, size), label_prior), rng) for size in cells.sizes
-        ),
+    tables = tuple(
+        _dirichlet(np.full((chains, cells.components, size), alpha), rng)
+        for size, alpha in zip(cells.sizes, label_prior, strict=True)
     )
+    return MixtureDraw(weights, tables)
 
 
 def _parameters(
-    cells: MixtureCells, split: np.ndarray, weight_prior: float, label_prior: float, rng: np.random.Generator
+    cells: MixtureCells,
+    split: np.ndarray,
+    weight_prior: float,
+    label_prior: Sequence[float],
+    rng: np.random.Generator,
 ) -> MixtureDraw:
     """Draw weights and tables given how many records of each cell belong to each component."""
     chains, _, k = split.shape
     table = split.reshape(chains, *cells.shape, k)
     tables = []
-    for d, size in enumerate(cells.sizes):
+    for d, (size, alpha) in enumerate(zip(cells.sizes, label_prior, strict=True)):
         others = tuple(axis for axis in range(1, 1 + len(cells.sizes)) if axis != d + 1)
         counted = np.moveaxis(table.sum(axis=others), 1, 2)[..., :size]
-        tables.append(_dirichlet(label_prior + counted, rng))
+        tables.append(_dirichlet(alpha + counted, rng))
     return MixtureDraw(_dirichlet(weight_prior + split.sum(axis=1), rng), tuple(tables))
 
 
