@@ -116,7 +116,7 @@ def sample_mixture(
 
 
 def by_weight(draw: MixtureDraw) -> MixtureDraw:
-    """Number the components by their weight, largest first: they have no other names."""
+    """Return the draw with its components in the order of their weight, largest first: they have no other names."""
     order = np.argsort(-draw.weights, axis=-1)
     tables = tuple(np.take_along_axis(table, order[..., None], axis=-2) for table in draw.tables)
     return MixtureDraw(np.take_along_axis(draw.weights, order, axis=-1), tables)
