@@ -37,9 +37,9 @@ def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None 
         shape=(2, 3),
         title="Private Markov chains: pay once, or pay for every update",
         notes=[
-            "Foulds et al. (2016), section 4 and supplement C. A mixture of two components over four columns of labels, "
-            "learned for the same epsilon by noisy counts (blue), one posterior sample of a chain taken as mixed (green) "
-            "and private Gibbs sampling (red)."
+            "Foulds et al. (2016), section 4 and supplement C. A mixture of two components over four columns of "
+            "labels, learned for the same epsilon by noisy counts (blue), one posterior sample of a chain taken as "
+            "mixed (green) and private Gibbs sampling (red)."
         ],
         path=path,
     )
@@ -70,7 +70,7 @@ def _by_records(axes: Axes, s: dict[str, Any]) -> None:
 
 
 def _temperatures(axes: Axes, s: dict[str, Any]) -> None:
-    title(axes, "c  Temperature of private Gibbs, epsilon = 1")
+    title(axes, "c  Temperature at epsilon = 1")
     axes.plot(s["steps"], s["pure"], color=_RED, **_DOTS)
     axes.plot(s["steps"], s["approx"], color=_RED, linestyle=(0, (1, 1.2)), **_DOTS)
     axes.axhline(float(s["ops"]), color=_GREEN, linewidth=1.4)
@@ -84,7 +84,9 @@ def _random_scan(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "d  Random scan: one of N updates")
     axes.plot(s["n"], s["printed"], **DOTTED)
     axes.plot(s["n"], s["attained"], color=_RED, **_DOTS)
-    axes.set(xlabel="N", ylabel="epsilon", ylim=(0, 1.15 * float(np.max(s["printed"]))))
+    axes.set(
+        xlabel="N", xticks=[1, 4, 8, 12, 16], ylabel="epsilon", ylim=(0, 1.15 * float(np.max(s["printed"])))
+    )
     say(
         axes,
         (9, float(s["attained"][0]) * 1.05),
@@ -109,7 +111,7 @@ def _rules(axes: Axes, s: dict[str, Any]) -> None:
 
 
 def _annealing(axes: Axes, s: dict[str, Any]) -> None:
-    title(axes, "f  AIS: estimate / normalizing constant")
+    title(axes, "f  AIS: estimate over truth")
     for place, (name, color) in enumerate((("before", _BLUE), ("after", _RED))):
         axes.errorbar(
             [place],

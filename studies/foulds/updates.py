@@ -56,7 +56,7 @@ def random_scan(most: int = 16) -> Panel:
 
 
 def rules(temperature: Fraction = Fraction(3, 2)) -> Panel:
-    """Accepting and rejecting, for all tables of up to four tosses and all their neighbors."""
+    """Compare accepting and rejecting, for all tables of up to four tosses and all their neighbors."""
     found: dict[str, list[float]] = {}
     for rule, prior in (("barker", "beta:1,60"), ("metropolis", "beta:1,1")):
         walk = _walk(prior)
@@ -93,14 +93,15 @@ def rules(temperature: Fraction = Fraction(3, 2)) -> Panel:
                 "theorem C.1",
                 "the rule of Metropolis has no epsilon for a rejection, and an observed rejection rate is no delta",
                 np.isinf(metropolis[1]) and metropolis[2] > 0.01 and metropolis[0] <= 1 + 1e-9,
-                f"accept {metropolis[0]:.3f}, reject unlimited; delta needed {metropolis[2]:.3f} above the observed rate",
+                f"accept {metropolis[0]:.3f}, reject unlimited; delta needed {metropolis[2]:.3f} above the observed "
+                "rate",
             ),
         ],
     )
 
 
 def annealing(rng: np.random.Generator, trajectories: int) -> Panel:
-    """A normalizing constant that a sum over the grid gives, from weights before and after the updates."""
+    """Estimate a normalizing constant that a sum over the grid gives, from weights before and after the updates."""
     walk = _walk(cells=24, width=8)
     path, n, ones = AnnealingPath.linear(6, Fraction(4)), 40, 30
     tables = [

@@ -29,8 +29,8 @@ AnyMechanism = Annotated[
     typer.Option(
         "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon; "
-        "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with --steps; "
-        "private-annealing takes epsilon.",
+        "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
+        "--steps; private-annealing takes epsilon.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -155,7 +155,7 @@ def _tempered(
     optional: Sequence[str],
     needed: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what mechanisms with a tempered likelihood take: prior, epsilon, support, and some options of their own."""
+    """Return what mechanisms with a tempered likelihood take: prior, epsilon, support, and options of their own."""
     if budget["delta"] is not None or budget["rho"] is not None:
         raise UsageError(f"{name} takes epsilon alone.")
     taken = ("prior", "support", *needed)
