@@ -18,6 +18,7 @@ MODELS: dict[str, str] = {
     "linear_regression": "discreet.models.regression:LinearRegression",
     "logistic_regression": "discreet.models.regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",
+    "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
 }
 

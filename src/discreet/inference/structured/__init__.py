@@ -24,6 +24,7 @@ from discreet.models.base import Model
 MODULES: dict[str, str] = {
     "bayesian_network": "discreet.inference.structured.network",
     "markov_chain": "discreet.inference.structured.markov",
+    "mixture": "discreet.inference.structured.mixture",
     "naive_bayes": "discreet.inference.structured.naive_bayes",
 }
 
@@ -54,7 +55,11 @@ def infer_structured(
         sampled.check(engine, prior, None if records == RecordPrior() else records)
         answer = sampled.answer(release)
         how = Diagnostics(
-            "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+            "samples",
+            answer.approximation,
+            "the release holds samples",
+            answer.warnings,
+            independent=answer.independent,
         )
         return ModelPosterior(
             answer.draws, how, labels=_labels(model, answer), about=about(release), model=model
