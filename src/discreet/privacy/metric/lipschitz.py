@@ -6,21 +6,21 @@ every posterior, so the base measure h(x) is left out: for a family with one sta
 
     l(theta) = abs(eta(theta)) K,      K = sup over x, y of abs(t(x) - t(y)) / rho(x, y).
 
-=============================  ============  =====================================  ===============================
-family                         ``hamming``   ``absolute``                           ``quadratic``
-=============================  ============  =====================================  ===============================
-Bernoulli                      abs(logit p)  the same
-exponential, gamma, Laplace    rate width    rate (lemmas 19 and 20)
-Poisson                        width of x    abs(log rate)
-                               times that
-geometric                      likewise      abs(log(1 - p))
-normal with known variance     likewise      abs(mean) / variance
-normal with known mean m       likewise      max abs(x - m) / variance              at most max(abs(m), 1) / (2
-                                                                                    variance) (lemma 22), and less
-                                                                                    where the bounds are near
-labels                         largest minus
-                               least log p
-=============================  ============  =====================================  ===============================
+===========================  ===================  =========================  =========================
+family                       ``hamming``          ``absolute``               ``quadratic``
+===========================  ===================  =========================  =========================
+Bernoulli                    abs(logit p)         the same                   a third of it
+exponential, gamma, Laplace  rate times width     rate (lemmas 19 and 20)
+Poisson                      width times that     abs(log rate)
+geometric                    width times that     abs(log(1 - p))
+normal with known variance   width times that     abs(mean) / variance
+normal with known mean m     range of (x - m)^2   max abs(x - m) / variance  at most max(abs(m), 1)
+                             over 2 variance                                 / (2 variance) (lemma 22)
+labels                       largest minus least
+                             log p
+===========================  ===================  =========================  =========================
+
+Under ``quadratic`` a statistic that is the record itself has K = 1 / (2 + the least abs(x + y)).
 
 Under ``outer_product`` a multivariate normal with mean m and precision matrix A has at most norm(A) max(1, norm(m)) / 2
 in Frobenius's norm, without the maximum if m = 0 is known and the distance is centered (lemma 23).
