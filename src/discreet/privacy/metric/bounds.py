@@ -111,12 +111,10 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
     and Huber), where KL <= 2 L rho tanh(L rho). A simpler consequence is rho >= log(1/(4 error)) / (2 n L).
     """
     n = _draws(draws)
-    if not 0 < error < 0.5:
-        raise UsageError(f"error must be between 0 and 1/2, got error={error}.")
+    needed = _divergence_needed(error) / n
     if not constant > 0:
         raise UsageError(f"constant must be positive, got constant={constant}.")
     reach = (math.log1p(-error) - math.log(error)) / (2 * n)
-    needed = -math.log(4 * error * (1 - error)) / n
     # 2 r tanh(r) grows with r and is above 2 r - 1
     low, high = reach, max(reach, (needed + 1) / 2)
     while high - low > 1e-12 * high:
@@ -125,6 +123,25 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
     # the end that is surely too near
     reach = low
     return reach / constant
+
+
+def draws_to_distinguish(divergence: float, error: float) -> int:
+    """Return the least number of draws from which any adversary can tell two tables apart with so small an error.
+
+    ``divergence`` bounds that of one draw's laws: :func:`kl_bound`, or :func:`stochastic_kl_bound` where only
+    assumption 2 holds. The second display of theorem 13 is about the latter; its C + 2 L0 / c is a misprint for
+    C (1 + 2 L0 + 1/c), and like the first it is for one estimator.
+    """
+    if not divergence > 0:
+        raise UsageError(f"divergence must be positive, got divergence={divergence}.")
+    return max(1, math.ceil(_divergence_needed(error) / divergence * (1 - 1e-12)))
+
+
+def _divergence_needed(error: float) -> float:
+    """Return what two laws must diverge by for both errors of a test to be this small (Bretagnolle and Huber)."""
+    if not 0 < error < 0.5:
+        raise UsageError(f"error must be between 0 and 1/2, got error={error}.")
+    return -math.log(4 * error * (1 - error))
 
 
 def estimation_error(constant: float, distance: float, draws: int = 1) -> float:

@@ -164,23 +164,27 @@ def lipschitz_by_pairs(
         Whether h(x) counts, as in the printed definition. It cancels in the posterior.
     """
     x = np.asarray(records)
-    first, second = (x[i] for i in np.triu_indices(len(x), k=1))
-    rho = np.asarray(distance.between(first, second), dtype=float)
+    pairs = np.triu_indices(len(x), k=1)
+    rho = np.asarray(distance.between(*(x[i] for i in pairs)), dtype=float)
+    table = log_likelihoods(family, theta, x, base_measure=base_measure)
+    change = np.abs(np.subtract(*(table[..., i] for i in pairs)))
+    # records at distance 0 must be alike
+    undefined = np.any(change[..., rho == 0] > 0, axis=-1)
+    largest = np.max(change[..., rho > 0] / rho[rho > 0], axis=-1, initial=0.0)
+    return np.where(undefined, math.inf, largest)
+
+
+def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure: bool = False) -> np.ndarray:
+    """Return log p(x | theta) of every record, records last, with or without what does not depend on theta."""
+    x = np.asarray(records)
     values = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
-    trailing = {name: _entry_dimensions(family, name) for name in values}
-    shape = np.broadcast_shapes(*(v.shape[: v.ndim - trailing[k]] for k, v in values.items()))
-    found = np.empty(shape)
+    shape = np.broadcast_shapes(
+        *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())
+    )
+    table = np.empty((*shape, len(x)))
     for index in np.ndindex(*shape):
-        one = {name: value[index] if shape else value for name, value in values.items()}
-        log_p = family.log_density(x, one)
-        if not base_measure:
-            log_p = log_p - family.log_base_measure(x)
-        change = np.abs(np.subtract(*(log_p[i] for i in np.triu_indices(len(x), k=1))))
-        if np.any(change[rho == 0] > 0):
-            found[index] = math.inf
-            continue
-        found[index] = np.max(change[rho > 0] / rho[rho > 0], initial=0.0)
-    return found
+        table[index] = family.log_density(x, {name: value[index] for name, value in values.items()})
+    return table if base_measure else table - family.log_base_measure(x)
 
 
 def _entry_dimensions(family: Family, name: str) -> int:
