@@ -1,4 +1,4 @@
-"""Priors under which steep parameters are rare: their constants and what follows, against quadrature and enumeration."""
+"""Priors under which steep parameters are rare: their constants, against quadrature and enumeration."""
 
 from __future__ import annotations
 
