@@ -137,6 +137,11 @@ def test_small_deltas_keep_their_digits() -> None:
         assert found.high <= true * (1 + 1e-7) + 1e-300
 
 
+def test_units_do_not_matter() -> None:
+    same = [hockey_stick(Gamma(3, 2 * unit), Gamma(3, 2.5 * unit), 0.2) for unit in (1, 1e-6, 1e9)]
+    assert [b.high for b in same] == pytest.approx([same[0].high] * 3, rel=1e-9)
+
+
 def test_equal_laws_and_wrong_ones() -> None:
     same = hockey_stick(Beta(2, 3), Beta(2, 3))
     assert same.low == 0 <= same.high < 1e-9
