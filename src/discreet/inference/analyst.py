@@ -16,6 +16,7 @@ from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
 from discreet.inference.posterior import Posterior
 from discreet.inference.records import record_prior
+from discreet.models.loss_model import LossModel
 from discreet.priors import parse
 from discreet.priors.base import Prior
 
@@ -108,7 +109,11 @@ def _released(release: Release, engine: str, prior: Prior | str | None, records:
     sampled.check(engine, prior, records)
     answer = sampled.answer(release)
     diagnostics = Diagnostics(
-        "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+        "samples",
+        answer.approximation,
+        "the release holds samples",
+        answer.warnings,
+        independent=answer.independent,
     )
     return Posterior(answer.draws, diagnostics, labels=_labels(release), about=_about(release))
 
@@ -119,6 +124,8 @@ def _about(release: Release) -> str:
 
 def _labels(release: Release) -> dict[str, tuple[str, ...]]:
     """Return names for the components of vectors and matrices: the labels of cells, or the columns."""
+    if isinstance(release.model, LossModel):
+        return {"weights": release.model.weight_names}
     if not isinstance(release.model, Family):
         return {}
     if release.family.labels is not None:

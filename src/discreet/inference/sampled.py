@@ -17,6 +17,8 @@ _WORDS = {
     "steps": "{} steps",
     "step_size": "step size {}",
 }
+# Mechanisms whose samples are states of one chain, in order.
+_DEPENDENT = ("langevin",)
 # What the samples of a mechanism must not be taken for.
 _CAUTIONS = {
     "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
@@ -54,7 +56,8 @@ def answer(release: Release) -> Answer:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
-    return Answer(release.samples.arrays(), kind(release), tuple(warnings))
+    independent = release.sampling_record.name not in _DEPENDENT
+    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent)
 
 
 def kind(release: Release) -> str:
