@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet import datasets, errors, families, models, priors
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
+    from discreet.diagnostics.distinguishability import distinguish
+    from discreet.diagnostics.greedy import adversary
     from discreet.diagnostics.mmd import discrepancy
     from discreet.errors import (
         BudgetError,
@@ -55,9 +57,13 @@ if TYPE_CHECKING:
     from discreet.mechanisms.laplace import LaplaceMechanism
     from discreet.mechanisms.noisy_sgd import NoisySGDMechanism
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+    from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
+    from discreet.mechanisms.private_gibbs import PrivateGibbsMechanism
+    from discreet.mechanisms.private_metropolis import PrivateMetropolisMechanism
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+    from discreet.privacy.chain_updates import WorstCaseRejection
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.ledger import Ledger
@@ -88,6 +94,9 @@ __all__ = [
     "Poisson",
     "Posterior",
     "PosteriorSamplingMechanism",
+    "PrivateAnnealingMechanism",
+    "PrivateGibbsMechanism",
+    "PrivateMetropolisMechanism",
     "PrivateQuantiles",
     "PureDP",
     "Release",
@@ -96,12 +105,15 @@ __all__ = [
     "RenyiPosteriorMechanism",
     "StatisticalQueryMechanism",
     "UsageError",
+    "WorstCaseRejection",
     "ZeroConcentratedDP",
     "__version__",
+    "adversary",
     "calibrate",
     "compose",
     "datasets",
     "discrepancy",
+    "distinguish",
     "errors",
     "families",
     "infer",
@@ -123,6 +135,8 @@ _MODULES = {
 _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.diagnostics.calibration": ("calibrate",),
+    "discreet.diagnostics.distinguishability": ("distinguish",),
+    "discreet.diagnostics.greedy": ("adversary",),
     "discreet.diagnostics.mmd": ("discrepancy",),
     "discreet.errors": (
         "BudgetError",
@@ -152,9 +166,13 @@ _HOMES = {
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
     "discreet.mechanisms.noisy_sgd": ("NoisySGDMechanism",),
     "discreet.mechanisms.posterior_sampling": ("PosteriorSamplingMechanism",),
+    "discreet.mechanisms.private_annealing": ("PrivateAnnealingMechanism",),
+    "discreet.mechanisms.private_gibbs": ("PrivateGibbsMechanism",),
+    "discreet.mechanisms.private_metropolis": ("PrivateMetropolisMechanism",),
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
     "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
+    "discreet.privacy.chain_updates": ("WorstCaseRejection",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.ledger": ("Ledger",),

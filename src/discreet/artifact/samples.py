@@ -32,6 +32,9 @@ CHECKS: Mapping[str, str] = {
     "concentrated_query": "discreet.artifact.renyi_posterior",
     "langevin": "discreet.artifact.langevin",
     "noisy_sgd": "discreet.artifact.noisy_sgd",
+    "private_metropolis": "discreet.artifact.private_walks",
+    "private_annealing": "discreet.artifact.private_walks",
+    "private_gibbs": "discreet.artifact.private_gibbs",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -49,7 +52,13 @@ KINDS: Mapping[str, str] = {
 WAYS: Mapping[str, str] = {
     "langevin": "states of a Langevin walk with finite steps",
     "noisy_sgd": "the last iterate of noisy gradient descent",
+    "private_metropolis": "the trace of a tempered Markov chain",
+    "private_annealing": "the outcome of annealed importance sampling of a tempered posterior",
+    "private_gibbs": "the trace of a tempered Markov chain",
 }
+
+#: Mechanisms whose samples depend on each other: states of a walk, or choices among a few.
+DEPENDENT = frozenset({"langevin", "private_annealing", "private_gibbs", "private_metropolis"})
 
 _FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6

@@ -219,7 +219,7 @@ def _assumed(release: Release) -> str:
         shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
         parts.append(f"missing values were replaced by {shown}")
     elif isinstance(release.model, Model):
-        parts.append("missing and undeclared values were counted as a label of their own")
+        parts.append(release.model.missing_in_words)
     elif release.neighbors == "replace":
         parts.append("missing values were left out, and how many there were is itself protected")
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.artifact import Release
-from discreet.artifact.samples import KINDS
+from discreet.artifact.samples import DEPENDENT, KINDS
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer
 
@@ -17,10 +17,15 @@ _WORDS = {
     "steps": "{} steps",
     "step_size": "step size {}",
 }
-# Mechanisms whose samples are states of one chain, in order.
-_DEPENDENT = ("langevin",)
+_CHAIN = (
+    "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, and "
+    "nothing in a release can show that it reached its tempered posterior"
+)
 # What the samples of a mechanism must not be taken for.
 _CAUTIONS = {
+    "private_gibbs": _CHAIN,
+    "private_metropolis": _CHAIN,
+    "private_annealing": "draws may repeat: they were chosen among the ends of a few annealed trajectories",
     "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
     "posterior: how far it had come, and what its steps and noise distort, nobody has measured",
     "noisy_sgd": "the last iterate of a descent is one noisy estimate, not a draw of a posterior",
@@ -50,14 +55,14 @@ def answer(release: Release) -> Answer:
     warnings = [
         f"a release of samples: {few} in all, from {described(release)}; not noise-aware",
     ]
-    if release.sampling_record.name in _CAUTIONS:
-        warnings.append(_CAUTIONS[release.sampling_record.name])
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
+    if release.sampling_record.name in _CAUTIONS:
+        warnings.append(_CAUTIONS[release.sampling_record.name])
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
-    independent = release.sampling_record.name not in _DEPENDENT
-    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent)
+    independent = release.mechanism.name not in DEPENDENT
+    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent=independent)
 
 
 def kind(release: Release) -> str:

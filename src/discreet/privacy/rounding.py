@@ -7,7 +7,7 @@ is raised; results of float64 searches are raised by far more than float64 can b
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal, Overflow
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Overflow
 from fractions import Fraction
 
 from discreet.errors import UsageError
@@ -32,6 +32,12 @@ def rational_up(value: Decimal, digits: int = _DIGITS) -> Fraction:
     """Return a short rational that is at least ``value``, whose own error is below 50 digits."""
     raised = _FINE.add(value, _FINE.multiply(abs(value), Decimal(10) ** -50))
     return Fraction(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(raised))
+
+
+def rational_down(value: Decimal, digits: int = _DIGITS) -> Fraction:
+    """Return a short rational that is at most ``value``, positive and with an error below 50 digits."""
+    lowered = _FINE.subtract(value, _FINE.multiply(abs(value), Decimal(10) ** -50))
+    return Fraction(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(lowered))
 
 
 def short_up(value: Fraction) -> Fraction:
