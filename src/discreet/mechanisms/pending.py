@@ -25,6 +25,7 @@ from discreet.mechanisms.quantile import are_bought, choose_bounds, planned
 from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
 from discreet.privacy import Guarantee, PureDP
 from discreet.privacy.guarantees import check_neighbors
+from discreet.rational import quotient
 from discreet.version import __version__
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def privatize(
     layout = layout_for(model, domain, neighbors)
     scales = mechanism.scales(layout)
     noisy = [
-        value + draw(mechanism.law(float(scale / grid)))
+        value + draw(mechanism.law(quotient(scale, grid)))
         for value, scale, grid in zip(values, scales, layout.grid, strict=True)
     ]
     return Release(
