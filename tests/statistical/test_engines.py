@@ -53,15 +53,22 @@ def test_exact_is_calibrated_on_five_records(case: Case, rng: np.random.Generato
     check(case, rng, engine="exact", n=5, epsilon=1, trials=100)
 
 
-@cases((SCALAR[0], SCALAR[2], SCALAR[6]))
+POLICIES = (
+    {"missing": "count"},
+    {"neighbors": "add_remove"},
+    {"outside": "clip", "mechanism": dc.GaussianMechanism(rho="0.02"), "epsilon": None},
+)
+
+
 @pytest.mark.parametrize(
-    "policy",
+    ("policy", "case"),
     [
-        {"missing": "count"},
-        {"neighbors": "add_remove"},
-        {"outside": "clip", "mechanism": dc.GaussianMechanism(rho="0.02"), "epsilon": None},
+        pytest.param(
+            policy, case, id=f"{'-'.join(policy)}-{case.name}", marks=[] if i == j else pytest.mark.slow
+        )
+        for i, policy in enumerate(POLICIES)
+        for j, case in enumerate((SCALAR[0], SCALAR[2], SCALAR[6]))
     ],
-    ids=lambda policy: "-".join(policy),
 )
 def test_exact_is_calibrated_under_every_policy(case: Case, policy: Any, rng: np.random.Generator) -> None:
     check(case, rng, **{"engine": "exact", "n": 30, "epsilon": 0.5, "trials": 40, **policy})
