@@ -1,0 +1,58 @@
+"""Where chains start: any function of the public readings will do, and a good one saves burn-in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
+
+
+def first_paths(n_states: int, cells: Cells, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a random state for every cell and chain; cells without a place are in a state of their own."""
+    z = rng.integers(n_states, size=(n_chains, len(cells.values)))
+    z[:, cells.n_placed :] = n_states
+    return z
+
+
+def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
+    """Return whole numbers of entries by cell: what the features' sums say on average, weighted by their noise."""
+    starts = cells.starts
+    sums = np.add.reduceat(cells.values, starts[:-1], axis=1)
+    weight = 1.0 / np.add.reduceat(noisy.sd**2, starts[:-1])
+    read = np.maximum(sums @ weight / weight.sum(), 0.0)
+    read[~cells.observed] = 0.0
+    if noisy.n_entries is None:
+        whole = np.arange(noisy.low, noisy.low + len(noisy.log_prior))
+        possible = whole[np.isfinite(noisy.log_prior)]
+        wanted = int(possible[np.argmin(np.abs(possible - read.sum()))])
+    else:
+        wanted = noisy.n_entries
+    if read.sum() == 0:
+        read = cells.observed.astype(float)
+    return _rounded((read * (wanted / read.sum()))[None], np.array([wanted]))[0]
+
+
+def first_tables(cells: Cells, noisy: Noisy, totals: np.ndarray) -> np.ndarray:
+    """Return tables with these totals: readings drawn toward the shares of all cells as far as noise blurs them."""
+    out = np.zeros_like(cells.values)
+    starts = cells.starts
+    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+        mine = cells.values[:, begin:end]
+        noise = noisy.sd[begin:end] ** 2
+        shares = np.maximum(mine.sum(axis=0), 0.0) + 1.0
+        shares /= shares.sum()
+        expected = totals[:, None] * shares
+        spread = np.mean((mine - expected)[cells.observed] ** 2, axis=0) - noise
+        signal = np.maximum(spread, 0.0) + expected + 1e-9
+        likely = np.maximum(expected + (mine - expected) * signal / (signal + noise), 1e-9)
+        likely *= (totals / likely.sum(axis=1))[:, None]
+        out[:, begin:end] = _rounded(likely, totals)
+    return out
+
+
+def _rounded(rows: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Round each row to whole numbers with a given sum: the largest remainders go up."""
+    floor = np.floor(rows + 1e-9)
+    short = np.round(totals - floor.sum(axis=1)).astype(int)
+    rank = np.argsort(np.argsort(floor - rows, axis=1, kind="stable"), axis=1)
+    return floor + (rank < short[:, None])
