@@ -13,8 +13,8 @@ from discreet.inference.structured.hidden_markov.tables import exchange_sweep, g
 from discreet.inference.structured.hidden_markov.transport import switch_paths, tilt_sweep
 
 # What one iteration does to the latent tables, a share of them at a time: the tables of every fourth cell, the
-# probabilities of one feature, and in every second iteration one sequence.
-STRIDE, EVERY = 4, 2
+# probabilities of one feature, the path of one sequence.
+STRIDE = 4
 
 
 @cache
@@ -68,8 +68,9 @@ def draw_states(
 def move_tables(
     gen: np.random.Generator,
     turn: int,
-    moves: int,
+    moves: np.ndarray,
     sizes: np.ndarray,
+    switch: np.ndarray,
     active: np.ndarray,
     counts: np.ndarray,
     totals: np.ndarray,
@@ -89,9 +90,13 @@ def move_tables(
     log_prior: np.ndarray,
     low: int,
 ) -> np.ndarray:
-    """Move latent tables, totals, and states and probabilities with their tables; return accepted exchanges."""
+    """Move latent tables, totals, and states and probabilities with their tables.
+
+    ``moves`` exchanges of ``sizes`` entries and, where ``switch`` says so, a path with its tables, chain by chain.
+    Returns, for each chain, the share of accepted exchanges and the number of states that switched.
+    """
     n_features = starts.size - 1
-    accepted = np.zeros(z.shape[0])
+    done = np.zeros((2, z.shape[0]))
     n_sequences = n_placed // length
     for m in range(z.shape[0]):
         pair_sweep(
@@ -110,13 +115,24 @@ def move_tables(
             factorials,
         )
         if active.size > 1:
-            accepted[m] = exchange_sweep(
-                gen, moves, sizes[m], active, counts[m], totals[m], z[m], p[m], readings, rates, starts, gaussian
+            done[0, m] = exchange_sweep(
+                gen,
+                moves[m],
+                sizes[m],
+                active,
+                counts[m],
+                totals[m],
+                z[m],
+                p[m],
+                readings,
+                rates,
+                starts,
+                gaussian,
             )
         if log_prior.size > 0:
             grown = grow_sweep(
                 gen,
-                moves,
+                moves[m],
                 sizes[m],
                 active,
                 counts[m],
@@ -130,7 +146,8 @@ def move_tables(
                 log_prior,
                 low,
             )
-            accepted[m] = grown if active.size == 1 else 0.5 * (accepted[m] + grown)
+            done[0, m] = grown if active.size == 1 else 0.5 * (done[0, m] + grown)
+        done[0, m] /= moves[m]
         tilt_sweep(
             gen,
             turn % n_features,
@@ -146,8 +163,8 @@ def move_tables(
             gaussian,
             beta,
         )
-        if turn % EVERY == 0:
-            switch_paths(
+        if switch[m]:
+            done[1, m] = switch_paths(
                 gen,
                 int(gen.random() * n_sequences) * length,
                 length,
@@ -161,4 +178,4 @@ def move_tables(
                 observed,
                 gaussian,
             )
-    return accepted
+    return done

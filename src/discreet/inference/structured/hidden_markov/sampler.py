@@ -22,6 +22,8 @@ Transitions = Literal["blocked", "collapsed"]
 _MOST_FACTORIALS = 100_000
 # Exchanged entries, at first; adapted during burn-in to this share of accepted exchanges.
 _FIRST_SIZE, _MOST_SIZE, _WANTED = 4, 96, 0.35
+# States that switch with their tables, on average over paths, below which this is tried in every eighth iteration.
+_SELDOM = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,7 @@ class Chains:
             self.factorials = kernels.log_factorials(_MOST_FACTORIALS)
             self.active = np.flatnonzero(cells.observed)
             self.size = np.full(n_chains, float(_FIRST_SIZE))
+            self.switched = np.ones(n_chains)
         self.turn = 0
 
     def iterate(self, *, adapt: bool) -> None:
@@ -179,13 +182,17 @@ class Chains:
 
     def _move_tables(self, noisy: Noisy, adapt: bool) -> None:
         cells = self.cells
-        tried = max(len(self.active) // 16, 4)
         sizes = np.clip(np.round(self.size), 1, _MOST_SIZE).astype(np.int64)
-        accepted = kernels.move_tables(
+        # large exchanges take longer, so there are fewer of them
+        moves = np.maximum(4 * len(self.active) // (4 + sizes), 4)
+        # where paths never switch with their tables, it is seldom tried
+        switch = (self.switched > _SELDOM) | (self.turn % 8 == 0)
+        done = kernels.move_tables(
             self.rng,
             self.turn,
-            tried,
+            moves,
             sizes,
+            switch,
             self.active,
             self.counts,
             self.totals,
@@ -207,7 +214,8 @@ class Chains:
         )
         self.turn += 1
         if adapt:
-            self.size = np.clip(self.size * np.exp(accepted / tried - _WANTED), 1.0, _MOST_SIZE)
+            self.size = np.clip(self.size * np.exp(done[0] - _WANTED), 1.0, _MOST_SIZE)
+            self.switched = np.where(switch, 0.9 * self.switched + 0.1 * done[1], self.switched)
 
     def snapshot(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return a copy of states, emission and transition probabilities, and totals."""
