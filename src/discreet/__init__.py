@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, errors, families, priors
+    from discreet import datasets, errors, families, models, priors
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
     from discreet.diagnostics.mmd import discrepancy
@@ -101,6 +101,7 @@ __all__ = [
     "errors",
     "families",
     "infer",
+    "models",
     "priors",
     "release",
     "utilities",
@@ -110,6 +111,7 @@ _MODULES = {
     "datasets": "discreet.datasets",
     "errors": "discreet.errors",
     "families": "discreet.families",
+    "models": "discreet.models",
     "priors": "discreet.priors",
     "utilities": "discreet.inference.answering.utilities",
 }

@@ -51,7 +51,7 @@ def check(release: Release) -> None:
         if cells.denominator != 1:
             raise ValueError("its number of cells is no number of cells")
         grid = ParameterGrid(
-            family, release.domain, record.prior, record.support, grid_cells(family, int(cells))
+            family, release.domain, record.conjugate, record.support, grid_cells(family, int(cells))
         )
         needed, slack = grid.range() * (1 - _ROOM), SLACK
         if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):

@@ -98,10 +98,10 @@ def infer(
         content = {
             "release": release.id,
             "dataset": release.dataset,
-            "model": release.family.name,
+            "model": release.model.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
-            "prior": str(chosen if release.samples is None else release.sampling_record.prior),
+            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior),
             "n_draws": posterior.n_draws,
             **summary.to_dict(),
             "files": list(map(str, files)),
@@ -110,7 +110,7 @@ def infer(
         return
     columns = ", ".join(release.columns)
     out = console()
-    out.print(paragraph(f"{release.family.name} model of {columns}, {release.guarantee.describe()}"))
+    out.print(paragraph(f"{release.model.name} model of {columns}, {release.guarantee.describe()}"))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
     if engine == "auto" and release.samples is None:
@@ -119,10 +119,13 @@ def infer(
         out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
 
 
-def _prior(text: str | None, release: Release) -> Prior | None:
+def _prior(text: str | None, release: Release) -> Prior | str | None:
     """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
     from discreet import priors
+    from discreet.models.base import Model
 
+    if isinstance(release.model, Model):
+        return text
     family = release.family
     if text is None:
         return None if release.samples is not None else family.default_prior
@@ -133,3 +136,7 @@ def _prior(text: str | None, release: Release) -> Prior | None:
         weak = family.suggested_prior(release.domain)
         raise UsageError(problem.message, hint=f"for example --prior {weak}") from None
     return chosen
+
+
+def _shown(prior: Prior | str | None) -> str | None:
+    return None if prior is None else str(prior)

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
+from discreet.families.base import Family
 from discreet.inference import bounds, choice, parts, sampled
 from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
@@ -113,11 +114,13 @@ def _released(release: Release, engine: str, prior: Prior | str | None, records:
 
 
 def _about(release: Release) -> str:
-    return f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
+    return f"{release.model.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
 
 
 def _labels(release: Release) -> dict[str, tuple[str, ...]]:
     """Return names for the components of vectors and matrices: the labels of cells, or the columns."""
+    if not isinstance(release.model, Family):
+        return {}
     if release.family.labels is not None:
         return {"p": release.family.labels}
     return dict.fromkeys(release.family.draw_names, release.columns) if release.family.n_columns > 1 else {}

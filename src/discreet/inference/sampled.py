@@ -49,7 +49,7 @@ def answer(release: Release) -> Answer:
 
 def kind(release: Release) -> str:
     """Return in a word or two how the samples differ from those of the posterior."""
-    return f"{KINDS[release.mechanism.name]} posterior"
+    return release.sampling_record.kind
 
 
 def described(release: Release) -> str:
@@ -60,7 +60,10 @@ def described(release: Release) -> str:
         for name, words in _WORDS.items()
         if name in record.parameters
     ]
-    return f"a {kind(release)} ({', '.join([f'prior {record.prior}', *numbers])})"
+    prior = [] if record.prior is None else [f"prior {record.prior}"]
+    said = ", ".join([*prior, *numbers])
+    way = f"a {kind(release)}" if record.name in KINDS else kind(release)
+    return f"{way} ({said})" if said else way
 
 
 def _short(value: Fraction) -> str:

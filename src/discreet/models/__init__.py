@@ -1,0 +1,12 @@
+"""Structured models: several columns, one record, and how their parameters hang together.
+
+A family describes one column; a model here declares several, and which of them depend on which. It goes through the
+same two verbs: ``dc.release(table, model, epsilon=1)`` and ``dc.infer(release)``.
+"""
+
+from __future__ import annotations
+
+from discreet.models.base import Model, Table
+from discreet.models.columns import Column, Labels, Numeric, read_columns
+
+__all__ = ["Column", "Labels", "Model", "Numeric", "Table", "read_columns"]

@@ -1,0 +1,28 @@
+"""Structured models by name: the closed list that release files choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.models.base import Model
+
+#: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
+MODELS: dict[str, str] = {}
+
+
+def known(name: str) -> bool:
+    """Tell whether there is a structured model of this name."""
+    return name in MODELS
+
+
+def build(name: str, constants: Mapping[str, Any]) -> Model:
+    """Return the model of this name with these constants, as a release file gives them; they are checked."""
+    if name not in MODELS:
+        raise UsageError(f"unknown model {name!r:.60}.", hint=f"known models: {', '.join(MODELS)}")
+    module, _, kind = MODELS[name].partition(":")
+    return getattr(import_module(module), kind).from_constants(constants)
