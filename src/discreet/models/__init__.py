@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
+from discreet.models.hidden_markov import HiddenMarkov
 
-__all__ = ["Column", "Labels", "Model", "Numeric", "Table", "read_columns"]
+__all__ = ["Column", "HiddenMarkov", "Labels", "Model", "Numeric", "Table", "read_columns"]

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from discreet.models.base import Model
 
 #: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
-MODELS: dict[str, str] = {}
+MODELS: dict[str, str] = {
+    "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
+}
 
 
 def known(name: str) -> bool:

@@ -14,12 +14,17 @@ def first_paths(n_states: int, cells: Cells, n_chains: int, rng: np.random.Gener
     return z
 
 
+def read_totals(cells: Cells, noisy: Noisy) -> tuple[np.ndarray, float]:
+    """Return what the features' sums say of each cell's entries, weighted by their noise, and its standard error."""
+    starts = cells.starts[:-1]
+    sums = np.add.reduceat(cells.values, starts, axis=1)
+    weight = 1.0 / np.add.reduceat(noisy.sd**2, starts)
+    return sums @ weight / weight.sum(), float(weight.sum() ** -0.5)
+
+
 def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
-    """Return whole numbers of entries by cell: what the features' sums say on average, weighted by their noise."""
-    starts = cells.starts
-    sums = np.add.reduceat(cells.values, starts[:-1], axis=1)
-    weight = 1.0 / np.add.reduceat(noisy.sd**2, starts[:-1])
-    read = np.maximum(sums @ weight / weight.sum(), 0.0)
+    """Return whole numbers of entries by cell, near what is read and possible."""
+    read = np.maximum(read_totals(cells, noisy)[0], 0.0)
     read[~cells.observed] = 0.0
     if noisy.n_entries is None:
         whole = np.arange(noisy.low, noisy.low + len(noisy.log_prior))
