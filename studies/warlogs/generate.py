@@ -80,8 +80,9 @@ class Theatre:
     n_entries: int
     profiles: tuple[tuple[np.ndarray, ...], ...]
     states: np.ndarray
-    #: How tightly cells follow their state's profile.
-    concentration: float
+    #: How tightly regions follow their state's profile, and cells their region's: Dirichlet concentrations.
+    regional: float
+    local: float
 
     def cell_sizes(self, rng: np.random.Generator) -> np.ndarray:
         """Draw how many entries each region and month has."""
@@ -94,10 +95,13 @@ class Theatre:
         sizes = self.cell_sizes(rng)
         out = []
         for feature in range(len(self.profiles[0])):
+            mine = [
+                rng.dirichlet(self.regional * state[feature], len(self.regions)) for state in self.profiles
+            ]
             table = np.empty((*sizes.shape, len(self.profiles[0][feature])), dtype=np.int64)
             for place in np.ndindex(*sizes.shape):
-                profile = self.profiles[self.states[place]][feature]
-                table[place] = rng.multinomial(sizes[place], rng.dirichlet(self.concentration * profile))
+                profile = mine[self.states[place]][place[0]]
+                table[place] = rng.multinomial(sizes[place], rng.dirichlet(self.local * profile))
             out.append(table)
         return out
 
@@ -186,13 +190,14 @@ def iraq() -> Theatre:
         regions,
         ("MND-S", "MND-NE"),
         months,
-        sizes=(1050.0, 1020.0, 250.0, 1000.0, 190.0, 1010.0, 990.0),
+        sizes=(1080.0, 1040.0, 220.0, 1030.0, 160.0, 1040.0, 1020.0),
         growth=1.0,
         spread=0.12,
         n_entries=390_000,
         profiles=(well, badly),
         states=states,
-        concentration=2000.0,
+        regional=800.0,
+        local=500.0,
     )
 
 
@@ -228,11 +233,12 @@ def afghanistan() -> Theatre:
         regions,
         ("RC NONE", "MISSION SUPPORT"),
         months,
-        sizes=(170.0, 150.0, 42.0, 45.0, 52.0, 45.0),
+        sizes=(170.0, 150.0, 30.0, 34.0, 40.0, 34.0),
         growth=50.0,
         spread=0.2,
         n_entries=75_000,
         profiles=(early, middle, late),
         states=states,
-        concentration=2000.0,
+        regional=800.0,
+        local=500.0,
     )
