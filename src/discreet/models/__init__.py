@@ -9,5 +9,6 @@ from __future__ import annotations
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.naive_bayes import NaiveBayes
 
-__all__ = ["Column", "HiddenMarkov", "Labels", "Model", "Numeric", "Table", "read_columns"]
+__all__ = ["Column", "HiddenMarkov", "Labels", "Model", "NaiveBayes", "Numeric", "Table", "read_columns"]

@@ -10,6 +10,8 @@ from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from discreet.errors import UsageError
 from discreet.families.layout import Domain, Layout
 from discreet.families.shapes import UNIT, Missing, Neighbors
@@ -106,6 +108,12 @@ class Model(ABC):
             l1_sensitivity=sum((touched / width for width in widths), Fraction(0)),
             l2_sensitivity=sqrt_up(sum((touched / width**2 for width in widths), Fraction(0))),
         )
+
+    def log_density(
+        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.rows.code_rows`."""
+        raise UsageError(f"{self.name} does not say how likely a row is.")
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""

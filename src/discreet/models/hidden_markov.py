@@ -45,7 +45,7 @@ class HiddenMarkov(Model):
         Shares of the privacy budget by feature, such as ``{"type": 2, "casualties": 1}``; equal if left out. Only
         their ratios matter.
 
-    Draws are ``states`` (sequence, time; 0 is the most frequent state), ``transition`` (from, to; the last row is where
+    Draws are ``states`` (sequence, time; 1 is the most frequent state), ``transition`` (from, to; the last row is where
     sequences start) and, under the name of each feature, its probabilities (state, label).
 
     Privacy
@@ -126,6 +126,15 @@ class HiddenMarkov(Model):
             for feature, share in zip(self.features, self.split, strict=True)
         )
 
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along the axes of each draw; states are numbered from 1."""
+        numbers = tuple(str(state + 1) for state in range(self.states))
+        own = {
+            "states": (self.chain.labels, self.time.labels),
+            "transition": ((*numbers, "start"), numbers),
+        }
+        return {**own, **{feature.name: (numbers, feature.labels) for feature in self.features}}
+
     def log_density(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the log-probability of rows' labels given their place, draws by rows.
 
@@ -134,7 +143,7 @@ class HiddenMarkov(Model):
         """
         chain, time = codes[:, 0], codes[:, 1]
         placed = (chain < self.chain.n_labels) & (time < self.time.n_labels)
-        states = draws["states"][:, np.where(placed, chain, 0), np.where(placed, time, 0)]
+        states = draws["states"][:, np.where(placed, chain, 0), np.where(placed, time, 0)] - 1
         each = np.arange(len(states))[:, None]
         total = np.zeros(states.shape)
         for feature, code in zip(self.features, codes[:, 2:].T, strict=True):

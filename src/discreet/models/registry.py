@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 #: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
 MODELS: dict[str, str] = {
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
+    "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
 }
 
 

@@ -50,7 +50,7 @@ def _categorical(
     release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     counts = categorical_counts(release, prior, records).sample(size, rng)
-    return {"p": _shares((np.asarray(prior.alpha) + counts).T, rng).T}
+    return {"p": dirichlet_columns((np.asarray(prior.alpha) + counts).T, rng).T}
 
 
 def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -60,7 +60,7 @@ def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray
     of array operations, in less time than two gammas take; the others are drawn afresh.
     """
     if min(a.min(), b.min()) <= 1:
-        return _shares(np.stack([b, a]), rng)[1]
+        return dirichlet_columns(np.stack([b, a]), rng)[1]
     total = a + b
     u = np.maximum(rng.random((2, a.size)), _LEAST)
     log_u, log_v = np.log(u)
@@ -74,7 +74,7 @@ def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray
     return out
 
 
-def _shares(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
     if alpha.min() > _SMALL:
         gammas = rng.standard_gamma(alpha)

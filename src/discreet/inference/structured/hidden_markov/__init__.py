@@ -38,10 +38,12 @@ def refusal(release: Release, engine: str) -> str | None:
 
 
 def read_prior(model: HiddenMarkov, prior: Any) -> Concentrations:
-    """Read ``infer(prior=...)``: None, or ``{"transition": 1, "emission": 0.5}`` with either left out."""
+    """Read ``infer(prior=...)``: None, one number for both, or ``{"transition": 1, "emission": 0.5}``, either left out."""
+    known = ("transition", "emission")
     if prior is None:
         return Concentrations()
-    known = ("transition", "emission")
+    if isinstance(prior, int | float):
+        prior = dict.fromkeys(known, prior)
     if not isinstance(prior, Mapping) or not set(prior) <= set(known):
         raise UsageError(
             "the prior of a hidden Markov model is the concentrations of its Dirichlet laws.",
@@ -81,7 +83,8 @@ def draw(question: Question, engine: str) -> Answer:
     )
     size = (question.size,)
     out = {
-        "states": drawn.states.reshape(*size, model.chain.n_labels, model.time.n_labels),
+        # numbered from 1, as they are named
+        "states": drawn.states.reshape(*size, model.chain.n_labels, model.time.n_labels) + 1,
         "transition": drawn.transition.reshape(*size, model.states + 1, model.states),
     }
     emission = drawn.emission.reshape(*size, model.states, -1)
