@@ -37,6 +37,7 @@ class HiddenMarkov(Model):
         Number of hidden states.
     chain
         The column that says which sequence an entry belongs to, with its labels: ``{"region": ["north", "south"]}``.
+        Left out, there is one sequence.
     time
         The column that says when, with its labels **in order**: ``{"month": ["2004-01", "2004-02"]}``.
     features
@@ -60,7 +61,7 @@ class HiddenMarkov(Model):
 
     name: ClassVar[str] = "hidden_markov"
     states: int
-    chain: Labels
+    chain: Labels | None
     time: Labels
     features: tuple[Labels, ...]
     split: tuple[Fraction, ...]
@@ -69,38 +70,45 @@ class HiddenMarkov(Model):
         self,
         states: int,
         *,
-        chain: Mapping[str, Any] | Labels,
         time: Mapping[str, Any] | Labels,
         features: Mapping[str, Any] | Sequence[Labels],
+        chain: Mapping[str, Any] | Labels | None = None,
         split: Mapping[str, Any] | None = None,
     ) -> None:
-        place = {"chain": _one(chain, "chain"), "time": _one(time, "time")}
         declared = only_labels(read_columns(features), self.name)
-        for column in (*place.values(), *declared):
+        object.__setattr__(self, "chain", None if chain is None else _one(chain, "chain"))
+        object.__setattr__(self, "time", _one(time, "time"))
+        object.__setattr__(self, "features", declared)
+        object.__setattr__(self, "split", _read_split(split, declared))
+        for column in read_columns(self.columns):  # no name twice
             if column.name in _OWN_DRAWS:
                 raise UsageError(f"a column may not be called {column.name!r}: draws have that name.")
-        read_columns((*place.values(), *declared))  # no name twice
-        n_cells = place["chain"].n_labels * place["time"].n_labels
-        _check_states(states, n_cells)
-        for name, value in (*place.items(), ("states", int(states)), ("features", declared)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "split", _read_split(split, declared))
+        _check_states(states, self.n_sequences * self.time.n_labels)
+        object.__setattr__(self, "states", int(states))
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The declared columns: sequence, time, features."""
-        return (self.chain, self.time, *self.features)
+        """The declared columns: sequence, if there are several, time, features."""
+        return (*self._place, *self.features)
+
+    @property
+    def _place(self) -> tuple[Labels, ...]:
+        return (self.time,) if self.chain is None else (self.chain, self.time)
+
+    @property
+    def n_sequences(self) -> int:
+        """How many sequences there are."""
+        return 1 if self.chain is None else self.chain.n_labels
 
     @property
     def draw_names(self) -> tuple[str, ...]:
         return (*_OWN_DRAWS, *(feature.name for feature in self.features))
 
     def constants(self) -> dict[str, Any]:
-        chain, time = encode_columns((self.chain, self.time))
         return {
             "states": self.states,
-            "chain": chain,
-            "time": time,
+            "chain": None if self.chain is None else encode_columns([self.chain])[0],
+            "time": encode_columns([self.time])[0],
             "features": encode_columns(self.features),
             "split": [text(share) for share in self.split],
         }
@@ -115,14 +123,18 @@ class HiddenMarkov(Model):
             raise ValueError("there is not one share of the budget for each feature")
         if not all(isinstance(share, str) for share in shares):
             raise ValueError("a share of the budget is not a number in text")
-        place = [only_labels(decode_columns([constants[part]]), cls.name)[0] for part in ("chain", "time")]
+        place = {
+            part: only_labels(decode_columns([constants[part]]), cls.name)[0]
+            for part in ("chain", "time")
+            if part == "time" or constants[part] is not None
+        }
         split = {feature.name: share for feature, share in zip(features, shares, strict=True)}
-        return cls(constants["states"], chain=place[0], time=place[1], features=features, split=split)
+        return cls(constants["states"], **place, features=features, split=split)
 
     def tables(self) -> tuple[Table, ...]:
         # with equal shares every width is 1
         return tuple(
-            Table((self.chain, self.time, feature), 1 / (len(self.features) * share))
+            Table((*self._place, feature), 1 / (len(self.features) * share))
             for feature, share in zip(self.features, self.split, strict=True)
         )
 
@@ -130,7 +142,7 @@ class HiddenMarkov(Model):
         """Return the labels along the axes of each draw; states are numbered from 1."""
         numbers = tuple(str(state + 1) for state in range(self.states))
         own = {
-            "states": (self.chain.labels, self.time.labels),
+            "states": (("all",) if self.chain is None else self.chain.labels, self.time.labels),
             "transition": ((*numbers, "start"), numbers),
         }
         return {**own, **{feature.name: (numbers, feature.labels) for feature in self.features}}
@@ -141,12 +153,13 @@ class HiddenMarkov(Model):
         ``codes`` are the positions of the labels of all columns; a missing label adds nothing, and neither does a row
         without a place.
         """
-        chain, time = codes[:, 0], codes[:, 1]
-        placed = (chain < self.chain.n_labels) & (time < self.time.n_labels)
+        time = codes[:, len(self._place) - 1]
+        chain = np.zeros_like(time) if self.chain is None else codes[:, 0]
+        placed = (chain < self.n_sequences) & (time < self.time.n_labels)
         states = draws["states"][:, np.where(placed, chain, 0), np.where(placed, time, 0)] - 1
         each = np.arange(len(states))[:, None]
         total = np.zeros(states.shape)
-        for feature, code in zip(self.features, codes[:, 2:].T, strict=True):
+        for feature, code in zip(self.features, codes[:, len(self._place) :].T, strict=True):
             usable = placed & (code < feature.n_labels)
             p = draws[feature.name][each, states, np.where(usable, code, 0)]
             total += np.where(usable, np.log(np.maximum(p, 1e-300)), 0.0)

@@ -84,7 +84,7 @@ def draw(question: Question, engine: str) -> Answer:
     size = (question.size,)
     out = {
         # numbered from 1, as they are named
-        "states": drawn.states.reshape(*size, model.chain.n_labels, model.time.n_labels) + 1,
+        "states": drawn.states.reshape(*size, model.n_sequences, model.time.n_labels) + 1,
         "transition": drawn.transition.reshape(*size, model.states + 1, model.states),
     }
     emission = drawn.emission.reshape(*size, model.states, -1)

@@ -27,9 +27,10 @@ def read_cells(release: Release, model: HiddenMarkov) -> Cells:
     for table in model.tables():
         shape = table.shape(release.domain.missing)
         size = int(np.prod(shape))
-        parts.append(values[begin : begin + size].reshape(shape))
+        # a single sequence has no column of its own
+        parts.append(values[begin : begin + size].reshape(-1, *shape[-2:]))
         begin += size
-    n_chains, n_times = model.chain.n_labels, model.time.n_labels
+    n_chains, n_times = model.n_sequences, model.time.n_labels
     placed = np.zeros(parts[0].shape[:2], dtype=bool)
     placed[:n_chains, :n_times] = True
     flat = np.concatenate([np.concatenate([part[placed], part[~placed]]) for part in parts], axis=1)
