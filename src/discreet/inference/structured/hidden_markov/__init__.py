@@ -22,6 +22,8 @@ ENGINES = ("gibbs", "naive")
 # Iterations before draws are kept, and for each kept draw.
 _BURN_IN = {"gibbs": 1500, "naive": 300}
 _THIN = {"gibbs": 5, "naive": 1}
+# R-hat up to which chains agree, and the share of parameters for which it may be above: labels that hardly occur.
+_R_HAT_LIMIT, _FEW = 1.1, 0.1
 
 
 @dataclass(frozen=True)
@@ -99,18 +101,16 @@ def draw(question: Question, engine: str) -> Answer:
 
 
 def _doubts(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:
-    """Say so if chains disagree on the emission probabilities."""
+    """Say so if chains disagree on more than a few of the probabilities."""
     from discreet.inference.diagnostics import Diagnostics
 
     kept = {name: x for name, x in draws.items() if name != "states"}
     split = {name: x.reshape(chains, -1, *x.shape[1:]) for name, x in kept.items()}
-    worst = max((np.nanmax(value) for value in Diagnostics("gibbs", chains=split).r_hat.values()), default=1.0)
-    if not worst > _R_HAT_LIMIT:
+    found = np.concatenate([np.ravel(value) for value in Diagnostics("gibbs", chains=split).r_hat.values()])
+    known = found[np.isfinite(found)]
+    if not known.size or np.quantile(known, 1 - _FEW) <= _R_HAT_LIMIT:
         return ()
     return (
-        f"chains disagree (R-hat {worst:.2f}): states may have several readings; try more draws, or fewer states",
+        f"chains disagree (R-hat is above {_R_HAT_LIMIT} for {100 * np.mean(known > _R_HAT_LIMIT):.0f}% of the "
+        "probabilities): ask for more draws, or for fewer states",
     )
-
-
-# Label switching and rare labels make R-hat noisier than for one parameter.
-_R_HAT_LIMIT = 1.1

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.inference.structured.hidden_markov import emissions, kernels, paths, start
+from discreet.inference.structured.hidden_markov import kernels, start
 from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
 
 Transitions = Literal["blocked", "collapsed"]
@@ -22,6 +22,10 @@ Transitions = Literal["blocked", "collapsed"]
 _MOST_FACTORIALS = 100_000
 # Exchanged entries, at first; adapted during burn-in to this share of accepted exchanges.
 _FIRST_SIZE, _MOST_SIZE, _WANTED = 4, 96, 0.35
+# Iterations until emissions count in full: with fewer or many more, fewer of the states that serve are found.
+_RAMP = 20
+# Iterations on readings taken for counts, before counts become latent.
+_FIRST_LOOK = 100
 # States that switch with their tables, on average over paths, below which this is tried in every eighth iteration.
 _SELDOM = 0.05
 
@@ -84,20 +88,27 @@ def sample(
     progress
         Called with the number of iterations done.
     """
-    chain = Chains(n_states, cells, noisy, chains, alpha, beta, transitions, rng)
-    kept = []
-    for i in range(burn_in):
+    plain = cells if noisy is None else cells.clipped()
+    chain = Chains(n_states, plain, None, chains, alpha, beta, transitions, rng)
+    # behind noise the states start where readings that are taken for counts would have them: latent counts follow the
+    # states they are in, so states that begin as one are hard to part, and states that begin as several soon join
+    for i in range(burn_in if noisy is None else min(burn_in, _FIRST_LOOK)):
         # states are told apart slowly at first, or the first accidental grouping would stay
-        chain.power = min(1.0, 2.0 * (i + 1) / max(burn_in, 1)) ** 2
+        chain.power = min(1.0, (i + 1) / _RAMP) ** 2
         chain.iterate(adapt=True)
-        if progress is not None:
-            progress(1)
+    if noisy is not None:
+        chain = Chains(n_states, cells, noisy, chains, alpha, beta, transitions, rng, chain.z)
+        for _ in range(burn_in):
+            chain.iterate(adapt=True)
+    if progress is not None:
+        progress(burn_in)
     chain.power = 1.0
+    kept = []
     for _ in range(draws):
         for _ in range(thin):
             chain.iterate(adapt=False)
-            if progress is not None:
-                progress(1)
+        if progress is not None:
+            progress(thin)
         kept.append(chain.snapshot())
     states, emission, transition, totals = (
         np.stack([one[part] for one in kept], axis=1) for part in range(4)
@@ -121,12 +132,13 @@ class Chains:
         beta: float,
         transitions: Transitions,
         rng: np.random.Generator,
+        z: np.ndarray | None = None,
     ) -> None:
         self.n_states, self.cells, self.noisy, self.rng = n_states, cells, noisy, rng
         self.alpha, self.beta, self.transitions, self.power = float(alpha), float(beta), transitions, 1.0
         n_rows = n_states + (cells.n_stateless > 0)
         n_labels = cells.values.shape[1]
-        self.z = start.first_paths(n_states, cells, n_chains, rng)
+        self.z = start.first_paths(n_states, cells, n_chains, rng) if z is None else z
         self.p = np.empty((n_chains, n_rows, n_labels))
         self.log_p = np.empty_like(self.p)
         self.transition = np.empty((n_chains, n_states + 1, n_states))
@@ -137,7 +149,7 @@ class Chains:
         if noisy is not None:
             totals = start.first_totals(cells, noisy)
             self.totals[:] = totals
-            self.counts = np.repeat(start.first_tables(cells, noisy, totals)[None], n_chains, axis=0)
+            self.counts = np.stack([start.first_tables(cells, noisy, totals, one) for one in self.z])
             self.factorials = kernels.log_factorials(_MOST_FACTORIALS)
             self.active = np.flatnonzero(cells.observed)
             self.size = np.full(n_chains, float(_FIRST_SIZE))

@@ -37,18 +37,20 @@ def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
     return _rounded((read * (wanted / read.sum()))[None], np.array([wanted]))[0]
 
 
-def first_tables(cells: Cells, noisy: Noisy, totals: np.ndarray) -> np.ndarray:
-    """Return tables with these totals: readings drawn toward the shares of all cells as far as noise blurs them."""
+def first_tables(cells: Cells, noisy: Noisy, totals: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return tables with these totals: readings drawn toward the shares of their state, as far as noise blurs them."""
     out = np.zeros_like(cells.values)
     starts = cells.starts
+    states = np.eye(z.max() + 1)[z] * cells.observed[:, None]
+    size = np.maximum(states.sum(axis=0), 1.0)
     for begin, end in zip(starts[:-1], starts[1:], strict=True):
         mine = cells.values[:, begin:end]
         noise = noisy.sd[begin:end] ** 2
-        shares = np.maximum(mine.sum(axis=0), 0.0) + 1.0
-        shares /= shares.sum()
-        expected = totals[:, None] * shares
-        spread = np.mean((mine - expected)[cells.observed] ** 2, axis=0) - noise
-        signal = np.maximum(spread, 0.0) + expected + 1e-9
+        shares = np.maximum(states.T @ mine, 0.0) + 1.0
+        shares /= shares.sum(axis=1, keepdims=True)
+        expected = totals[:, None] * shares[z]
+        spread = (states.T @ (mine - expected) ** 2) / size[:, None] - noise
+        signal = np.maximum(spread, 0.0)[z] + expected + 1e-9
         likely = np.maximum(expected + (mine - expected) * signal / (signal + noise), 1e-9)
         likely *= (totals / likely.sum(axis=1))[:, None]
         out[:, begin:end] = _rounded(likely, totals)
