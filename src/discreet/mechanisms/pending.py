@@ -26,8 +26,6 @@ from discreet.models.base import fallback as first_values
 from discreet.models.markov import MarkovChain
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantees import check_neighbors
-from discreet.rational import quotient
-from discreet.version import __version__
 
 if TYPE_CHECKING:
     from discreet.data import CellCounts, Records, Summary, TableSummary
@@ -223,92 +221,3 @@ def _declared_sampling(asked: Declared) -> Declared:
     model.check_prior(mechanism.prior)
     mechanism.check(model, asked.domain)
     return asked
-
-def draw_samples(
-    source: RandomSource | None,
-    asked: Declared,
-    summary: Summary,
-    record: SamplingRecord,
-    *,
-    dataset: str | None = None,
-    stamp: LedgerStamp | None = None,
-) -> Release:
-    """Draw the samples that were planned, and seal them in a release."""
-    from discreet.data.seal import sealed
-    assert isinstance(asked.mechanism, SamplingMechanism)
-    if source is None:
-        from discreet.mechanisms.sampler import secure_source
-        source = secure_source()
-    totals = Totals(asked.model, asked.domain, summary.values, summary.n_records)
-    mechanism, random = asked.mechanism, source
-    samples = sealed(lambda: mechanism.draw(record, totals, random), "the samples could not be drawn.")
-    return Release(
-        id=str(uuid.uuid4()),
-        dataset=dataset,
-        family=asked.model,
-        columns=summary.columns,
-        domain=asked.domain,
-        neighbors=asked.neighbors,
-        unit=None,
-        max_rows=1,
-        records=summary.n_records,
-        statistics=None,
-        mechanism=record,
-        guarantees=asked.guarantees,
-        software={"discreet": __version__, "opendp": _opendp_version()},
-        samples=samples,
-        ledger=stamp,
-    )
-def privatize(
-    draw: Draw,
-    values: Sequence[int],
-    n_records: int,
-    model: Family,
-    domain: Domain,
-    mechanism: NoiseMechanism,
-    columns: tuple[str, ...],
-    neighbors: Neighbors,
-    bounds_choice: tuple[BoundsChoice, ...] | None = None,
-    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release.
-    ``bounds_choice`` says how the bounds in ``domain`` were bought, and joins the guarantee; ``stamp``, where the
-    release was charged.
-    """
-    check_count(n_records, neighbors)
-    layout = layout_for(model, domain, neighbors)
-    scales = mechanism.scales(layout)
-    noisy = [
-        value + draw(mechanism.law(quotient(scale, grid)))
-        for value, scale, grid in zip(values, scales, layout.grid, strict=True)
-    ]
-        family=model,
-        columns=columns,
-        domain=domain,
-        neighbors=neighbors,
-        records=n_records if neighbors == "replace" else None,
-        statistics=Statistics(
-            layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half
-        ),
-        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
-        guarantees=promised(mechanism, bounds_choice, neighbors),
-        bounds_choice=bounds_choice,
-def promised(
-    mechanism: NoiseMechanism | SamplingMechanism,
-    bounds_choice: Sequence[BoundsChoice] | None,
-) -> dict[str, Guarantee]:
-    """Return what a release promises: for its statistics or samples, and for its bounds if they are bought."""
-    purpose = "samples" if isinstance(mechanism, SamplingMechanism) else "statistics"
-    guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
-    if bounds_choice is not None:
-        guarantees["bounds"] = PureDP(sum(made.epsilon for made in bounds_choice), neighbors=neighbors)
-    return guarantees
-def check_count(n_records: int, neighbors: Neighbors) -> None:
-    """Raise if the table is empty and may be seen to be."""
-    if neighbors == "replace" and n_records == 0:
-        raise UsageError(
-            "the table is empty, and under neighbors='replace' its size is public.",
-            hint="use neighbors='add_remove' if the number of records must stay private",
-        )
-@cache
-def _opendp_version() -> str:
-    """Read once: looking a version up costs more than a small release."""
-    return version("opendp")

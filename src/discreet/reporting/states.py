@@ -63,14 +63,18 @@ def draw_states(
     colors = np.array([_rgb(_hue(k)) for k in range(n_states)])
     # as likely as by chance is white, all draws is the full color
     chance = 1 / n_states
-    strength = ((shares.max(axis=-1) - chance) / (1 - chance) if n_states > 1 else np.ones(likely.shape))[..., None]
+    strength = ((shares.max(axis=-1) - chance) / (1 - chance) if n_states > 1 else np.ones(likely.shape))[
+        ..., None
+    ]
     axes.imshow(
         1 - strength * (1 - colors[likely]), aspect="auto", interpolation="nearest",
         extent=(-0.5, len(times) - 0.5, len(names) - 0.5, -0.5),
     )  # fmt: skip
     strip(axes)
     axes.hlines(np.arange(len(names) - 1) + 0.5, -0.5, len(times) - 0.5, color="white", linewidth=2.5)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names], color=INK, fontsize=9, parse_math=False)
+    axes.set_yticks(
+        range(len(names)), [_short(name) for name in names], color=INK, fontsize=9, parse_math=False
+    )
     ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
     axes.set_xticks(ticks, [_short(times[t]) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False)
     used = np.unique(likely)
@@ -183,5 +187,3 @@ def _rgb(color: str) -> np.ndarray:
 
 def _short(text: str, most: int = _LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-

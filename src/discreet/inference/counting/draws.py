@@ -62,16 +62,6 @@ def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.rand
     """
     if min(a.min(), b.min()) <= 1:
         return dirichlet_columns(np.stack([b, a]), rng)[1]
-    total = a + b
-    u = np.maximum(rng.random((2, a.size)), _LEAST)
-    log_u, log_v = np.log(u)
-    log_odds = log_u - np.log1p(-u[0])
-    stretched = log_odds * np.sqrt((total - 2) / (2 * a * b - total))
-    w = a * np.exp(stretched)
-    log_ratio = a * stretched + log_odds - _LOG_4 + total * np.log(total / (b + w))
-    out = w / (b + w)
-    rejected = np.flatnonzero(log_ratio < 2 * log_u + log_v)
-        return _shares(np.stack([b, a]), rng)[1]
     u, v = rng.random((2, a.size))
     against = 1.0 - u
     with np.errstate(

@@ -97,9 +97,7 @@ def pair_sweep(
                 reach = 1.0 + int(2.0 / math.sqrt(inverse))
                 level = gen.random() * 2.0 * reach
                 step = float(1 + int(level)) if level < reach else -float(1 + int(level - reach))
-                ratio = pair_ratio(
-                    counts[c], readings[c], rates, log_p[k], i, j, step, gaussian, factorials
-                )
+                ratio = pair_ratio(counts[c], readings[c], rates, log_p[k], i, j, step, gaussian, factorials)
                 if ratio >= 0.0 or gen.random() < math.exp(ratio):
                     counts[c, i] -= step
                     counts[c, j] += step
@@ -128,9 +126,7 @@ def take_out(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def put_in(
-    gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: int, out: np.ndarray
-) -> None:
+def put_in(gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: int, out: np.ndarray) -> None:
     """Fill ``out`` with ``size`` entries drawn from a state's probabilities, feature by feature."""
     out[:] = 0.0
     for d in range(starts.size - 1):
@@ -147,7 +143,12 @@ def put_in(
 
 @numba.njit(cache=True, error_model="numpy")
 def shift_ratio(
-    counts: np.ndarray, readings: np.ndarray, rates: np.ndarray, change: np.ndarray, sign: float, gaussian: bool
+    counts: np.ndarray,
+    readings: np.ndarray,
+    rates: np.ndarray,
+    change: np.ndarray,
+    sign: float,
+    gaussian: bool,
 ) -> float:
     """Return the log-ratio of noise masses when ``sign * change`` is added to a cell's tables."""
     ratio = 0.0
