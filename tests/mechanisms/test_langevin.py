@@ -152,6 +152,8 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
     assert "neither independent nor exact draws of a posterior" in told
     assert "not noise-aware" in told
     assert posterior.draws["weights"].shape == (5, 2)
+    assert not posterior.diagnostics.independent
+    assert "weights[x]" in str(posterior.summary())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
+import discreet as dc
 from discreet.errors import UsageError
 from discreet.models import DeclaredLoss, Labels, LinearRegression, LogisticRegression, Numeric
 
@@ -88,10 +90,13 @@ def test_constants_rebuild_the_model(model: Any) -> None:
         (lambda: LogisticRegression(TARGET, FEATURES, radius=10**9), "at most 1000000"),
         (lambda: LinearRegression({"y": (0, 1)}, FEATURES, residual_sd=0), "residual_sd must be above 0"),
         (lambda: LogisticRegression(TARGET, FEATURES).margins([1, 2], ROWS), "has 5 weights"),
-        (lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {"age": [3]}), "with the columns"),
+        (
+            lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {"age": [3]}),
+            "the rows have no column 'sex'",
+        ),
         (
             lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {**ROWS, "sex": ["f"]}),
-            "not equally long",
+            "the same number of values",
         ),
         (
             lambda: DeclaredLoss(FEATURES, ["a"], None, smoothness=1, strong_convexity=0),
@@ -122,6 +127,32 @@ def test_constants_rebuild_the_model(model: Any) -> None:
 def test_declarations_that_are_refused(call: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         call()
+
+
+def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
+    n = 400
+    rows: dict[str, Any] = {"age": rng.uniform(20, 100, n), "sex": rng.choice(["f", "m"], n)}
+    rows["stage"] = rng.choice(["1", "2", "3"], n)
+    rows["ill"] = np.where(rows["age"] + 20 * rng.normal(size=n) > 60, "yes", "no")
+    rows["y"] = rows["age"] / 100 + 0.1 * rng.normal(size=n)
+    walk = dc.LangevinMechanism(epsilon=50, delta="1e-5", steps=60, samples=20)
+    logistic = dc.infer(
+        dc.release(rows, LogisticRegression(TARGET, FEATURES), mechanism=walk, missing="none")
+    )
+    assert logistic.predict_proba(rows).shape == (n, 2)  # pyright: ignore[reportAttributeAccessIssue]
+    assert logistic.predict_proba(rows).sum(axis=1) == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]
+    assert np.mean(logistic.predict(rows) == rows["ill"]) > 0.7  # pyright: ignore[reportAttributeAccessIssue]
+    said = logistic.log_likelihood(rows)  # pyright: ignore[reportAttributeAccessIssue]
+    chances = logistic.predict_proba(rows)[np.arange(n), (rows["ill"] == "yes").astype(int)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert said == pytest.approx(np.log(chances))
+    model = LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.2")
+    linear = dc.infer(dc.release(rows, model, mechanism=walk, missing="none"))
+    assert np.corrcoef(linear.predict(rows), rows["age"])[0, 1] > 0.8  # pyright: ignore[reportAttributeAccessIssue]
+    y, means = np.clip(rows["y"], 0, 1), model.predict(linear.draws["weights"], rows)
+    density = stats.norm.pdf(y, means, 0.2).mean(axis=0)
+    assert linear.log_likelihood(rows) == pytest.approx(np.log(density))  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(UsageError, match="missing or undeclared"):
+        logistic.predict({**rows, "sex": ["?"] * n})  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_columns_that_are_declared_already() -> None:

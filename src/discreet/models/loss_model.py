@@ -38,6 +38,10 @@ class LossModel(Model):
     def loss_constants(self) -> LossConstants:
         """The constants of the loss on the ball, for every record."""
 
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along each axis of each draw, for tables and plots."""
+        return {"weights": (self.weight_names,)}
+
     @property
     def dimension(self) -> int:
         """How many weights there are."""

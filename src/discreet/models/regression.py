@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.models.columns import Column, Labels, Numeric, decode_columns, encode_columns, read_columns
 from discreet.models.loss_model import LossModel, read_size
 from discreet.models.losses import LinearLoss, LogisticLoss, LossConstants, SquaredLoss
+from discreet.models.rows import code_rows
 from discreet.rational import Number, text
 
 _EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
@@ -144,40 +145,46 @@ class Regression(LossModel):
     # -- predictions, for rows that need no protection -----------------------------------------------------
 
     def margins(self, weights: Any, rows: Any) -> np.ndarray:
-        """Return the margins of rows given by column name, one row of the result for each draw of the weights.
+        """Return the margins of rows, one row of the result for each draw of the weights.
 
-        ``rows`` is a dictionary or table of equally long columns, without the target; numbers are clipped to their
-        bounds. ``weights`` is one vector, or several.
+        ``rows`` are records that need no protection: a dictionary of columns or a table, with or without the target.
+        Nothing may be missing, and numbers are clipped to their bounds. ``weights`` is one vector, or several.
         """
-        features = self._rows(rows)
         draws = np.asarray(weights, dtype=float)
         if draws.shape[-1:] != (self.dimension,):
             raise UsageError(
                 f"{self.name} has {self.dimension} weights, got an array of shape {draws.shape}."
             )
-        return draws @ features.T
+        codes, values = code_rows(self, rows, absent=(self.target.name,))
+        self._check_complete(codes, values, self.features)
+        return draws @ self.encode(codes, self._clipped(values)).T
 
-    def _rows(self, rows: Any) -> np.ndarray:
-        codes: list[np.ndarray] = []
-        values: list[np.ndarray] = []
-        try:
-            columns = {column.name: list(rows[column.name]) for column in self.features}
-        except (KeyError, TypeError, IndexError):
-            named = ", ".join(column.name for column in self.features)
-            raise UsageError(f"rows must be a dictionary or table with the columns {named}.") from None
-        n = len(next(iter(columns.values())))
-        if any(len(column) != n for column in columns.values()):
-            raise UsageError("the columns of rows are not equally long.")
-        for column in self.columns:
-            given = columns.get(column.name)
+    def log_density(
+        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return the log of each row's probability of its target given its features, draws × rows."""
+        self._check_complete(codes, values, self.columns)
+        kept = self._clipped(values)
+        margins = draws["weights"] @ self.encode(codes, kept).T
+        return self._log_likelihood(margins, self.aims(codes, kept))
+
+    @abstractmethod
+    def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of targets with these margins."""
+
+    def _clipped(self, values: np.ndarray) -> np.ndarray:
+        low, high = ([float(getattr(c, end)) for c in self.numeric_columns] for end in ("low", "high"))
+        return np.clip(values, low, high)
+
+    def _check_complete(self, codes: np.ndarray, values: np.ndarray, wanted: Sequence[Column]) -> None:
+        coded, numbers = self._by_column(codes, values)
+        for column in wanted:
             if isinstance(column, Labels):
-                codes.append(
-                    np.array([column.position(v) for v in given or []] if given else np.zeros(n), int)
-                )
+                lost = coded[column.name] >= column.n_labels
             else:
-                number = np.zeros(n) if given is None else np.array(given, dtype=float)
-                values.append(np.clip(number, float(column.low), float(column.high)))
-        return self.encode(_stacked(codes, n), _stacked(values, n))
+                lost = np.isnan(numbers[column.name])
+            if np.any(lost):
+                raise UsageError(f"column {column.name!r:.60} of the rows has missing or undeclared values.")
 
 
 class LogisticRegression(Regression):
@@ -206,6 +213,9 @@ class LogisticRegression(Regression):
                 hint=f"for example {_EXAMPLE}",
             )
         return target
+
+    def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
+        return -np.logaddexp(0, -aims * margins)
 
     def predict_proba(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the probability of the target's second label for each row; see :meth:`margins`."""
@@ -278,6 +288,11 @@ class LinearRegression(Regression):
     def log_likelihood_scale(self) -> float:
         return self.mapped_sd**-2
 
+    def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
+        # a density in the target's own units
+        z, sd = (aims - margins) / self.mapped_sd, float(self.residual_sd or 1)
+        return -0.5 * z**2 - np.log(sd * np.sqrt(2 * np.pi))
+
     @property
     def mapped_sd(self) -> float:
         """Standard deviation around the mean, on the scale where the target's bounds are -1 and 1."""
@@ -302,7 +317,3 @@ def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
     low, high = float(column.low), float(column.high)
     # rounding must not leave the interval
     return np.clip((values - (low + high) / 2) / ((high - low) / 2), -1.0, 1.0)
-
-
-def _stacked(columns: list[np.ndarray], n: int) -> np.ndarray:
-    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
