@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.families.bounds import read_pairs
+from discreet.families.shapes import Neighbors
 from discreet.inference.analyst import infer
 from discreet.mechanisms.curator import release
 from discreet.models.columns import Labels
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateNaiveBayes"]
 
-_NO_CLASSES = "declare the classes: give classes=[…], or classes='public' if which classes there are is public."
+_NO_CLASSES = (
+    "declare the classes: give classes=[…], or classes='public' if which classes there are is public."
+)
 _NO_FEATURES = (
     "declare the features: give categories, how many or which values each can take, or bounds, a range to be cut "
     "into bins."
@@ -83,9 +86,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     Privacy
     -------
-    Of the rows, only ``release_`` depends on them; see :func:`discreet.release`. Values and classes that were not
-    declared, and NaN, count as missing: nothing about a row raises. What scikit-learn checks of ``X`` and ``y`` is their
-    shape and type.
+    Only ``release_`` depends on the rows; see :func:`discreet.release`. Values and classes that were not declared, and
+    NaN, count as missing: nothing about a row raises. What scikit-learn checks of ``X`` and ``y`` is their shape and
+    type.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         bounds: Any = None,
         bins: int = 10,
         prior: float | Mapping[str, Any] = 1.0,
-        neighbors: Literal["replace", "add_remove"] = "replace",
+        neighbors: Neighbors = "replace",
         draws: int = 400,
         random_state: Any = None,
         ledger: Ledger | str | None = None,
@@ -116,7 +119,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         self.bounds = bounds
         self.bins = bins
         self.prior = prior
-        self.neighbors = neighbors
+        self.neighbors: Neighbors = neighbors
         self.draws = draws
         self.random_state = random_state
         self.ledger = ledger
@@ -131,9 +134,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:  # noqa: N803 -- scikit-learn's name
+    def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)  # noqa: N806
+        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
         classes = self._read_classes(y)
         target = _Coded.of("class", classes)
         features = self._read_features(X.shape[1])
@@ -161,14 +164,14 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         )
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)  # noqa: N806
+        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
         rows = {one.column.name: one.coded(X[:, i]) for i, one in enumerate(self._features)}
         return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def predict(self, X: Any) -> np.ndarray:  # noqa: N803
+    def predict(self, X: Any) -> np.ndarray:
         """Return each row's most probable class."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
