@@ -60,6 +60,20 @@ def main() -> None:
     )  # fmt: skip
     write_samples(np.random.default_rng(22), first=20)
     write_chains(np.random.default_rng(24), first=40)
+    write_models(np.random.default_rng(23), first=30)
+
+
+def write_models(rng: np.random.Generator, *, first: int) -> None:
+    model = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "ü"], "g": 3}, split={"g": "3/2"})
+    rows = {
+        "c": rng.choice(["no", "yes", ""], 300).tolist(),
+        "f": rng.choice(["a", "ü", "?"], 300).tolist(),
+        "g": rng.integers(0, 4, 300).tolist(),
+    }
+    write({"naive-bayes": (rows, model, dc.LaplaceMechanism("0.5"), {})}, rng, first=first)
+    tables = dc.TablePosteriorMechanism(epsilon=2, samples=2, support="0.02")
+    drawn = sample_with(RandomSource.seeded(rng), rows, model, tables, impute={"c": "no", "f": "a", "g": 0})
+    save("naive-bayes-table-posterior", drawn, first + 1)
 
 
 def write_samples(rng: np.random.Generator, *, first: int) -> None:
