@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet import datasets, errors, families, models, priors
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
+    from discreet.diagnostics.distinguishability import distinguish
+    from discreet.diagnostics.greedy import adversary
     from discreet.diagnostics.mmd import discrepancy
     from discreet.errors import (
         BudgetError,
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
     from discreet.inference.posterior import Posterior
     from discreet.mechanisms.curator import release
     from discreet.mechanisms.gaussian import GaussianMechanism
+    from discreet.mechanisms.langevin import LangevinMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.noisy_sgd import NoisySGDMechanism
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
     from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
     from discreet.mechanisms.private_gibbs import PrivateGibbsMechanism
@@ -78,12 +82,14 @@ __all__ = [
     "Gamma",
     "GaussianMechanism",
     "Geometric",
+    "LangevinMechanism",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
     "LedgerError",
     "MetricDP",
     "MultivariateNormal",
+    "NoisySGDMechanism",
     "Normal",
     "Poisson",
     "Posterior",
@@ -102,10 +108,12 @@ __all__ = [
     "WorstCaseRejection",
     "ZeroConcentratedDP",
     "__version__",
+    "adversary",
     "calibrate",
     "compose",
     "datasets",
     "discrepancy",
+    "distinguish",
     "errors",
     "families",
     "infer",
@@ -127,6 +135,8 @@ _MODULES = {
 _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.diagnostics.calibration": ("calibrate",),
+    "discreet.diagnostics.distinguishability": ("distinguish",),
+    "discreet.diagnostics.greedy": ("adversary",),
     "discreet.diagnostics.mmd": ("discrepancy",),
     "discreet.errors": (
         "BudgetError",
@@ -152,7 +162,9 @@ _HOMES = {
     "discreet.inference.posterior": ("Posterior",),
     "discreet.mechanisms.curator": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
+    "discreet.mechanisms.langevin": ("LangevinMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.mechanisms.noisy_sgd": ("NoisySGDMechanism",),
     "discreet.mechanisms.posterior_sampling": ("PosteriorSamplingMechanism",),
     "discreet.mechanisms.private_annealing": ("PrivateAnnealingMechanism",),
     "discreet.mechanisms.private_gibbs": ("PrivateGibbsMechanism",),
