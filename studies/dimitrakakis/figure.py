@@ -114,9 +114,9 @@ def _adversaries(axes: Axes, s: dict[str, Any]) -> None:
         xlabel="L ρ",
         ylabel="probability of error",
     )
-    say(axes, (1.1, 8e-3), "1 draw", INK)
+    say(axes, (1.0, 3e-3), "1 draw", INK)
     say(axes, (1.2, 3e-5), "20 draws", INK)
-    say(axes, (0.022, 4e-6), "blue: nobody\ndoes better", _BLUE)
+    say(axes, (0.022, 4e-6), "blue: nobody does\nbetter; attained", _BLUE)
 
 
 _PANELS = {

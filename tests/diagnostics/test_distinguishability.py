@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.diagnostics.distinguishability import Played
 from discreet.diagnostics.likelihood_ratio import Pair
+from discreet.diagnostics.looks import Played
 from discreet.diagnostics.posterior_law import PosteriorLaw
 from discreet.errors import UsageError
 from discreet.mechanisms.curator import sample_with
 from discreet.mechanisms.sampling import RandomSource
-from discreet.privacy.error_limit import ErrorLimit, least_distance
+from discreet.privacy.error_limit import ErrorLimit
 from discreet.privacy.loss import PrivacyLoss
+from discreet.privacy.metric import distinguishing_distance
 from tests.mechanisms.test_posterior_sampling import CASES
 
 # False alarms of the whole suite are at most 1e-3; this file's share for one assertion about a simulation.
@@ -85,7 +86,7 @@ def test_no_adversary_beats_the_limit_on_fifty_pairs_of_tables(rng: np.random.Ge
             # theorem 13, with L rho half the range that the tables' distance allows
             assert best.advantage <= math.sqrt(k * span / 2)
             if best.error > 1e-9:
-                assert least_distance(min(best.error, 0.499), k, span / 2) <= 1 + ROUNDING
+                assert distinguishing_distance(span / 2, k, min(best.error, 0.499)) <= 1 + ROUNDING
             limits = [one.interval(1 - ALARM) for one in (look.first_wrong, look.second_wrong)]
             assert sum(high for _, high in limits) >= 2 * look.error_limit
             # and the simulation is of this test

@@ -139,7 +139,7 @@ def test_a_private_number_of_records(rng: np.random.Generator) -> None:
 
 
 def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
-    """The control: the same reading, believed to have 20% more noise, has another law by far more than the tolerance."""
+    """The control: the same reading, believed to have 20% more noise, has another law by far more than 1e-10."""
     release = released(rng, dc.LaplaceMechanism(6), missing="none")
     record = release.noise_record
     wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))

@@ -151,7 +151,7 @@ class TestBudget:
         ({"steps": 2.5}, "whole number"),
         ({"delta": 0}, "delta must be"),
         ({"label_prior": "0.5"}, "at least 1"),
-        ({"weight_prior": 0}, "above 0"),
+        ({"weight_prior": 0}, "between 0.001"),
         ({"share": 0}, "share must be"),
         ({"share": 2}, "share must be"),
         ({"temperature": "0.9"}, "at least 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,10 +57,10 @@ def test_what_is_not_declared_counts_nowhere() -> None:
 
 @pytest.mark.parametrize(("neighbors", "changed"), [("replace", 4), ("add_remove", 2)])
 def test_one_record_changes_no_more_than_declared(
-    neighbors: str, changed: int, rng: np.random.Generator
+    neighbors: Any, changed: int, rng: np.random.Generator
 ) -> None:
     """All tables of up to two records, many of more: the largest changes are the declared ones, in L1 and L2."""
-    layout = MODEL.layout(Domain(None, None, "redact", "count"), neighbors)  # pyright: ignore[reportArgumentType]
+    layout = MODEL.layout(Domain(None, None, "redact", "count"), neighbors)
     assert layout.l1_sensitivity == layout.l2_sensitivity == changed
     l1 = l2 = 0.0
     tables = [list(t) for size in range(3) for t in product(RECORDS, repeat=size)]
@@ -100,9 +101,9 @@ def simulated(
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_a_release_is_read_back_and_understood(neighbors: str, rng: np.random.Generator) -> None:
+def test_a_release_is_read_back_and_understood(neighbors: Any, rng: np.random.Generator) -> None:
     model, rows = simulated(rng)
-    made = dc.release(rows, model, epsilon=1, neighbors=neighbors)  # pyright: ignore[reportArgumentType]
+    made = dc.release(rows, model, epsilon=1, neighbors=neighbors)
     again = dc.Release.from_json(made.to_json())
     assert again == made
     assert "more than one" in made.statement()

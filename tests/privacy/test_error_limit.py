@@ -11,7 +11,8 @@ import pytest
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.privacy import PseudoMetric
-from discreet.privacy.error_limit import ErrorLimit, least_distance
+from discreet.privacy.error_limit import ErrorLimit
+from discreet.privacy.metric import distinguishing_distance
 
 # sums of a few hundred products of float64
 ROUNDING = 1e-12
@@ -90,8 +91,9 @@ def test_the_rigorous_theorem_13_holds_for_randomized_response_and_the_printed_o
     p, q = response(2 * lipschitz * distance)
     error = (1 - total_variation(p, q, 1)) / 2
     assert error == pytest.approx(4.54e-5, rel=1e-3)
-    assert least_distance(error, 1, lipschitz) == pytest.approx(math.log(1 / (4 * error)) / 10)
-    assert least_distance(error, 1, lipschitz) <= distance
+    assert math.log(1 / (4 * error)) / (2 * lipschitz) <= distance
+    assert distinguishing_distance(lipschitz, 1, error) <= distance * (1 + ROUNDING)
+    assert ErrorLimit.of_lipschitz(lipschitz, distance).error(1) == pytest.approx(error)
     # as a necessary condition the printed form asks for L rho = 7.5
     assert lipschitz * printed_distance(error, 1, lipschitz) == pytest.approx(7.5, rel=1e-4)
     assert printed_distance(error, 1, lipschitz) > distance
@@ -135,7 +137,6 @@ def test_guarantees_become_limits() -> None:
         (lambda: ErrorLimit.of_guarantee(dc.PureDP(1), 0), "positive"),
         (lambda: ErrorLimit.of_lipschitz(-1, 1), "positive"),
         (lambda: ErrorLimit.of_epsilon(1).least_draws(0.5), "guessing"),
-        (lambda: least_distance(0.05, 0, 1), "at least 1"),
     ],
 )
 def test_what_has_no_limit_is_refused(call, words: str) -> None:

@@ -8,45 +8,30 @@ from math import comb
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import betaln, digamma
+from scipy.special import betaln
 
 import discreet as dc
 from discreet.inference.answering.bound import sampling_bound
 from discreet.privacy.metric import (
-    StochasticLipschitz,
     advantage_bound,
-    beta_constants,
     distinguishing_distance,
     draws_for_loss,
+    draws_to_distinguish,
     empirical_distance,
     estimation_error,
-    exponential_constants,
     kl_bound,
-    laplace_constants,
     le_cam_error,
-    precision_constants,
     prior_change_bound,
     regret_bound,
     restriction_loss,
     sampling_half_width,
-    stochastic_kl_bound,
-    total_variation_bound,
 )
 
 from .oracles import random_laws, response
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
-
 
 def divergence(p: np.ndarray, q: np.ndarray) -> float:
     return float((p * np.log(p / q)).sum())
-
-
-def trimmed(low: float, high: float, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and masses of an exponential prior on an interval."""
-    theta = low + (high - low) * (_NODES + 1) / 2
-    mass = _WEIGHTS * np.exp(-rate * theta)
-    return theta, mass / mass.sum()
 
 
 def test_divergence_under_a_lipschitz_constant(rng: np.random.Generator) -> None:
@@ -70,136 +55,6 @@ def test_divergence_under_a_lipschitz_constant(rng: np.random.Generator) -> None
         kl_bound(1, -1)
 
 
-#: Constants from the library, printed C, likelihood of one record as a function of theta, records.
-LEMMAS = {
-    "19": (
-        exponential_constants(2, (1, 2), 1),
-        None,
-        lambda t, x: t * np.exp(-t * x),
-        np.linspace(0, 1, 101),
-        (1, 2, 2),
-    ),
-    "20": (
-        laplace_constants(2, (0.5, 0.6), 0.05, 0),
-        0.6 / (2 * min(1 / 1.2, np.exp(-0.05 / 0.5))),
-        lambda t, x: t / 2 * np.exp(-t * abs(x)),
-        np.linspace(-0.05, 0.05, 51),
-        (0.5, 0.6, 2),
-    ),
-    "22": (
-        precision_constants(2, (0.1, 0.5), 3, 0),
-        min(np.sqrt(5) * np.exp(0.1 * 0.25 / 2), np.exp(0.125 / 2)),
-        lambda t, x: np.sqrt(t / (2 * np.pi)) * np.exp(-t * x**2 / 2),
-        np.linspace(-3, 3, 121),
-        (0.1, 0.5, 2),
-    ),
-}
-
-
-@pytest.mark.parametrize("lemma", LEMMAS)
-def test_the_ratio_of_likelihoods(lemma: str) -> None:
-    """C is at least the maximal over the marginal likelihood of every record; not as printed in lemmas 20 and 22."""
-    constants, printed, likelihood, records, (low, high, rate) = LEMMAS[lemma]
-    theta, mass = trimmed(low, high, rate)
-    dense = np.linspace(low, high, 2001)
-    true = max(likelihood(dense, x).max() / (likelihood(theta, x) @ mass) for x in records)
-    assert true <= constants.ratio
-    if printed is not None:
-        assert printed < true
-    if lemma == "20":
-        assert printed < 1
-
-
-@pytest.mark.parametrize("lemma", LEMMAS)
-def test_steep_parameters_are_as_rare_as_the_constants_say(lemma: str) -> None:
-    constants, *_, (low, high, rate) = LEMMAS[lemma]
-    # l = theta for lemmas 19 and 20 and theta / 2 for lemma 22, whose c and L0 do not depend on the upper end
-    per_unit = constants.start / low
-    level = np.linspace(constants.start, constants.start + 12 / constants.c, 200)
-    for top in (high, low + 20 / rate):
-        at = np.minimum(level / per_unit, top)
-        tail = (np.exp(-rate * (at - low)) - np.exp(-rate * (top - low))) / -np.expm1(-rate * (top - low))
-        assert (tail <= np.exp(-constants.c * (level - constants.start)) + 1e-12).all()
-        theta, mass = trimmed(low, top, rate)
-        assert mass @ theta * per_unit <= constants.mean
-    # for a wide support no larger c will do
-    assert (tail > np.exp(-1.02 * constants.c * (level - constants.start))).any()
-
-
-@pytest.mark.parametrize(("alpha", "n"), [(3.0, 10), (13.0, 4), (1.5, 2)])
-def test_coins(alpha: float, n: int) -> None:
-    """Lemma 21: c is right, L0 is 0 for records, and C is exact, below the printed one."""
-    constants = beta_constants(alpha, n)
-    assert constants.start == 0
-    level = np.linspace(0.01, 20, 400)
-    tail = 2 * stats.beta.cdf(1 / (1 + np.exp(level)), alpha, alpha)
-    assert (tail <= np.exp(-constants.c * level) * (1 + 1e-9)).all()
-    assert (tail > np.exp(-1.05 * constants.c * level)).any()
-    printed = np.exp(betaln(alpha, alpha) - betaln((n + 2 * alpha - 1) / 2, (n + 2 * alpha + 1) / 2))
-    assert 1 < constants.ratio < printed
-    p = np.linspace(0, 1, 4001)
-    brute = max(
-        (p**k * (1 - p) ** (n - k)).max() / np.exp(betaln(alpha + k, alpha + n - k) - betaln(alpha, alpha))
-        for k in range(n + 1)
-    )
-    assert brute == pytest.approx(constants.ratio, rel=1e-5)
-
-
-def test_divergence_where_steep_parameters_are_rare() -> None:
-    """Theorem 7.2: exact divergences keep to the corrected bounds."""
-    constants, _, likelihood, records, (low, high, rate) = LEMMAS["19"]
-    theta, mass = trimmed(low, high, rate)
-    for x, y in product(records[::20], repeat=2):
-        p, q = (mass * likelihood(theta, at) for at in (x, y))
-        found = divergence(p / p.sum(), q / q.sum())
-        assert found <= stochastic_kl_bound(constants, abs(x - y)) + 1e-12
-    for alpha, n in ((13.0, 1), (13.0, 5), (30.0, 8)):
-        constants = beta_constants(alpha, n)
-        for k, j in product(range(n + 1), repeat=2):
-            a, b = (np.array([alpha + i, alpha + n - i]) for i in (k, j))
-            found = betaln(*b) - betaln(*a) + float(((a - b) * (digamma(a) - digamma(a.sum()))).sum())
-            if k != j:
-                assert found <= stochastic_kl_bound(constants, abs(k - j), steps=abs(k - j))
-                marginal = betaln(*a) - betaln(*b)
-                assert marginal <= abs(k - j) * np.log1p(constants.ratio * (constants.growth(1) - 1))
-
-
-def test_the_printed_step_of_theorem_seven_fails_below_c_of_two() -> None:
-    """Under Hamming's distance E e^l <= e^(1 + L0) takes c >= 2; the corrected growth is exact for an exponential l."""
-    steep = np.linspace(0, 120, 1_200_001)
-    for c in (1.5, 1.9, 2.5, 4.0):
-        true = 1 + np.trapezoid(np.exp(steep) * np.exp(-c * steep), steep)  # E e^l by parts
-        assert StochasticLipschitz(c, 0, 1).growth(1) == pytest.approx(true, rel=1e-6)
-        assert (true > np.e) == (c < 1.58)
-    assert StochasticLipschitz(1.5, 0, 1).growth(1) == pytest.approx(3.0)
-    assert StochasticLipschitz(1.0, 0, 1).growth(1) == np.inf
-    assert stochastic_kl_bound(StochasticLipschitz(0.9, 0, 2), 1, steps=1) == np.inf
-    # printed and corrected bound agree in direction where the printed proof is right: steps of at most c - 1
-    for c, start, ratio in product((2.0, 3.0), (0.0, 0.5), (1.0, 10.0)):
-        constants = StochasticLipschitz(c, start, ratio)
-        printed = ratio * (1 + 2 * start + 1 / c)
-        assert stochastic_kl_bound(constants, 1, steps=1) <= printed * (1 + 1e-12)
-    # halving the distance doubles every l, so that an exponential tail of rate 1.5 is no longer one of that rate
-    doubled = 2 * -np.log(np.linspace(1e-4, 1, 10_000)) / 1.5
-    assert np.mean(doubled > 1) > np.exp(-1.5 * 1) + 0.2
-    for wrong in ({"c": 0}, {"c": -1}, {"start": -1}, {"ratio": 0.36}, {"ratio": np.inf}):
-        with pytest.raises(dc.UsageError):
-            StochasticLipschitz(**{"c": 1, "start": 0, "ratio": 1, **wrong})
-
-
-def test_the_printed_delta_never_says_anything() -> None:
-    """Theorem 8.2: a bound, clipped at 1; and of several draws it grows like the root."""
-    for c, start, ratio in product((1.01, 2, 50), (0.0, 1.0), (1.0, 3.0)):
-        assert np.sqrt(ratio / 2 * (1 + 2 * start + 1 / c)) > 0.707
-    near = total_variation_bound(StochasticLipschitz(50, 0, 1.0), 1e-4)
-    assert 0 < near < 0.01
-    assert total_variation_bound(StochasticLipschitz(50, 0, 1.0), 1e-4, samples=100) == pytest.approx(
-        10 * near
-    )
-    assert total_variation_bound(StochasticLipschitz(2, 1, 9), 1) == 1.0
-    assert not isinstance(near, dc.MetricDP)
-
-
 def product_error(epsilon: float, n: int) -> float:
     """Return the least largest error probability of a test between n draws of either law of randomized response."""
     p = 1 / (1 + np.exp(-epsilon))
@@ -213,12 +68,18 @@ def test_what_an_adversary_can_tell() -> None:
     """Theorem 13: nobody beats the bound; the printed distance is not needed, nor is it enough."""
     for reach, n in product((0.01, 0.1, 0.5, 2.0, 5.0), (1, 2, 7, 30)):
         error = product_error(2 * reach, n)
-        assert 1 - 2 * error <= advantage_bound(reach, 1, n) * (1 + 1e-9)
+        # randomized response attains it
+        assert advantage_bound(reach, 1, n) == pytest.approx(1 - 2 * error, abs=1e-12)
         if 1e-300 < error < 0.5:
             assert distinguishing_distance(reach, n, error) <= 1 + 1e-9
             assert (
                 distinguishing_distance(reach, n, error) >= np.log(1 / (4 * error)) / (2 * n * reach) - 1e-12
             )
+        for fewer in range(1, n):
+            # with fewer draws than this many, nobody reaches the error that n draws reach
+            if draws_to_distinguish(kl_bound(reach, 1), error) > fewer:
+                assert product_error(2 * reach, fewer) > error
+        assert draws_to_distinguish(kl_bound(reach, 1), error) <= n
     # one draw at log-ratio 2 L rho is the worst case, and the bound is exact there
     assert distinguishing_distance(5.0, 1, product_error(10.0, 1)) == pytest.approx(1.0, rel=1e-9)
     # needed, says print: L rho >= 7.5 for this error; it was reached at 5
@@ -236,6 +97,8 @@ def test_what_an_adversary_can_tell() -> None:
             distinguishing_distance(1, 1, wrong)
     with pytest.raises(dc.UsageError, match="draws"):
         advantage_bound(1, 1, 0)
+    with pytest.raises(dc.UsageError, match="divergence"):
+        draws_to_distinguish(0, 0.1)
 
 
 def test_nobody_guesses_better_than_le_cam_says() -> None:

@@ -113,12 +113,33 @@ def test_brackets_hold_the_true_divergence(index: int) -> None:
         assert found.high - found.low <= loose * max(true, 1e-4)
 
 
+@pytest.mark.slow
+def test_brackets_hold_on_many_pairs(rng: np.random.Generator) -> None:
+    """Random laws, near and far, with hyperparameters over seven orders of magnitude."""
+    for _ in range(1500):
+        kind = [Beta, Gamma, Normal][int(rng.integers(3))]
+        place = np.exp(rng.uniform(np.log(0.1), np.log(1e6), size=2))
+        near = place * np.exp(rng.normal(size=2) * rng.choice([1e-6, 1e-3, 0.1, 1]))
+        if kind is Normal:
+            p, q = Normal(rng.normal(), 1.0), Normal(rng.normal(), float(np.exp(rng.normal())))
+        else:
+            p, q = kind(*place), kind(*np.clip(near, 0.06, 9e6))
+        epsilon = float(rng.choice([0.0, 0.1, 1.0, 3.0]))
+        found, true = hockey_stick(p, q, epsilon), reference(p, q, epsilon)
+        assert found.low - 1e-12 <= true <= found.high + 1e-12, (p, q, epsilon)
+
+
 def test_small_deltas_keep_their_digits() -> None:
     for distance, epsilon in product((0.1, 1.0, 3.0), (0.0, 0.5, 4.0)):
         found = hockey_stick(Normal(5 + distance * 2, 2), Normal(5, 2), epsilon)
         true = float(gaussian_delta(distance, np.array(epsilon)))
         assert found.low * (1 - 1e-9) <= true <= found.high * (1 + 1e-9)
         assert found.high <= true * (1 + 1e-7) + 1e-300
+
+
+def test_units_do_not_matter() -> None:
+    same = [hockey_stick(Gamma(3, 2 * unit), Gamma(3, 2.5 * unit), 0.2) for unit in (1, 1e-6, 1e9)]
+    assert [b.high for b in same] == pytest.approx([same[0].high] * 3, rel=1e-9)
 
 
 def test_equal_laws_and_wrong_ones() -> None:

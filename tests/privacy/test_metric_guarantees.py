@@ -15,6 +15,7 @@ from discreet.families.base import Family
 from discreet.privacy.metric import (
     RecordDistance,
     finite_bernoulli,
+    finite_posterior,
     lipschitz,
     lipschitz_posterior,
     network_posterior,
@@ -106,6 +107,32 @@ def test_a_prior_restricted_to_smooth_parameters() -> None:
     mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=5, support=(low, high))
     release = dc.release([0, 1, 1], dc.Bernoulli(), mechanism=mechanism, missing="none")
     assert release.sampling_record.parameters["temperature"] == 1
+
+
+def test_finitely_many_parameters_and_records(rng: np.random.Generator) -> None:
+    """Any family, by trying all pairs: the closed form where there is one, and exact posteriors where there is none."""
+    rates = np.linspace(0.5, 3, 6)
+    found = finite_posterior(dc.Poisson(), {"rate": rates}, D.absolute(0, 4), np.arange(5))
+    closed = supported_posterior(dc.Poisson(), ("0.5", "3"), D.absolute(0, 4))
+    assert closed.epsilon <= found.epsilon <= closed.epsilon * (1 + Fraction(1, 10**9))
+    labels = np.array(["0", "1", "2"])
+    p = rng.dirichlet(np.ones(3), size=4)
+    guarantee = finite_posterior(dc.Categorical(3), {"p": p}, D.hamming(), labels, samples=2)
+    worst = 0.0
+    for (i, j), k, m in product(combinations(range(3), 2), range(4), range(4)):
+        prior = np.full(4, -400.0)
+        prior[[k, m]] = 0.0, -50.0
+        worst = max(worst, log_ratios(prior, np.log(p[:, i]), np.log(p[:, j])))
+    assert 0.999 * float(guarantee.epsilon) / 2 <= worst <= float(guarantee.epsilon) / 2
+    mean, variance = np.array([0.0, 1.0, 0.0]), np.array([1.0, 1.0, 4.0])
+    both = finite_posterior(
+        dc.Normal(), {"mean": mean, "variance": variance}, D.absolute(-1, 1), np.linspace(-1, 1, 9)
+    )
+    assert both.epsilon > 0
+    with pytest.raises(dc.UsageError, match="not Lipschitz"):
+        finite_posterior(
+            dc.Categorical(2), {"p": np.array([[0.0, 1.0], [0.5, 0.5]])}, D.hamming(), labels[:2]
+        )
 
 
 def test_an_unrestricted_prior_has_no_epsilon() -> None:

@@ -42,7 +42,7 @@ class PosteriorLaw:
             raise UsageError(
                 f"samples of {model.name} do not come from a public grid, so their law is not exact."
             )
-        grid = ParameterGrid(model, domain, record.prior, record.support, int(record.parameters["cells"]))
+        grid = ParameterGrid(model, domain, mechanism.prior, record.support, int(record.parameters["cells"]))
         return cls(model, mechanism, bounds, grid, record.parameters["temperature"])
 
     @property
@@ -52,6 +52,8 @@ class PosteriorLaw:
 
     def totals(self, table: Any) -> Totals:
         """Sum a table as a release does: clipped, and with the same rounding."""
+        from discreet.data import Summary
+
         asked = declared(
             table,
             self.model,
@@ -63,7 +65,7 @@ class PosteriorLaw:
             neighbors="replace",
         )
         summary = asked.read().summary
-        assert summary is not None
+        assert isinstance(summary, Summary)
         return Totals(self.model, asked.domain, summary.values, summary.n_records)
 
     def law(self, features: Sequence[Fraction], n_records: int) -> ExponentialChoice:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from discreet.data.records import Records
 
 _EXAMPLE = "for example dc.PrivateGibbsMechanism(epsilon=1, steps=20, support=0.02)"
-_HEAVIEST_PRIOR = Fraction(10**9)
+# Lighter ones leave float64, heavier ones outweigh any data there is.
+_LIGHTEST_PRIOR, _HEAVIEST_PRIOR = Fraction(1, 1000), Fraction(10**9)
 # What a file should hold.
 _MOST_VALUES = 10**6
 
@@ -219,8 +220,8 @@ class PrivateGibbsMechanism(RecordMechanism):
 
 def _read_prior(name: str, value: Number) -> Fraction:
     read = exact(value, name)
-    if not 0 < read <= _HEAVIEST_PRIOR:
-        raise UsageError(f"{name} must be above 0 and at most 1e9, got {name}={plain(read)}.")
+    if not _LIGHTEST_PRIOR <= read <= _HEAVIEST_PRIOR:
+        raise UsageError(f"{name} must be between 0.001 and 1e9, got {name}={plain(read)}.")
     return read
 
 

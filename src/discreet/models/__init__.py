@@ -9,6 +9,7 @@ from __future__ import annotations
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
 from discreet.models.declared_loss import DeclaredLoss
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.markov import MarkovChain
 from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
@@ -19,6 +20,7 @@ __all__ = [
     "BayesianNetwork",
     "Column",
     "DeclaredLoss",
+    "HiddenMarkov",
     "Labels",
     "LinearRegression",
     "LogisticRegression",

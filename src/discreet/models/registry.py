@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
+    "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
     "linear_regression": "discreet.models.regression:LinearRegression",
     "logistic_regression": "discreet.models.regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",

@@ -13,12 +13,8 @@ this becomes
 
     rho >= log(1 / (4 delta)) / (2 n L)   and   advantage <= sqrt(n L rho),
 
-the rigorous form of theorem 13 of Dimitrakakis et al. That theorem is printed as "can distinguish *if* rho >=
-3 log(1/delta) / (4 n L)". Its proof shows that something is needed, not that it is enough: L is a worst case, and
-tables that far apart can have nearly equal posteriors. Nor is it needed as printed, because the proof bounds one
-estimator, the empirical distribution, and not every test: randomized response at L rho = 5 is seen through from a
-single draw with error 4.5e-5, for which the printed form asks for L rho >= 7.5. (Its second display, for assumption 2,
-has lost a parenthesis: in the denominator C (1 + 2 L0 + 1/c) is meant.)
+the rigorous form of theorem 13 of Dimitrakakis et al.; how that is printed, and why it is neither needed nor enough, is
+said at :func:`discreet.privacy.metric.distinguishing_distance`.
 
 References
 ----------
@@ -151,19 +147,6 @@ class ErrorLimit:
             middle = (few + many) // 2
             few, many = (middle, many) if self.error(middle) > delta else (few, middle)
         return many
-
-
-def least_distance(delta: float, n_draws: int, lipschitz: float) -> float:
-    """Return how far apart two tables must be at least, log(1/(4 delta)) / (2 n L), for both errors to be ``delta``.
-
-    Theorem 13 of Dimitrakakis et al. in its rigorous form (Bretagnolle and Huber). Closer tables cannot be told apart
-    with so small errors by anybody who sees ``n_draws`` draws from the posterior; that those further apart can be is
-    not said.
-    """
-    check_error(delta)
-    if n_draws < 1:
-        raise UsageError(f"n_draws must be at least 1, got n_draws={n_draws!r}.")
-    return max(math.log(1 / (4 * delta)), 0.0) / (2 * n_draws * _positive(lipschitz, "lipschitz"))
 
 
 def check_error(delta: float) -> None:

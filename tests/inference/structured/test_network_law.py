@@ -69,7 +69,7 @@ def by_records(law: NetworkLaw, n: int) -> dict[tuple[int, ...], float]:
         away = law.readings - tables
         chance *= np.exp(-law.slope @ np.abs(away) - law.curve @ away**2)
         key = tuple(tables.astype(int))
-        out[key] = out.get(key, 0.0) + chance
+        out[key] = out.get(key, 0.0) + float(chance)
     mass = sum(out.values())
     return {key: value / mass for key, value in out.items()}
 

@@ -23,6 +23,7 @@ from discreet.models.base import Model
 #: Where each model's engines are, by the model's name.
 MODULES: dict[str, str] = {
     "bayesian_network": "discreet.inference.structured.network",
+    "hidden_markov": "discreet.inference.structured.hidden_markov",
     "markov_chain": "discreet.inference.structured.markov",
     "mixture": "discreet.inference.structured.mixture",
     "naive_bayes": "discreet.inference.structured.naive_bayes",

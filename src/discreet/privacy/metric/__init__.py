@@ -17,6 +17,7 @@ from discreet.privacy.metric.bounds import (
     advantage_bound,
     distinguishing_distance,
     draws_for_loss,
+    draws_to_distinguish,
     empirical_distance,
     estimation_error,
     kl_bound,
@@ -44,6 +45,7 @@ from discreet.privacy.metric.divergences import (
 )
 from discreet.privacy.metric.guarantees import (
     RestrictedPosterior,
+    finite_posterior,
     lipschitz_posterior,
     network_posterior,
     normal_posterior,
@@ -67,10 +69,12 @@ __all__ = [
     "beta_constants",
     "distinguishing_distance",
     "draws_for_loss",
+    "draws_to_distinguish",
     "empirical_distance",
     "estimation_error",
     "exponential_constants",
     "finite_bernoulli",
+    "finite_posterior",
     "hockey_stick",
     "kl_bound",
     "laplace_constants",

@@ -6,14 +6,17 @@ the L1 distance.
 References
 ----------
 Dimitrakakis et al. (2017), theorems 7, 8, 13 and 17, corollary 10, lemmas 11 to 18, with corrections that each function
-names. Bretagnolle and Huber (1979), Estimation des densités: risque minimax. Weissman, Ordentlich, Seroussi, Verdu
-and Weinberger (2003), Inequalities for the L1 deviation of the empirical distribution. Yu (1997), Assouad, Fano, and
-Le Cam.
+names. Kairouz, Oh and Viswanath (2015), The composition theorem for differential privacy: randomized response is the
+worst mechanism. Bretagnolle and Huber (1979), Estimation des densités: risque minimax. Weissman, Ordentlich, Seroussi,
+Verdu and Weinberger (2003), Inequalities for the L1 deviation of the empirical distribution. Yu (1997), Assouad, Fano,
+and Le Cam.
 """
 
 from __future__ import annotations
 
 import math
+
+from scipy.special import betainc, betaincinv, expit, logit
 
 from discreet.errors import UsageError
 from discreet.privacy.metric.constants import StochasticLipschitz
@@ -84,17 +87,15 @@ def total_variation_bound(
 
 
 def advantage_bound(constant: float, distance: float, draws: int = 1) -> float:
-    """Return a bound on the total variation of ``draws`` posterior draws for two tables, if l(theta) <= ``constant``.
+    """Return the largest total variation of ``draws`` posterior draws for two tables, if l(theta) <= ``constant``.
 
-    One minus this is the least sum of the two error probabilities of any adversary. The smallest of what pure
-    privacy says, tanh(n L rho), of Pinsker's sqrt(KL / 2), at most sqrt(n L rho), and of Bretagnolle and Huber's
-    sqrt(1 - exp(-KL)).
+    One minus this is the least sum of the two error probabilities of any adversary. Each draw is 2 L rho-private, and
+    whatever is comes from a randomized response of that epsilon by further processing; so no adversary does better than
+    one who sees that many randomized responses and goes by the majority. An even number is worth as much as one less.
     """
-    n = _draws(draws)
-    divergence = n * kl_bound(constant, distance)
-    return min(
-        math.tanh(n * constant * distance), math.sqrt(divergence / 2), math.sqrt(-math.expm1(-divergence))
-    )
+    half = (_draws(draws) + 1) // 2
+    reach = _nonnegative("constant", constant) * _nonnegative("distance", distance)
+    return max(0.0, 1 - 2 * float(betainc(half, half, expit(-2 * reach))))
 
 
 def distinguishing_distance(constant: float, draws: int, error: float) -> float:
@@ -106,25 +107,33 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
 
     Theorem 13 says that the adversary can distinguish *if* rho >= 3 log(1/error) / (4 L n). Its proof gives
     *only if*, and for one estimator instead of all adversaries; and a mechanism with log-ratio 2 L rho = 10 is told
-    apart with error 4.5e-5 at L rho = 5, where the printed form asks for 7.5. Here: the sum of both errors is at least
-    2 / (1 + e^(2 n L rho)), because the draws are 2 n L rho-private, and at least 1 - sqrt(1 - exp(-n KL)) (Bretagnolle
-    and Huber), where KL <= 2 L rho tanh(L rho). A simpler consequence is rho >= log(1/(4 error)) / (2 n L).
+    apart with error 4.5e-5 at L rho = 5, where the printed form asks for 7.5. Here :func:`advantage_bound` is inverted;
+    a simpler consequence is rho >= log(1/(4 error)) / (2 n L), by Bretagnolle and Huber.
     """
-    n = _draws(draws)
-    if not 0 < error < 0.5:
-        raise UsageError(f"error must be between 0 and 1/2, got error={error}.")
+    half = (_draws(draws) + 1) // 2
+    _divergence_needed(error)
     if not constant > 0:
         raise UsageError(f"constant must be positive, got constant={constant}.")
-    reach = (math.log1p(-error) - math.log(error)) / (2 * n)
-    needed = -math.log(4 * error * (1 - error)) / n
-    # 2 r tanh(r) grows with r and is above 2 r - 1
-    low, high = reach, max(reach, (needed + 1) / 2)
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * middle * math.tanh(middle) < needed else (low, middle)
-    # the end that is surely too near
-    reach = low
-    return reach / constant
+    return -float(logit(betaincinv(half, half, error))) / (2 * constant)
+
+
+def draws_to_distinguish(divergence: float, error: float) -> int:
+    """Return the least number of draws from which any adversary can tell two tables apart with so small an error.
+
+    ``divergence`` bounds that of one draw's laws: :func:`kl_bound`, or :func:`stochastic_kl_bound` where only
+    assumption 2 holds. The second display of theorem 13 is about the latter; its C + 2 L0 / c is a misprint for
+    C (1 + 2 L0 + 1/c), and like the first it is for one estimator.
+    """
+    if not divergence > 0:
+        raise UsageError(f"divergence must be positive, got divergence={divergence}.")
+    return max(1, math.ceil(_divergence_needed(error) / divergence * (1 - 1e-12)))
+
+
+def _divergence_needed(error: float) -> float:
+    """Return what two laws must diverge by for both errors of a test to be this small (Bretagnolle and Huber)."""
+    if not 0 < error < 0.5:
+        raise UsageError(f"error must be between 0 and 1/2, got error={error}.")
+    return -math.log(4 * error * (1 - error))
 
 
 def estimation_error(constant: float, distance: float, draws: int = 1) -> float:

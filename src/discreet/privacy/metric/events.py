@@ -81,9 +81,14 @@ LAWS: dict[type[Prior], Law] = {
 
 def bracket(law: Law, p: np.ndarray, q: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers with H_epsilon(P || Q) between them, for arrays of natural parameters."""
-    if law is not LAWS[Normal] and not (
-        min(p.min(), q.min()) >= _LEAST and max(p.max(), q.max()) <= _LARGEST
-    ):
+    if law is LAWS[Gamma]:
+        # the unit of measurement does not matter
+        unit = np.stack([np.ones_like(p[..., 1]), p[..., 1]], axis=-1)
+        p, q = p / unit, q / unit
+    both = np.concatenate([np.atleast_2d(p), np.atleast_2d(q)])
+    # of a rate that counts in units of another one, any size up to the largest will do
+    least = np.array([_LEAST, 1 / _LARGEST if law is LAWS[Gamma] else _LEAST])
+    if law is not LAWS[Normal] and not (np.all(both >= least) and np.all(both <= _LARGEST)):
         raise UsageError(
             f"hyperparameters must be between {_LEAST:g} and {_LARGEST:g} for exact divergences."
         )

@@ -20,16 +20,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families.base import Family, Theta
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.likelihood_range import simplex_range
 from discreet.privacy.metric.distances import RecordDistance
-from discreet.privacy.metric.lipschitz import Ends, check_ends, natural_width, smooth_set, statistic_slope
+from discreet.privacy.metric.lipschitz import (
+    Ends,
+    check_ends,
+    log_likelihoods,
+    natural_width,
+    smooth_set,
+    statistic_slope,
+)
 from discreet.privacy.metric_guarantee import MetricDP, PseudoMetric
+from discreet.privacy.rounding import float_result_up
 from discreet.rational import Number, exact
+
+# Relative error of a log-density, far above what float64 does.
+_ROOM = 1e-12
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ def restricted_posterior(
     The set is rounded inwards and epsilon up. Epsilon is at most 2 L per draw, as in print, and half of that for
     rates, variances and the geometric law, where eta has one sign. Any prior that puts no mass outside of the set
     will do, and draws must come from the posterior under *that* prior: to draw from the unrestricted posterior and
-    throw away what falls outside is the same law, to clip the draws is not.
+    throw away what falls outside is the same law (if nobody learns how often that happened), to clip the draws is not.
     """
     support = smooth_set(family, level, distance)
     return RestrictedPosterior(support, supported_posterior(family, support, distance, samples=samples))
@@ -109,6 +122,43 @@ def supported_posterior(
     slope = statistic_slope(family, distance)
     width = natural_width(family, check_ends(family, support))
     return MetricDP(_count(samples) * slope * width, 0, distance.metric)
+
+
+def finite_posterior(
+    family: Family, theta: Theta, distance: RecordDistance, records: Any, *, samples: int = 1
+) -> MetricDP:
+    """Return the guarantee of posterior draws if there are finitely many parameters and finitely many records.
+
+    Parameters
+    ----------
+    family
+        Any family; only its likelihood is used.
+    theta
+        *All* parameter values that the prior allows, by draw name.
+    distance
+        Between records.
+    records
+        *All* records that there can be.
+    samples
+        How many draws.
+
+    Privacy
+    -------
+    For every pair of records the change of the log-likelihood is computed at every parameter. Its range over parameters
+    bounds the log-ratio of the posteriors; the largest range per unit of distance, over all pairs, is epsilon, rounded
+    up by more than log-densities are off in float64. Parameters or records that were left out are not covered.
+    """
+    table = log_likelihoods(family, theta, records)
+    first, second = np.triu_indices(table.shape[-1], k=1)
+    x = np.asarray(records)
+    rho = np.asarray(distance.between(x[first], x[second]), dtype=float)
+    table = table.reshape(-1, table.shape[-1])
+    reach = np.ptp(table[:, first] - table[:, second], axis=0)
+    room = _ROOM * float(np.max(np.abs(table), initial=1.0))
+    if not np.isfinite(table).all() or np.any(reach[rho == 0] > room):
+        raise UsageError("the log-likelihood is not Lipschitz on these parameters and records.")
+    largest = float(np.max((reach[rho > 0] + room) / rho[rho > 0], initial=0.0))
+    return MetricDP(_count(samples) * float_result_up(largest), 0, distance.metric)
 
 
 def normal_posterior(

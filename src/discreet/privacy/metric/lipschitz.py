@@ -6,21 +6,21 @@ every posterior, so the base measure h(x) is left out: for a family with one sta
 
     l(theta) = abs(eta(theta)) K,      K = sup over x, y of abs(t(x) - t(y)) / rho(x, y).
 
-=============================  ============  =====================================  ===============================
-family                         ``hamming``   ``absolute``                           ``quadratic``
-=============================  ============  =====================================  ===============================
-Bernoulli                      abs(logit p)  the same
-exponential, gamma, Laplace    rate width    rate (lemmas 19 and 20)
-Poisson                        width of x    abs(log rate)
-                               times that
-geometric                      likewise      abs(log(1 - p))
-normal with known variance     likewise      abs(mean) / variance
-normal with known mean m       likewise      max abs(x - m) / variance              at most max(abs(m), 1) / (2
-                                                                                    variance) (lemma 22), and less
-                                                                                    where the bounds are near
-labels                         largest minus
-                               least log p
-=============================  ============  =====================================  ===============================
+===========================  ===================  =========================  =========================
+family                       ``hamming``          ``absolute``               ``quadratic``
+===========================  ===================  =========================  =========================
+Bernoulli                    abs(logit p)         the same                   a third of it
+exponential, gamma, Laplace  rate times width     rate (lemmas 19 and 20)
+Poisson                      width times that     abs(log rate)
+geometric                    width times that     abs(log(1 - p))
+normal with known variance   width times that     abs(mean) / variance
+normal with known mean m     range of (x - m)^2   max abs(x - m) / variance  at most max(abs(m), 1)
+                             over 2 variance                                 / (2 variance) (lemma 22)
+labels                       largest minus least
+                             log p
+===========================  ===================  =========================  =========================
+
+Under ``quadratic`` a statistic that is the record itself has K = 1 / (2 + the least abs(x + y)).
 
 Under ``outer_product`` a multivariate normal with mean m and precision matrix A has at most norm(A) max(1, norm(m)) / 2
 in Frobenius's norm, without the maximum if m = 0 is known and the distance is centered (lemma 23).
@@ -164,23 +164,27 @@ def lipschitz_by_pairs(
         Whether h(x) counts, as in the printed definition. It cancels in the posterior.
     """
     x = np.asarray(records)
-    first, second = (x[i] for i in np.triu_indices(len(x), k=1))
-    rho = np.asarray(distance.between(first, second), dtype=float)
+    pairs = np.triu_indices(len(x), k=1)
+    rho = np.asarray(distance.between(*(x[i] for i in pairs)), dtype=float)
+    table = log_likelihoods(family, theta, x, base_measure=base_measure)
+    change = np.abs(np.subtract(*(table[..., i] for i in pairs)))
+    # records at distance 0 must be alike
+    undefined = np.any(change[..., rho == 0] > 0, axis=-1)
+    largest = np.max(change[..., rho > 0] / rho[rho > 0], axis=-1, initial=0.0)
+    return np.where(undefined, math.inf, largest)
+
+
+def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure: bool = False) -> np.ndarray:
+    """Return log p(x | theta) of every record, records last, with or without what does not depend on theta."""
+    x = np.asarray(records)
     values = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
-    trailing = {name: _entry_dimensions(family, name) for name in values}
-    shape = np.broadcast_shapes(*(v.shape[: v.ndim - trailing[k]] for k, v in values.items()))
-    found = np.empty(shape)
+    shape = np.broadcast_shapes(
+        *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())
+    )
+    table = np.empty((*shape, len(x)))
     for index in np.ndindex(*shape):
-        one = {name: value[index] if shape else value for name, value in values.items()}
-        log_p = family.log_density(x, one)
-        if not base_measure:
-            log_p = log_p - family.log_base_measure(x)
-        change = np.abs(np.subtract(*(log_p[i] for i in np.triu_indices(len(x), k=1))))
-        if np.any(change[rho == 0] > 0):
-            found[index] = math.inf
-            continue
-        found[index] = np.max(change[rho > 0] / rho[rho > 0], initial=0.0)
-    return found
+        table[index] = family.log_density(x, {name: value[index] for name, value in values.items()})
+    return table if base_measure else table - family.log_base_measure(x)
 
 
 def _entry_dimensions(family: Family, name: str) -> int:

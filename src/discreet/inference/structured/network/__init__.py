@@ -71,7 +71,7 @@ def draw(question: Question, engine: str) -> Answer:
 def _weights(release: Release, structure: Structure, prior: dict[str, np.ndarray]) -> np.ndarray:
     """Return the Dirichlet parameter of every cell of the tables; a missing label's is 1."""
     out = []
-    for name, shape in zip(release.model.column_names, structure.shapes, strict=True):
+    for name, shape in zip(release.columns, structure.shapes, strict=True):
         alpha = prior[name] if release.domain.missing != "count" else np.append(prior[name], 1.0)
         out.append(np.broadcast_to(alpha, shape).ravel())
     return np.concatenate(out)

@@ -120,7 +120,8 @@ def log_along(m: int, total: int, state: State, line: Line, target: Target) -> f
     for at, by in zip(line.cell_at, line.cell_by):  # noqa: B905
         count = state.tables[at] + m * by
         away = float(abs(target.readings[at] - count))
-        out += lgamma(target.alpha[at] + count) - target.slope[at] * away - target.curve[at] * away * away
+        out += lgamma(target.alpha[at] + count)
+        out -= float(target.slope[at]) * away + float(target.curve[at]) * away * away
     for at, by in zip(line.row_at, line.row_by):  # noqa: B905
         out -= lgamma(target.row_alpha[at] + state.rows[at] + m * by)
     return out
