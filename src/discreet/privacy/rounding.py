@@ -7,7 +7,7 @@ is raised; results of float64 searches are raised by far more than float64 can b
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal, Overflow
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Overflow
 from fractions import Fraction
 
 from discreet.errors import UsageError
@@ -58,6 +58,13 @@ def exp_up(exponent: Fraction) -> Fraction | None:
         return rational_up(_FINE.exp(decimal(exponent)), 40)
     except Overflow:  # pragma: no cover - the guard above is far below the limit
         return None
+
+
+def exp_down(exponent: Fraction) -> Fraction:
+    """Return a rational that is at most e^exponent, for exponents up to 10000."""
+    value = _FINE.exp(decimal(exponent))
+    lowered = _FINE.subtract(value, _FINE.multiply(value, Decimal(10) ** -50))
+    return Fraction(Context(prec=40, rounding=ROUND_FLOOR).create_decimal(lowered))
 
 
 def log_up(value: Fraction) -> Fraction:
