@@ -222,8 +222,11 @@ def _sample(
         start = rng.dirichlet(alpha)
         # inside, also where the prior has points that round to the border
         start = 0.999 * start + 0.001 / len(alpha)
-        out.append(run(start, components, axes, alpha, counts, _WARMUP, draws // chains, rng))
-    return np.concatenate(out)
+        out.append(
+            run(start, components, axes, axes @ components, alpha - 1, counts, _WARMUP, draws // chains, rng)
+        )
+    found = np.concatenate(out)
+    return found / found.sum(axis=1, keepdims=True)
 
 
 def _axes(counts: np.ndarray, components: np.ndarray, alpha: np.ndarray) -> np.ndarray:

@@ -64,8 +64,10 @@ def _move(
         for y in range(s.size):
             new_s[y] = s[y] + t * shift[y]
         if _log_density(new_w, new_s, powers, counts) > level:
-            w[:] = new_w
-            s[:] = new_s
+            for k in range(w.size):
+                w[k] = new_w[k]
+            for y in range(s.size):
+                s[y] = new_s[y]
             return
         if t < 0.0:
             low = t
@@ -78,7 +80,8 @@ def run(
     start: np.ndarray,
     components: np.ndarray,
     axes: np.ndarray,
-    alpha: np.ndarray,
+    shifts: np.ndarray,
+    powers: np.ndarray,
     counts: np.ndarray,
     n_warmup: int,
     n_draws: int,
@@ -95,35 +98,43 @@ def run(
         Where the chain begins, inside the simplex.
     components
         Q: for each component (row) the probability of each report.
-    axes
-        Directions (rows) that sum to 0.
-    alpha
-        The Dirichlet prior.
+    axes, shifts
+        Directions (rows) that sum to 0, and these times Q.
+    powers
+        The Dirichlet prior's alpha - 1.
     counts
         Number of reports of each category.
     n_warmup, n_draws
         Sweeps that are thrown away, and that are kept.
     """
-    n_components = start.size
-    w = start.copy()
-    powers = alpha - 1.0
-    shifts = axes @ components
-    edge, edge_shift = np.zeros(n_components), np.zeros(components.shape[1])
+    n_components, n_reports = components.shape
+    w, s = start.copy(), np.empty(n_reports)
+    edge, edge_shift = np.zeros(n_components), np.zeros(n_reports)
     out = np.empty((n_draws, n_components))
     for sweep in range(-n_warmup, n_draws):
         # rounding errors of many small moves are not to add up
-        w /= w.sum()
-        s = w @ components
+        total = 0.0
+        for k in range(n_components):
+            total += w[k]
+        for k in range(n_components):
+            w[k] /= total
+        for y in range(n_reports):
+            s[y] = 0.0
+            for k in range(n_components):
+                s[y] += w[k] * components[k, y]
         for a in range(axes.shape[0]):
             _move(w, s, axes[a], shifts[a], powers, counts, rng)
         for _ in range(n_components):
             i = int(rng.random() * n_components)
             j = int(rng.random() * (n_components - 1))
-            j += j >= i
-            edge[:] = 0.0
+            if j >= i:
+                j += 1
             edge[i], edge[j] = 1.0, -1.0
-            edge_shift[:] = components[i] - components[j]
+            for y in range(n_reports):
+                edge_shift[y] = components[i, y] - components[j, y]
             _move(w, s, edge, edge_shift, powers, counts, rng)
+            edge[i], edge[j] = 0.0, 0.0
         if sweep >= 0:
-            out[sweep] = w
+            for k in range(n_components):
+                out[sweep, k] = w[k]
     return out
