@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, errors, families, priors
+    from discreet import datasets, errors, families, priors, profiles
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
     from discreet.diagnostics.mmd import discrepancy
@@ -102,6 +102,7 @@ __all__ = [
     "families",
     "infer",
     "priors",
+    "profiles",
     "release",
     "utilities",
 ]
@@ -111,6 +112,7 @@ _MODULES = {
     "errors": "discreet.errors",
     "families": "discreet.families",
     "priors": "discreet.priors",
+    "profiles": "discreet.profiles",
     "utilities": "discreet.inference.answering.utilities",
 }
 

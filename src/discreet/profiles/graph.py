@@ -160,13 +160,13 @@ class ProfileGraph:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ProfileGraph:
         """Read a graph from a JSON file."""
-        from discreet.profiles.codec import load_graph
+        from discreet.profiles.graph_file import load_graph
 
         return load_graph(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph to a JSON file, whole or not at all."""
-        from discreet.profiles.codec import save_graph
+        from discreet.profiles.graph_file import save_graph
 
         save_graph(self, path)
 

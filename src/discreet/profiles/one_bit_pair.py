@@ -101,8 +101,8 @@ def _solve(p: float, q: float, growth: float) -> float:
 
     rows, right = [], []
     for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)):
-        # a + (1 - 2a) alpha <= growth (b + (1 - 2b) alpha)
-        rows.append([(1 - 2 * a) - growth * (1 - 2 * b)])
-        right.append(growth * b - a)
+        # a + (1 - 2a) alpha <= growth (b + (1 - 2b) alpha), divided by growth, which can be huge
+        rows.append([(1 - 2 * a) / growth - (1 - 2 * b)])
+        right.append(b - a / growth)
     found = linprog([1.0], A_ub=rows, b_ub=right, bounds=[(0, 0.5)], method="highs-ds")
     return float(found.x[0]) if found.status == 0 else 0.5
