@@ -18,9 +18,9 @@ from tests.profiles.cases import CHAIN
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    SmoothCategorical("expected", prior={"a": 0.5, "b": 0.3, "c": 0.2}).fit(ProfileGraph.chain(CHAIN), "1/3").save(
-        tmp_path / "mechanism.json"
-    )
+    SmoothCategorical("expected", prior={"a": 0.5, "b": 0.3, "c": 0.2}).fit(
+        ProfileGraph.chain(CHAIN), "1/3"
+    ).save(tmp_path / "mechanism.json")
     return tmp_path / "mechanism.json"
 
 
@@ -82,14 +82,16 @@ def one_too_many(body: dict[str, Any]) -> None:
         (lambda body: body.update(format="discreet/release"), "not a mechanism file"),
     ],
 )
-def test_a_forged_file_that_does_not_keep_its_promise_is_refused(path: Path, change: Any, message: str) -> None:
+def test_a_forged_file_that_does_not_keep_its_promise_is_refused(
+    path: Path, change: Any, message: str
+) -> None:
     altered(path, change, sealed=True)
     with pytest.raises(ReleaseFileError, match=message):
         FittedMechanism.load(path)
 
 
 def test_numbers_of_other_files_are_exact(tmp_path: Path, rng: np.random.Generator) -> None:
-    laws = {i: row for i, row in enumerate(rng.dirichlet(np.ones(5), 4))}
+    laws = dict(enumerate(rng.dirichlet(np.ones(5), 4)))
     fitted = SmoothCategorical().fit(ProfileGraph.complete(laws), 0.1)
     fitted.save(tmp_path / "m.json")
     assert FittedMechanism.load(tmp_path / "m.json").graph == fitted.graph

@@ -27,7 +27,9 @@ def test_probabilities_are_the_decimals_that_were_written() -> None:
 
 
 def test_floats_that_miss_one_by_rounding_are_divided_by_their_sum(rng: np.random.Generator) -> None:
-    graph = ProfileGraph({"a": [1 / 3] * 3, "b": ["1/3", Fraction(1, 3), "1/3"], "c": rng.dirichlet(np.ones(3))})
+    graph = ProfileGraph(
+        {"a": [1 / 3] * 3, "b": ["1/3", Fraction(1, 3), "1/3"], "c": rng.dirichlet(np.ones(3))}
+    )
     assert graph.distributions[0] == graph.distributions[1] == (Fraction(1, 3),) * 3
     assert sum(graph.distributions[2]) == 1
 
@@ -80,7 +82,9 @@ def test_estimates_are_smoothed_shares() -> None:
     seen = {"a": ["lo", "lo", "hi"], "b": ["hi"]}
     graph = ProfileGraph.estimate(seen, "chain", categories=["lo", "hi"])
     assert graph.distributions == ((Fraction(3, 5), Fraction(2, 5)), (Fraction(1, 3), Fraction(2, 3)))
-    frame = pd.DataFrame([(who, level) for who, levels in seen.items() for level in levels], columns=["u", "v"])
+    frame = pd.DataFrame(
+        [(who, level) for who, levels in seen.items() for level in levels], columns=["u", "v"]
+    )
     same = ProfileGraph.estimate(frame, "chain", categories=["lo", "hi"], profile="u", value="v")
     assert same == graph
     plain = ProfileGraph.estimate(seen, smoothing=0)
@@ -136,7 +140,9 @@ def test_groups_must_name_every_profile() -> None:
 
 
 def test_files_keep_every_digit(tmp_path: Path, rng: np.random.Generator) -> None:
-    graph = ProfileGraph.chain({"a": rng.dirichlet(np.ones(3)), 2: rng.dirichlet(np.ones(3))}, categories=["x", 5, "z"])
+    graph = ProfileGraph.chain(
+        {"a": rng.dirichlet(np.ones(3)), 2: rng.dirichlet(np.ones(3))}, categories=["x", 5, "z"]
+    )
     graph.save(tmp_path / "graph.json")
     assert ProfileGraph.load(tmp_path / "graph.json") == graph
 
@@ -145,7 +151,9 @@ def test_graphs_can_be_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text('{"profiles": {"a": 0.1, "b": "1/3"}, "edges": "complete"}')
     assert ProfileGraph.load(path) == ProfileGraph.complete({"a": "1/10", "b": "1/3"})
-    path.write_text('{"categories": ["x", "y"], "profiles": {"a": [0.1, 0.9], "b": {"x": 1, "y": 0}}, "edges": [["a", "b"]]}')
+    path.write_text(
+        '{"categories": ["x", "y"], "profiles": {"a": [0.1, 0.9], "b": {"x": 1, "y": 0}}, "edges": [["a", "b"]]}'
+    )
     assert ProfileGraph.load(path).distributions[1] == (1, 0)
     for content, error, message in (
         ("{", ReleaseFileError, "damaged or incomplete"),

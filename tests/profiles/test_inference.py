@@ -34,7 +34,9 @@ def simulate(rng: np.random.Generator, prior: Dirichlet) -> tuple[dict[str, np.n
     """Draw a mix, people, observations and reports."""
     mix = prior.sample(1, rng)[0]
     who = rng.choice(3, REPORTS, p=mix)
-    seen = (rng.random(REPORTS)[:, None] > np.cumsum(GRAPH.probabilities[who], axis=1)).sum(axis=1).clip(max=2)
+    seen = (
+        (rng.random(REPORTS)[:, None] > np.cumsum(GRAPH.probabilities[who], axis=1)).sum(axis=1).clip(max=2)
+    )
     reports = draw(MECHANISM.table, who, seen, bits=lambda n: rng.integers(0, WHOLE, n))
     truth = {
         "mix": mix,
@@ -73,7 +75,9 @@ def test_ignoring_the_perturbation_is_rejected(rng: np.random.Generator) -> None
 
 @pytest.mark.parametrize("n", [30, 100_000])
 @pytest.mark.parametrize("alpha", [(1.0, 1.0), (0.5, 3.0)])
-def test_two_profiles_agree_with_quadrature(n: int, alpha: tuple[float, float], rng: np.random.Generator) -> None:
+def test_two_profiles_agree_with_quadrature(
+    n: int, alpha: tuple[float, float], rng: np.random.Generator
+) -> None:
     graph = ProfileGraph.chain({"a": 0.2, "b": 0.7})
     fitted = SmoothCategorical().fit(graph, 0.4)
     ones = round(n * 0.45)
@@ -95,7 +99,9 @@ def test_two_profiles_agree_with_quadrature(n: int, alpha: tuple[float, float], 
 def test_frequencies_through_one_matrix_agree_with_quadrature(rng: np.random.Generator) -> None:
     fitted = KRandomizedResponse().fit(ProfileGraph.chain(LAWS), 1.0)
     counts = np.array([50, 30, 20])
-    posterior = infer_frequencies(dict(enumerate(counts)), fitted, prior="dirichlet:1,1,1", draws=20_000, rng=rng)
+    posterior = infer_frequencies(
+        dict(enumerate(counts)), fitted, prior="dirichlet:1,1,1", draws=20_000, rng=rng
+    )
     u = np.linspace(0, 1, 801)
     a, b = (grid.ravel() for grid in np.meshgrid(u, u, indexing="ij"))
     inside = a + b <= 1
@@ -106,7 +112,9 @@ def test_frequencies_through_one_matrix_agree_with_quadrature(rng: np.random.Gen
     ess = float(np.min(posterior.diagnostics.ess["frequency"]))
     found = posterior.draws["frequency"]
     # the grid is off by less than its step of 1/800; draws by 3.9 standard errors
-    np.testing.assert_array_less(np.abs(found.mean(axis=0) - mean), 3.9 * found.std(axis=0) / np.sqrt(ess) + 1 / 800)
+    np.testing.assert_array_less(
+        np.abs(found.mean(axis=0) - mean), 3.9 * found.std(axis=0) / np.sqrt(ess) + 1 / 800
+    )
 
 
 def test_reports_that_say_nothing_leave_the_prior(rng: np.random.Generator) -> None:

@@ -19,7 +19,6 @@ from discreet.profiles import (
     SmoothOneBit,
 )
 from discreet.profiles.exact import WHOLE
-
 from tests.profiles.cases import random_epsilon, random_graph
 
 #: Solver precision: an optimum may lie this far above a mechanism that is feasible in its program.

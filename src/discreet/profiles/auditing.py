@@ -87,9 +87,7 @@ class Audit:
         }
 
 
-def audit(
-    mechanism: FittedMechanism | Mapping[Any, Any] | Any, graph: ProfileGraph | None = None
-) -> Audit:
+def audit(mechanism: FittedMechanism | Mapping[Any, Any] | Any, graph: ProfileGraph | None = None) -> Audit:
     """Measure the privacy loss of a mechanism on every edge of a graph, exactly.
 
     Parameters
@@ -142,7 +140,10 @@ def _outputs(matrices: Any, graph: ProfileGraph) -> Outputs:
             raise UsageError(f"the matrix of {name!r} needs {graph.n_categories} rows of equal length.")
         exact = [read_distribution(line, f"a row of {name!r}") for line in lines]
         rows.append(
-            [sum((p * line[y] for p, line in zip(law, exact, strict=True)), Fraction(0)) for y in range(len(exact[0]))]
+            [
+                sum((p * line[y] for p, line in zip(law, exact, strict=True)), Fraction(0))
+                for y in range(len(exact[0]))
+            ]
         )
     if len({len(row) for row in rows}) != 1:
         raise UsageError("all matrices must have the same reports.")

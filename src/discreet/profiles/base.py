@@ -67,7 +67,8 @@ def check_one_bit(graph: ProfileGraph, name: str) -> None:
     """Raise unless the graph has two categories."""
     if graph.n_categories != 2:
         raise UsageError(
-            f"{name} is for two categories, the graph has {graph.n_categories}.", hint="SmoothCategorical takes any"
+            f"{name} is for two categories, the graph has {graph.n_categories}.",
+            hint="SmoothCategorical takes any",
         )
 
 
@@ -175,14 +176,18 @@ class FittedMechanism:
 
     # -- public: what everybody may know --------------------------------------------------------------
 
-    @cached_property
+    @property
     def matrices(self) -> np.ndarray:
         """The matrices as floats, by profile, observed and reported category."""
         return self.table / WHOLE
 
-    @cached_property
+    @property
     def outputs(self) -> np.ndarray:
         """The distribution of each profile's reports, as floats, one row for each profile."""
+        return self._outputs
+
+    @cached_property
+    def _outputs(self) -> np.ndarray:
         exact = Outputs.of(self.graph, self.table)
         return np.array(
             [[n / whole for n in row] for row, whole in zip(exact.numerators, exact.wholes, strict=True)]

@@ -21,8 +21,8 @@ away. If a new observation cannot be had, send the first report again: that is p
 
 References
 ----------
-Geumlek (2020), observations 7 to 9 and 11 to 15. Observation 9 is about mechanisms whose choice does *not* depend on the
-other report; the word is missing in print.
+Geumlek (2020), observations 7 to 9 and 11 to 15. Observation 9 is about mechanisms whose choice does *not* depend on
+the other report; the word is missing in print.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class ProfileGuarantee:
     def describe(self) -> str:
         """Return the promise in a few words."""
         n = len(self.edges)
-        return f"profile-based privacy with epsilon = {plain(self.epsilon)} on {n} edge{'' if n == 1 else 's'}"
+        return (
+            f"profile-based privacy with epsilon = {plain(self.epsilon)} on {n} edge{'' if n == 1 else 's'}"
+        )
 
 
 def compose(
@@ -82,8 +84,8 @@ def compose(
         ``"independent"``: each report is of an observation of its own, drawn independently given the profile.
         ``"reused"``: the same observation, or observations that depend on one another; refused.
     people
-        ``"same"``: all reports are of one person. ``"independent"``: each is of another person, and who has which profile
-        was chosen independently; the promise is then about each person. ``"dependent"``: refused.
+        ``"same"``: all reports are of one person. ``"independent"``: each is of another person, and who has which
+        profile was chosen independently; the promise is then about each person. ``"dependent"``: refused.
     """
     promised = _read(guarantees)
     if observations not in ("independent", "reused") or people not in ("same", "independent", "dependent"):

@@ -37,7 +37,8 @@ def read_distribution(values: Iterable[Number], what: str) -> tuple[Fraction, ..
     whole = read if total == 1 else tuple(value / total for value in read)
     if not all(map(is_short, whole)):
         raise UsageError(
-            f"the probabilities of {what} take too many digits.", hint="round the smallest of them, or make it 0"
+            f"the probabilities of {what} take too many digits.",
+            hint="round the smallest of them, or make it 0",
         )
     return whole
 

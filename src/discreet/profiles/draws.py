@@ -24,7 +24,10 @@ def system_bits(n: int) -> np.ndarray:
 
 
 def draw(
-    table: np.ndarray, profiles: np.ndarray, values: np.ndarray, bits: Callable[[int], np.ndarray] = system_bits
+    table: np.ndarray,
+    profiles: np.ndarray,
+    values: np.ndarray,
+    bits: Callable[[int], np.ndarray] = system_bits,
 ) -> np.ndarray:
     """Return a report for each observation, as positions of categories.
 

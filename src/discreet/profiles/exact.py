@@ -84,9 +84,7 @@ class Outputs:
     @classmethod
     def of(cls, graph: ProfileGraph, table: np.ndarray) -> Outputs:
         """Return what each profile's reports are distributed like."""
-        rows = [
-            weights @ table[i].astype(object) for i, (weights, _) in enumerate(graph.weights)
-        ]
+        rows = [weights @ table[i].astype(object) for i, (weights, _) in enumerate(graph.weights)]
         return cls(np.array(rows, dtype=object), tuple(whole * WHOLE for _, whole in graph.weights))
 
     def probability(self, profile: int, category: int) -> Fraction:

@@ -72,9 +72,7 @@ def estimate(
     labels = known if categories is None else list(map(_plain, categories))
     if not set(known) <= set(labels):
         raise UsageError("an observation is none of the categories.")
-    table = {
-        name: smoothed([counts[label] for label in labels], smoothing) for name, counts in seen.items()
-    }
+    table = {name: smoothed([counts[label] for label in labels], smoothing) for name, counts in seen.items()}
     return ProfileGraph(table, edges, categories=labels)
 
 

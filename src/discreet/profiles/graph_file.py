@@ -47,16 +47,16 @@ def graph_from_json(body: Any) -> ProfileGraph:
         raise UsageError('a graph of profiles has "profiles", "edges" and perhaps "categories".')
     given = body["profiles"]
     try:
-        profiles = dict(given) if isinstance(given, dict) else {name: row for name, row in given}
-        edges = body.get("edges", [])
-        if not isinstance(edges, str):
-            edges = [tuple(edge) for edge in edges]
+        profiles = dict(given)
+        joined = body.get("edges", [])
+        edges: Any = joined if isinstance(joined, str) else [tuple(edge) for edge in joined]
         categories = body.get("categories")
         if len(profiles) != len(given) or not (categories is None or isinstance(categories, list)):
             raise ValueError
     except (TypeError, ValueError):
         raise UsageError(
-            "the graph cannot be read.", hint='"profiles" maps names to probabilities, "edges" lists pairs of names'
+            "the graph cannot be read.",
+            hint='"profiles" maps names to probabilities, "edges" lists pairs of names',
         ) from None
     return ProfileGraph(profiles, edges, categories=categories)
 

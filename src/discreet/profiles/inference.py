@@ -186,12 +186,14 @@ def _counts(reports: Any, graph: ProfileGraph) -> np.ndarray:
 def _prior(prior: Any, size: int, what: str) -> np.ndarray:
     if prior is None:
         return np.ones(size)
-    read = parse(prior) if isinstance(prior, str) else prior
+    read: Any = parse(prior) if isinstance(prior, str) else prior
     if not isinstance(read, Dirichlet):
         try:
             read = Dirichlet(read)
         except TypeError:
-            raise UsageError("prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])") from None
+            raise UsageError(
+                "prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])"
+            ) from None
     if len(read.alpha) != size:
         raise UsageError(f"the prior has {len(read.alpha)} numbers; it needs one for each {what}, {size}.")
     return np.array(read.alpha)

@@ -80,7 +80,8 @@ class OneBitPair(ProfileMechanism):
         check_one_bit(graph, "OneBitPair")
         if graph.n_profiles != 2 or len(graph.edges) != 1:
             raise UsageError(
-                "OneBitPair is for two profiles and the edge between them.", hint="OneBitCluster takes any graph"
+                "OneBitPair is for two profiles and the edge between them.",
+                hint="OneBitCluster takes any graph",
             )
 
     def settings(self) -> dict[str, Any]:

@@ -42,8 +42,9 @@ class Program:
         What a unit of each corruption costs the largest (or the expected) corruption.
     limits
         Upper bounds of the corruptions.
-    ceiling, floor
-        In how far the largest corruption t bounds outputs: q <= P + t ceiling, q >= P - t floor; for a lower bound on t.
+    unperturbed, ceiling, floor
+        In how far the largest corruption t bounds outputs, q <= P + t ceiling and q >= P - t floor: for a lower bound
+        on t. P is ``unperturbed``.
     """
 
     equalities: Any
@@ -143,7 +144,7 @@ class Program:
             ),
             shape=(c, n + 1),
         )
-        above = vstack([hstack([self.private, csr_matrix((self.private.shape[0], 1))]), below_t])
+        above: Any = vstack([hstack([self.private, csr_matrix((self.private.shape[0], 1))]), below_t])
         equalities = hstack([self.equalities, csr_matrix((self.equalities.shape[0], 1))])
         price = np.zeros(n + 1)
         price[-1] = 1.0

@@ -28,8 +28,8 @@ class SmoothCategorical(SmoothMechanism):
     prior
         Weight of each profile, by name or in order; equal by default.
     weights
-        Cost of corrupting each category, by name or in order, or a matrix: the cost of reporting y (column) where x (row)
-        was observed. 1 by default.
+        Cost of corrupting each category, by name or in order, or a matrix: the cost of reporting y (column) where x
+        (row) was observed. 1 by default.
 
     Mutual information is no objective: it is convex in the matrix, so that maximizing it is no convex program, and a
     solver would return some vertex and could not say how far from the best. It is measured instead, by

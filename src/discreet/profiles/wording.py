@@ -25,8 +25,8 @@ def statement(mechanism: FittedMechanism) -> str:
     n, alone = len(graph.edges), sum(len(c) == 1 for c in graph.components)
     lines = [
         f"{_NAMES[mechanism.method]} for {graph.n_profiles} profiles over {graph.n_categories} categories.",
-        f"Promise: for each of the {n} pair{'' if n == 1 else 's'} of profiles that an edge joins, one report is at most "
-        f"e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
+        f"Promise: for each of the {n} pair{'' if n == 1 else 's'} of profiles that an edge joins, one report is at "
+        f"most e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
         f"epsilon = {epsilon}), checked in exact arithmetic.",
         "Not promised: that observations stay hidden, that pairs without an edge cannot be told apart, anything about "
         "people who do not behave like their profile, anything if one observation is reported twice. "
