@@ -261,17 +261,12 @@ def _name_corner(axes: Axes, names: Sequence[Name], hues: Sequence[str]) -> None
 def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     """Write names at the right ends of lines, apart from one another; ``ends`` are height, name and color."""
     low, high = axes.get_ylim()
-    apart = _APART * (high - low)
-    heights: list[float] = []
     ordered = sorted(ends, key=lambda end: end[0])
-    for value, _, _ in ordered:
-        heights.append(max(value, heights[-1] + apart) if heights else value)
-    # what was pushed up on the average is taken back
-    push = float(np.mean([h - value for h, (value, _, _) in zip(heights, ordered, strict=True)]))
+    heights = _apart([value for value, _, _ in ordered], _APART * (high - low))
     for height, (_, name, hue) in zip(heights, ordered, strict=True):
         axes.annotate(
             name,
-            (1, height - push),
+            (1, height),
             (7, 0),
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
@@ -281,3 +276,22 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
             parse_math=False,
             annotation_clip=False,
         )
+
+
+def _apart(values: Sequence[float], distance: float) -> list[float]:
+    """Return sorted values moved as little as is needed for neighbors to be ``distance`` apart."""
+    # runs of names that touch are spaced evenly around the mean of their values
+    runs: list[list[float]] = []
+    for value in values:
+        runs.append([value])
+        while len(runs) > 1:
+            below, above = runs[-2], runs[-1]
+            room = np.mean(above) - np.mean(below) - distance * (len(above) + len(below)) / 2
+            if room >= 0:
+                break
+            runs[-2:] = [below + above]
+    return [
+        float(np.mean(run) + distance * (place - (len(run) - 1) / 2))
+        for run in runs
+        for place in range(len(run))
+    ]
