@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.artifact.codec import seal
-from discreet.errors import ReleaseFileError
+from discreet.errors import ReleaseFileError, UsageError
 from discreet.profiles import FittedMechanism, ProfileGraph, SmoothCategorical
 from discreet.profiles.exact import WHOLE
 from tests.profiles.cases import CHAIN
@@ -54,7 +55,7 @@ def less_noise(body: dict[str, Any]) -> None:
 
 def wrapped(body: dict[str, Any]) -> None:
     # sums to 2^62 only if 64-bit integers overflow
-    body["table"][0][0] = [str(2**62), str(2**62), str(2**62), str(2**62)]
+    body["table"][0][0] = [str(2**62)] * 4
 
 
 def one_too_many(body: dict[str, Any]) -> None:
@@ -65,13 +66,13 @@ def one_too_many(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (less_noise, "do not honor its guarantee"),
-        (lambda body: body.update(epsilon="1/4"), "do not honor its guarantee"),
+        (less_noise, "do not honor the guarantee"),
+        (lambda body: body.update(epsilon="1/4"), "do not honor the guarantee"),
         (lambda body: body.update(epsilon="-1"), "epsilon must be 0 or more"),
         (wrapped, "does not sum to 1"),
         (one_too_many, "does not sum to 1"),
-        (lambda body: body["table"][0][0].__setitem__(0, "-5"), "do not fit its graph"),
-        (lambda body: body["table"].pop(), "do not fit its graph"),
+        (lambda body: body["table"][0][0].__setitem__(0, "-5"), "do not fit the graph"),
+        (lambda body: body["table"].pop(), "do not fit the graph"),
         (lambda body: body["table"][0].pop(), "a field is missing|inhomogeneous|of the wrong kind"),
         (lambda body: body["table"][0][0].__setitem__(0, 0.5), "an integer is missing"),
         (lambda body: body.update(method="os.system"), "method is unknown"),
@@ -95,3 +96,16 @@ def test_numbers_of_other_files_are_exact(tmp_path: Path, rng: np.random.Generat
     fitted = SmoothCategorical().fit(ProfileGraph.complete(laws), 0.1)
     fitted.save(tmp_path / "m.json")
     assert FittedMechanism.load(tmp_path / "m.json").graph == fitted.graph
+
+
+def test_nobody_makes_a_mechanism_that_does_not_keep_its_promise() -> None:
+    graph = ProfileGraph.chain({"a": [0.2, 0.2, 0.2, 0.2, 0.2], "b": [0.3, 0.1, 0.2, 0.2, 0.2]})
+    identity = np.repeat((np.eye(5, dtype=np.int64) * WHOLE)[None], 2, axis=0)
+    with pytest.raises(UsageError, match="do not honor the guarantee"):
+        FittedMechanism(graph, Fraction(1, 10), "smooth_categorical", identity)
+    # five times 2^62 is 2^62 in 64 bits
+    with pytest.raises(UsageError, match="does not sum to 1"):
+        FittedMechanism(graph, Fraction(5), "smooth_categorical", np.full((2, 5, 5), WHOLE))
+    fitted = FittedMechanism(graph, Fraction(1), "smooth_categorical", identity)
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.table[0, 0, 0] = 0

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import EngineError, UsageError
-from discreet.profiles.exact import WHOLE, Outputs, growth_of, holds, read_epsilon
+from discreet.errors import UsageError
+from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
 
@@ -44,11 +44,7 @@ class ProfileMechanism(ABC):
             raise UsageError("fit needs a ProfileGraph.", hint="ProfileGraph(profiles, edges) makes one")
         budget = read_epsilon(epsilon)
         self.check(graph)
-        growth = growth_of(budget)
-        table = self.table(graph, growth)
-        # every way to a table ends in exact integers that honor the edges; this is the proof that it did
-        if not holds(graph, table, growth):  # pragma: no cover
-            raise EngineError("the mechanism does not honor its guarantee; this is a bug in discreet.")
+        table = self.table(graph, growth_of(budget))
         return FittedMechanism(graph, budget, self.name, table, self.settings())
 
     def check(self, graph: ProfileGraph) -> None:  # noqa: B027
@@ -82,19 +78,6 @@ def flip_table(flips: np.ndarray) -> np.ndarray:
 class FittedMechanism:
     """A mechanism that is ready to perturb observations: on this machine, or on a device that carries its file.
 
-    **Privacy.** For every edge between profiles i and j and every report y,
-
-        P(report y | profile i) <= e^epsilon P(report y | profile j),
-
-    over both what i and j observe and what the mechanism draws (definition 25). Someone who knows all distributions,
-    but nothing else about the observation, learns hardly anything from *one* report about which end of an edge it comes
-    from. Observations themselves are not hidden, nor are profiles that no edge joins, and the promise is only as good
-    as the distributions: if people do not behave like their profiles, it says nothing. Several reports add up, and not
-    always: see :mod:`discreet.profiles.composition`.
-
-    The bound is checked in integers for every edge and output, against a rational that is at most e^epsilon, when the
-    mechanism is made and when it is read from a file.
-
     Parameters
     ----------
     graph
@@ -107,6 +90,21 @@ class FittedMechanism:
         Integers by profile, observed and reported category; each row sums to 2^62.
     settings
         What was chosen besides.
+
+    Privacy
+    -------
+    For every edge between profiles i and j and every report y,
+
+        P(report y | profile i) <= e^epsilon P(report y | profile j),
+
+    over both what i and j observe and what the mechanism draws (definition 25). Someone who knows all distributions,
+    but nothing else about the observation, learns hardly anything from *one* report about which end of an edge it comes
+    from. Observations themselves are not hidden, nor are profiles that no edge joins, and the promise is only as good
+    as the distributions: if people do not behave like their profiles, it says nothing. Several reports add up, and not
+    always: see :mod:`discreet.profiles.composition`.
+
+    The bound is checked in integers for every edge and output, against a rational that is at most e^epsilon, whenever
+    such an object is made: by ``fit``, from a file, or by hand. Beyond epsilon = 64 it is the stronger one of 64.
     """
 
     graph: ProfileGraph
@@ -116,14 +114,15 @@ class FittedMechanism:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        table = np.array(self.table, dtype=np.int64)
-        table.flags.writeable = False
-        object.__setattr__(self, "table", table)
+        # whichever way a table was made, this is the proof that it honors the edges
+        object.__setattr__(self, "table", checked(self.graph, self.table, self.epsilon))
 
     # -- private: what a person observed goes in ------------------------------------------------------
 
     def privatize(self, value: Any, profile: Any) -> Name:
-        """Return a report in place of one observation. It is drawn anew in every call, and spends epsilon each time.
+        """Return a report in place of one observation.
+
+        It is drawn anew in every call: do it once, because two reports of one observation promise nothing together.
 
         Parameters
         ----------

@@ -126,6 +126,21 @@ def holds(graph: ProfileGraph, table: np.ndarray, growth: Fraction) -> bool:
     return all(outputs.excess(edge, growth) <= 0 for edge in graph.edges)
 
 
+def checked(graph: ProfileGraph, table: np.ndarray, epsilon: Fraction) -> np.ndarray:
+    """Return a table that cannot be changed any more; raise if it is none, or an edge does not honor epsilon."""
+    d = graph.n_categories
+    kept = np.array(table, dtype=np.int64)
+    if kept.shape != (graph.n_profiles, d, d) or (kept < 0).any() or (kept > WHOLE).any():
+        raise UsageError("the matrices do not fit the graph.")
+    # as Python's integers: sums of 64 bits may overflow where somebody has tampered
+    if (kept.astype(object).sum(axis=-1) != WHOLE).any():
+        raise UsageError("a row of a matrix does not sum to 1.")
+    if not holds(graph, kept, growth_of(epsilon)):
+        raise UsageError("the matrices do not honor the guarantee.")
+    kept.flags.writeable = False
+    return kept
+
+
 def nudge(graph: ProfileGraph, table: np.ndarray, growth: Fraction) -> np.ndarray:
     """Mix all rows with the uniform distribution, by the least that makes every edge hold exactly.
 

@@ -17,7 +17,9 @@ class OneBitCluster(ProfileMechanism):
 
     Closed form, exact, and wasteful far from the worst edge: :class:`~discreet.profiles.SmoothOneBit` is never worse.
 
-    **Privacy.** Definition 25 on every edge, for one report: what one edge needs, the others may exceed, because both
+    Privacy
+    -------
+    Definition 25 on every edge, for one report: what one edge needs, the others may exceed, because both
     ratios of an edge fall as the flipping probability grows to 1/2. Profiles without edges are not perturbed.
 
     References

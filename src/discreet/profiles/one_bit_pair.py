@@ -61,7 +61,9 @@ class OneBitPair(ProfileMechanism):
     solver
         ``"closed"``: the formula, exact. ``"program"``: the linear program, nudged; it gives the same to about 1e-9.
 
-    **Privacy.** Definition 25 for the graph's one edge, for one report. Flipping probabilities are rounded up to units
+    Privacy
+    -------
+    Definition 25 for the graph's one edge, for one report. Flipping probabilities are rounded up to units
     of 2^-62, and more flipping never hurts (theorem 23's monotonicity). With p = 0 and p = 1 it is randomized response.
 
     References

@@ -16,7 +16,9 @@ from discreet.profiles.one_bit_pair import units_up
 class KRandomizedResponse(ProfileMechanism):
     """Report each other category with probability 1/(e^epsilon + d - 1), whatever the profile.
 
-    **Privacy.** epsilon-local differential privacy: any two observations, not only those of profiles that an edge
+    Privacy
+    -------
+    epsilon-local differential privacy: any two observations, not only those of profiles that an edge
     joins, give each report with probabilities within a factor e^epsilon. Mixtures over what profiles observe keep that
     factor, because the matrix ignores the profile: so it honors every graph (theorem 26). Entries off the diagonal are
     rounded up to units of 2^-62.
@@ -42,7 +44,9 @@ class KRandomizedResponse(ProfileMechanism):
 class RandomizedResponse(KRandomizedResponse):
     """Flip the bit with probability 1/(1 + e^epsilon), whatever the profile: Warner's mechanism.
 
-    **Privacy.** As for :class:`~discreet.profiles.KRandomizedResponse`, with two categories.
+    Privacy
+    -------
+    As for :class:`~discreet.profiles.KRandomizedResponse`, with two categories.
 
     References
     ----------

@@ -31,13 +31,17 @@ class SmoothCategorical(SmoothMechanism):
         Cost of corrupting each category, by name or in order, or a matrix: the cost of reporting y (column) where x
         (row) was observed. 1 by default.
 
+    Privacy
+    -------
+    Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
+    all rows of a component with the uniform distribution (see :func:`~discreet.profiles.exact.nudge`). Never worse than
+    K-ary randomized response, which the program allows.
+
+    Notes
+    -----
     Mutual information is no objective: it is convex in the matrix, so that maximizing it is no convex program, and a
     solver would return some vertex and could not say how far from the best. It is measured instead, by
     :attr:`~discreet.profiles.FittedMechanism.information`.
-
-    **Privacy.** Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
-    all rows of a component with the uniform distribution (see :func:`~discreet.profiles.exact.nudge`). Never worse than
-    K-ary randomized response, which the program allows.
 
     References
     ----------

@@ -30,7 +30,9 @@ class SmoothOneBit(SmoothMechanism):
     weights
         Cost of corrupting each of the two categories.
 
-    **Privacy.** Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
+    Privacy
+    -------
+    Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
     all rows of a component with fair coins (see :func:`~discreet.profiles.exact.nudge`).
 
     References
