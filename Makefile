@@ -62,7 +62,9 @@ bench: $(VENV)/.installed-bench
 
 studies: $(VENV)/.installed-dev
 	$(BIN)/python studies/bernstein2018.py --check
+	$(BIN)/python studies/dimitrakakis2017.py --check
 	$(BIN)/python studies/foulds2016.py --check
+	$(BIN)/python studies/foulds2016_mcmc.py --check
 	$(BIN)/python studies/geumlek2020_ch5.py --check
 	$(BIN)/python studies/geumlek2020_ch6.py --check
 	$(BIN)/python studies/geumlek2020_ch7.py --check

@@ -59,6 +59,7 @@ def main() -> None:
         first=len(cases),
     )  # fmt: skip
     write_samples(np.random.default_rng(22), first=20)
+    write_chains(np.random.default_rng(24), first=40)
 
 
 def write_samples(rng: np.random.Generator, *, first: int) -> None:
@@ -81,6 +82,28 @@ def write_samples(rng: np.random.Generator, *, first: int) -> None:
     for number, (name, (data, family, how, mechanism)) in enumerate(cases.items(), first):
         release = sample_with(RandomSource.seeded(rng), data, family, mechanism, **how)
         save(name, release, number)
+
+
+def write_chains(rng: np.random.Generator, *, first: int) -> None:
+    mixture = dc.models.Mixture(2, {"letter": ["a", "b", "ü"], "yes": 2})
+    table = {"letter": rng.choice(["a", "b", "ü", ""], 300).tolist(), "yes": rng.integers(0, 2, 300)}
+    coin, walk = rng.integers(0, 2, 300), {"support": ("0.05", "0.95"), "cells": 256}
+    cases = {
+        "mixture-private-gibbs": (
+            table, mixture, {"impute": {"letter": "a", "yes": "0"}},
+            dc.PrivateGibbsMechanism(epsilon=2, delta="1e-6", steps=3, support="0.05", share="1/2"),
+        ),
+        "bernoulli-private-metropolis": (
+            coin, dc.Bernoulli(), {"impute": 0},
+            dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=4, **walk),
+        ),
+        "bernoulli-private-annealing": (
+            coin, dc.Bernoulli(), {"missing": "none"},
+            dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, samples=2, levels=4, **walk),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
 
 
 def save(name: str, release: dc.Release, number: int) -> None:

@@ -182,7 +182,7 @@ def test_decimals_are_rounded_once(rng):
     values = pa.array(raw, pa.decimal128(38, 10))
     for engine in ENGINES.values():
         source = open_source(engine(pa.table({"x": values})))
-        frame = next(source.pick([0], Need("normal", None)).frames)
+        frame = next(source.pick([0], [Need("normal", None)]).frames)
         assert frame.lazy().collect("pyarrow")["c0"].to_list() == [float(d) for d in raw]
 
 
@@ -418,7 +418,7 @@ def test_numbers_in_text_to_the_last_bit(engine, rng):
     source = {"polars": pl.LazyFrame, "pyarrow": pa.table, "numpy": lambda t: np.array(t["x"])}[engine](
         {"x": texts}
     )
-    frame = next(open_source(source).pick([0], Need("normal", None)).frames)
+    frame = next(open_source(source).pick([0], [Need("normal", None)]).frames)
     found = frame.lazy().collect("pyarrow")["c0"].to_numpy()
     assert np.array_equal(found.view(np.int64), np.array([float(t) for t in texts]).view(np.int64))
 

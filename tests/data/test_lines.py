@@ -194,7 +194,9 @@ def test_fields_are_split_as_the_csv_module_writes_them(tmp_path):
         writer.writerows(rows)
         path = tmp_path / "rows.csv"
         path.write_text(out.getvalue(), encoding="utf-8")
-        picked = LineSource(path, delimiter=None).pick([0, 1, 2], Need("categorical", Vocabulary.of([["a"]])))
+        picked = LineSource(path, delimiter=None).pick(
+            [0, 1, 2], [Need("categorical", Vocabulary.of([["a"]]))] * 3
+        )
         table = next(picked.frames).lazy().collect("pyarrow").to_native()
         columns = [table[f"c{i}"].to_pylist() for i in range(3)]
         found = [[field.encode("latin-1").decode() for field in row] for row in zip(*columns, strict=True)]
@@ -220,7 +222,7 @@ def test_numbers_in_text_are_read_as_in_lists(tmp_path):
     texts = [*fixed.split(), *long, *(draw() for _ in range(20_000))]
     path = tmp_path / "rows.csv"
     path.write_text("n,x\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(texts)))
-    picked = LineSource(path, delimiter=None).pick([0, 1], Need("normal", None))
+    picked = LineSource(path, delimiter=None).pick([0, 1], [Need("normal", None)] * 2)
     table = next(picked.frames).lazy().collect("pyarrow").to_native().sort_by("c0")
     found = table["c1"].to_pylist()
     read = [number(text) for text in texts]

@@ -156,7 +156,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
         data = np.array([1.0, 2.0, 4.0])
         mute = release_of(data, kind(), dc.LaplaceMechanism(1), rng, bounds=(0, 5))
         assert augment.refusal(mute) == "rayleigh does not say how to draw records"
-        release = replace(mute, family=Drawing())
+        release = replace(mute, model=Drawing())
         assert augment.refusal(release) is None
         prior = dc.priors.Gamma(2, 8)
         mine = augment.draw(ask(release, prior, 800, rng)).draws["rate"]

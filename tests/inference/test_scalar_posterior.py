@@ -323,7 +323,7 @@ def test_records_prior_of_weights(rng):
 
 
 def test_what_is_not_read(rng):
-    two = replace(read_as(dc.Exponential(), [0.0], 5, (0, 4), missing="none"), family=dc.Normal())
+    two = replace(read_as(dc.Exponential(), [0.0], 5, (0, 4), missing="none"), model=dc.Normal())
     assert "does not read normal" in (exact.refusal(two) or "")
     wide = read_as(dc.Poisson(), [0.0], 5, (0, 10**6), missing="none")
     assert "at most 20,000 counts" in (exact.refusal(wide) or "")

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from fractions import Fraction
 from typing import Any
 
-from discreet.artifact.choice import check_choices, encode_choice, read_choice
+from discreet.artifact.choice import encode_choice, read_choice
+from discreet.artifact.noise import check_noise
 from discreet.artifact.promise import encode_guarantee, read_guarantee
 from discreet.artifact.readers import (
     choice,
-    constants,
     count,
     exact_fields,
-    imputed,
     integer,
     none,
     optional,
@@ -39,11 +36,11 @@ from discreet.artifact.samples import (
     read_samples,
 )
 from discreet.artifact.stamp import encode_stamp, read_stamp
+from discreet.artifact.structured import check_family, check_structured, read_imputed, read_model
 from discreet.errors import ReleaseFileError, UsageError
-from discreet.families import build
-from discreet.families.impute import check_imputed
 from discreet.families.layout import Domain
-from discreet.privacy import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
+from discreet.models.base import Model
+from discreet.privacy import Guarantee
 from discreet.rational import text
 
 FORMAT = "discreet/release"
@@ -66,7 +63,7 @@ def encode(release: Release) -> str:
         "version": VERSION,
         "id": release.id,
         "dataset": release.dataset,
-        "model": {"name": release.family.name, "parameters": release.family.constants()},
+        "model": {"name": release.model.name, "parameters": release.model.constants()},
         "columns": list(release.columns),
         "domain": {
             "bounds": None if d.bounds is None else [[text(low), text(high)] for low, high in d.bounds],
@@ -158,18 +155,19 @@ def _read(body: dict[str, Any]) -> Release:
     if (body["statistics"] is None) == (body["samples"] is None):
         raise ValueError("there are not either statistics or samples")
     sampled = body["statistics"] is None
-    family = build(text_of(model["name"]), constants(model["parameters"]))
+    described = read_model(model["name"], model["parameters"])
+    structured = isinstance(described, Model)
     return Release(
         id=text_of(body["id"]),
         dataset=optional(text_of, body["dataset"]),
-        family=family,
+        model=described,
         columns=tuple_of(text_of, body["columns"]),
         domain=Domain(
             bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
             labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
-            impute=imputed(d["impute"], family.labels) if fills else None,
+            impute=read_imputed(d["impute"], described) if fills else None,
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
         unit=none(body["unit"], "unit"),
@@ -177,7 +175,9 @@ def _read(body: dict[str, Any]) -> Release:
         records=optional(count, body["records"]),
         statistics=optional(_read_statistics, body["statistics"]),
         samples=optional(read_samples, body["samples"]),
-        mechanism=read_record(body["mechanism"]) if sampled else _read_noise(body["mechanism"]),
+        mechanism=read_record(body["mechanism"], structured=structured)
+        if sampled
+        else _read_noise(body["mechanism"]),
         guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
         ledger=optional(read_stamp, body["ledger"]),
         software={text_of(k): text_of(v) for k, v in body["software"].items()},
@@ -208,69 +208,16 @@ def _read_noise(m: Any) -> NoiseRecord:
 
 def _check(release: Release) -> None:
     """Raise unless the numbers are the ones the declarations imply, and enough for what was promised."""
-    release.family.check_bounds(release.domain.bounds)
-    if release.domain.labels != release.family.labels:
-        raise ValueError("its labels are not its model's")
-    if len(release.columns) != release.family.n_columns:
-        raise ValueError("it has the wrong number of columns")
+    if isinstance(release.model, Model):
+        check_structured(release)
+    else:
+        check_family(release)
     if (release.records is None) != (release.neighbors == "add_remove"):
         raise ValueError("records are public exactly under replace")
     if release.samples is not None:
-        check_imputed(release.family, release.domain)
         check_samples(release)
     else:
-        _check_noise(release)
-
-
-def _check_noise(release: Release) -> None:
-    """Raise unless the statistics fit the model, and the noise is at least what was promised."""
-    layout, s, m = release.layout, release.totals, release.noise_record
-    if release.domain.missing == "impute":
-        raise ValueError("missing values are imputed in releases of samples only")
-    same = (s.names, s.grid, s.width, s.shift, s.half) == (
-        layout.names,
-        layout.grid,
-        layout.width,
-        layout.shift,
-        layout.half,
-    )
-    if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
-        raise ValueError("its statistics do not fit its model")
-    if any(scale <= 0 for scale in m.scale):
-        raise ValueError("a noise scale is not positive")
-    unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
-    promised = release.guarantees["statistics"]
-    if isinstance(promised, PureDP):
-        law, needed = "discrete_laplace", layout.l1_sensitivity
-        enough = unit_scale * promised.epsilon >= m.sensitivity
-    elif isinstance(promised, ZeroConcentratedDP):
-        law, needed = "discrete_gaussian", layout.l2_sensitivity
-        enough = 2 * promised.rho * unit_scale**2 >= m.sensitivity**2
-    elif isinstance(promised, RenyiDP):
-        law, needed = "discrete_gaussian", layout.l2_sensitivity
-        curve = zip(promised.orders, promised.epsilons, strict=True)
-        enough = all(2 * epsilon * unit_scale**2 >= order * m.sensitivity**2 for order, epsilon in curve)
-    elif not isinstance(promised, ApproxDP):
-        raise ValueError("no noise of this version is for its kind of guarantee")
-    else:
-        law, needed = "discrete_gaussian", layout.l2_sensitivity
-        enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
-    enough = enough and m.name == law and m.sensitivity >= needed
-    if not enough:
-        raise ValueError("its noise is less than its guarantee needs")
-    check_choices(release)
-
-
-def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) -> float:
-    from discreet.privacy.gaussian import discrete_gaussian_delta, zcdp_delta
-
-    layout, epsilon = release.layout, float(promised.epsilon)
-    if len(layout.names) == 1:
-        step = layout.grid[0] / layout.width[0]
-        return discrete_gaussian_delta(
-            float(unit_scale / step), math.floor(layout.l2_sensitivity / step), epsilon
-        )
-    return zcdp_delta(float(layout.l2_sensitivity**2 / (2 * unit_scale**2)), epsilon)
+        check_noise(release)
 
 
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:

@@ -13,6 +13,8 @@ from discreet.rational import exact
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _LARGEST_COUNT = 2**63 - 1
+# lists in lists in lists: what a model of several columns needs
+_DEEPEST = 6
 _T = TypeVar("_T")
 
 
@@ -38,6 +40,29 @@ def _constant(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("a parameter of the model is neither a number nor a list of labels")
     return value
+
+
+def plain_json(value: Any) -> dict[str, Any]:
+    """Read the constants of a model: an object of texts, finite numbers, lists and objects, not too deep."""
+    if not isinstance(value, dict):
+        raise ValueError("the model's parameters are not an object")
+    return {name: _plain(constant, 1) for name, constant in value.items()}
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth < _DEEPEST and isinstance(value, list):
+        return [_plain(one, depth + 1) for one in value]
+    if depth < _DEEPEST and isinstance(value, dict):
+        return {name: _plain(one, depth + 1) for name, one in value.items()}
+    if (
+        value is None
+        or isinstance(value, bool | str)
+        or (isinstance(value, int) and abs(value) <= _LARGEST_COUNT)
+    ):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError("a parameter of the model is neither a text nor a number")
 
 
 def tuple_of(read: Callable[[Any], _T], value: Any) -> tuple[_T, ...]:

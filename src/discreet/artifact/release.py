@@ -15,7 +15,9 @@ from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Layout, layout_for
 from discreet.families.shapes import Neighbors
+from discreet.models.base import Model
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, compose
+from discreet.rational import quotient
 
 #: Noise laws a file may name. A closed list: nothing is ever imported by a name found in a file.
 LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
@@ -59,13 +61,15 @@ class Release:
     A release of noisy statistics has ``statistics`` and, in ``mechanism``, their noise; ``samples`` is None. A release
     of samples has ``samples`` and, in ``mechanism``, how they were made; ``statistics`` is None.
 
+    ``model`` is a family of one record's column, or a model of several columns; :attr:`family` is it if it is a family.
+
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
     ``ledger`` says where the release was charged, if a ledger was kept.
     """
 
     id: str
     dataset: str | None
-    family: Family
+    model: Family | Model
     columns: tuple[str, ...]
     domain: Domain
     neighbors: Neighbors
@@ -84,6 +88,15 @@ class Release:
     def guarantee(self) -> Guarantee:
         """What was promised, for everything in the release together; ``guarantees`` has the parts."""
         return compose(*self.guarantees.values())
+
+    @property
+    def family(self) -> Family:
+        """The family; raise :class:`UsageError` if the model is one of several columns."""
+        if not isinstance(self.model, Family):
+            raise UsageError(
+                f"this release is of a {self.model.name} model, which is no family of one column."
+            )
+        return self.model
 
     @property
     def totals(self) -> Statistics:
@@ -109,7 +122,7 @@ class Release:
     @cached_property
     def layout(self) -> Layout:
         """The layout behind the statistics, rebuilt from the declarations."""
-        return layout_for(self.family, self.domain, self.neighbors)
+        return layout_for(self.model, self.domain, self.neighbors)
 
     @cached_property
     def noise(self) -> tuple[Noise, ...]:
@@ -117,7 +130,7 @@ class Release:
         record = self.noise_record
         law = LAWS[record.name]
         return tuple(
-            law(float(scale / grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
+            law(quotient(scale, grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
         )
 
     def __repr__(self) -> str:
@@ -129,7 +142,7 @@ class Release:
             held = _counted(self.samples.count, "sample")
         else:
             held = _counted(len(self.totals.names), "statistic")
-        return f"<Release of {columns}: {self.family.name}, {held}, {self.guarantee.describe()}, {records}>"
+        return f"<Release of {columns}: {self.model.name}, {held}, {self.guarantee.describe()}, {records}>"
 
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""

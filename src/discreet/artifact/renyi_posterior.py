@@ -32,7 +32,7 @@ def check(release: Release) -> None:
         raise ValueError("its guarantee is not a Rényi divergence of the mechanism's order")
     if release.records is None:
         raise ValueError("the number of records must be public")
-    near = NeighboringPosteriors(release.family, record.prior, release.records, release.domain.bounds)
+    near = NeighboringPosteriors(release.family, record.conjugate, release.records, release.domain.bounds)
     each = float_down(promised.epsilons[0] / release.samples.count)
     # the last bit of a logarithm depends on the machine, so a reader must not ask for all the room that a writer leaves
     if not near.allows(float_up(promised.orders[0]), each, **weights, room=ROOM / 2):

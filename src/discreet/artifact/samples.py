@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.artifact.readers import choice, count, exact_fields, optional, pair, rational, text_of, tuple_of
+from discreet.families.base import Family
 from discreet.priors import Prior, parse
 from discreet.rational import text
 
@@ -29,6 +30,11 @@ CHECKS: Mapping[str, str] = {
     "concentrated_posterior": "discreet.artifact.renyi_posterior",
     "diffused_query": "discreet.artifact.renyi_posterior",
     "concentrated_query": "discreet.artifact.renyi_posterior",
+    "langevin": "discreet.artifact.langevin",
+    "noisy_sgd": "discreet.artifact.noisy_sgd",
+    "private_metropolis": "discreet.artifact.private_walks",
+    "private_annealing": "discreet.artifact.private_walks",
+    "private_gibbs": "discreet.artifact.private_gibbs",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -41,8 +47,23 @@ KINDS: Mapping[str, str] = {
     "concentrated_query": "concentrated",
 }
 
+#: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
+#: mechanism is in :data:`KINDS` or here.
+WAYS: Mapping[str, str] = {
+    "langevin": "states of a Langevin walk with finite steps",
+    "noisy_sgd": "the last iterate of noisy gradient descent",
+    "private_metropolis": "the trace of a tempered Markov chain",
+    "private_annealing": "the outcome of annealed importance sampling of a tempered posterior",
+    "private_gibbs": "the trace of a tempered Markov chain",
+}
+
+#: Mechanisms whose samples depend on each other: states of a walk, or choices among a few.
+DEPENDENT = frozenset({"langevin", "private_annealing", "private_gibbs", "private_metropolis"})
+
 _FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6
+# axes of one draw: a number, a vector, a matrix, or one matrix for each of several components
+_DEEPEST = 3
 
 
 @dataclass(frozen=True)
@@ -76,15 +97,29 @@ class Samples:
 class SamplingRecord:
     """How samples were made: everything public that their guarantee rests on.
 
-    ``prior`` is part of the guarantee. ``support`` is the truncated parameter set, one (low, high) pair for each
-    parameter, or None. ``parameters`` are exact numbers, by the mechanism's own names (``temperature``, ``range``,
-    ``order``, ...).
+    ``prior`` is part of the guarantee: a family's conjugate prior; for models of several columns a text that the
+    mechanism writes and its check reads, or None. ``support`` is the truncated parameter set, one (low, high) pair for
+    each parameter, or None. ``parameters`` are exact numbers, by the mechanism's own names (``temperature``, ``range``,
+    ``order``, ...); ``paths`` are sequences of them, where a mechanism goes through several (temperatures, step sizes).
     """
 
     name: str
-    prior: Prior
+    prior: Prior | str | None
     support: tuple[tuple[Fraction, Fraction], ...] | None
     parameters: Mapping[str, Fraction]
+    paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
+
+    @property
+    def conjugate(self) -> Prior:
+        """The conjugate prior of a family; raise ValueError if there is none."""
+        if not isinstance(self.prior, Prior):
+            raise ValueError("its prior is no conjugate prior of a family")
+        return self.prior
+
+    @property
+    def kind(self) -> str:
+        """In a few words, what the samples are from."""
+        return f"{KINDS[self.name]} posterior" if self.name in KINDS else WAYS[self.name]
 
 
 def encode_samples(samples: Samples) -> dict[str, Any]:
@@ -111,32 +146,42 @@ def encode_record(record: SamplingRecord) -> dict[str, Any]:
     support = None if record.support is None else [[text(low), text(high)] for low, high in record.support]
     return {
         "name": record.name,
-        "prior": str(record.prior),
+        "prior": None if record.prior is None else str(record.prior),
         "support": support,
         "parameters": {name: text(value) for name, value in record.parameters.items()},
+        # absent otherwise, so that files without them stay what they were
+        **(
+            {"paths": {name: [text(v) for v in path] for name, path in record.paths.items()}}
+            if record.paths
+            else {}
+        ),
     }
 
 
-def read_record(value: Any) -> SamplingRecord:
-    """Read a record, or raise ValueError or UsageError."""
-    exact_fields("mechanism", value, _FIELDS)
-    if not isinstance(value["parameters"], dict):
+def read_record(value: Any, *, structured: bool = False) -> SamplingRecord:
+    """Read a record, or raise ValueError or UsageError; the prior of a ``structured`` model is kept as text."""
+    follows = isinstance(value, dict) and "paths" in value
+    exact_fields("mechanism", value, _FIELDS + " paths" * follows)
+    paths = value["paths"] if follows else {}
+    if not isinstance(value["parameters"], dict) or not isinstance(paths, dict):
         raise ValueError("the mechanism's parameters are not an object")
     return SamplingRecord(
         name=choice(value["name"], *CHECKS),
-        prior=parse(text_of(value["prior"])),
+        prior=optional(text_of, value["prior"]) if structured else parse(text_of(value["prior"])),
         support=optional(lambda v: tuple_of(pair, v), value["support"]),
         parameters={text_of(name): rational(number) for name, number in value["parameters"].items()},
+        paths={text_of(name): tuple_of(rational, path) for name, path in paths.items()},
     )
 
 
 def check_samples(release: Release) -> None:
     """Raise unless the samples fit the model, and the mechanism's numbers are enough for the guarantee."""
-    record, samples, family = release.mechanism, release.samples, release.family
+    record, samples, model = release.mechanism, release.samples, release.model
     if samples is None or not isinstance(record, SamplingRecord):
         raise ValueError("its mechanism makes no samples")
-    family.check_prior(record.prior)
-    if tuple(samples.draws) != family.draw_names:
+    if isinstance(model, Family):
+        model.check_prior(record.conjugate)
+    if tuple(samples.draws) != tuple(model.draw_names):
         raise ValueError("its draws are not those of its model")
     if release.domain.outside != "clip" or release.domain.missing == "count":
         raise ValueError("samples need every record: values are clipped and imputed, never left out")
@@ -165,7 +210,7 @@ def _lists(value: Any) -> Any:
 
 
 def _tuples(value: Any, depth: int = 0) -> Any:
-    if isinstance(value, list) and depth < 2:
+    if isinstance(value, list) and depth < _DEEPEST:
         return tuple(_tuples(v, depth + 1) for v in value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("a draw is not a number")

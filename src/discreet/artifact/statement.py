@@ -8,6 +8,8 @@ from fractions import Fraction
 from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.release import Release
 from discreet.artifact.samples import KINDS
+from discreet.models.base import Model
+from discreet.models.columns import Labels
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -19,8 +21,10 @@ _DELTA = Fraction(1, 10**6)
 _HIGHEST_RHO = 10**5
 # three digits, never less than the truth
 _UP = Context(prec=3, rounding=ROUND_CEILING)
-# models that are named after people
-_NAMESAKES = ("bernoulli", "laplace", "poisson")
+# people whom models are named after
+_NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
+# what is said of one column; a longer list of labels is cut
+_MOST_LABELS = 12
 
 
 def statement(release: Release) -> str:
@@ -30,7 +34,7 @@ def statement(release: Release) -> str:
     return " ".join(
         [
             f"This file describes {columns}{source} by {_held(release)} "
-            f"for {_article(release.family.name)} {_model(release.family.name)} model.",
+            f"for {_article(release.model.name)} {_model(release.model.name)} model.",
             *_sampled(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
@@ -63,7 +67,8 @@ def _sampled(release: Release) -> list[str]:
     record = release.sampling_record
     numbers = [f"{name} {_number(value)}" for name, value in record.parameters.items()]
     are, were = ("It is", "It was") if release.samples.count == 1 else ("They are", "They were")
-    law = f"{are} from a {KINDS[record.name]} posterior with prior {record.prior}"
+    prior = "" if record.prior is None else f" with prior {record.prior}"
+    law = f"{are} {f'from a {record.kind}' if record.name in KINDS else record.kind}{prior}"
     said = [f"{law} ({', '.join(numbers)})." if numbers else f"{law}."]
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
@@ -111,26 +116,39 @@ def _how_much(release: Release) -> str:
             if len(promised.orders) == 1
             else ("each of these orders", "its epsilon")
         )
-        return f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
+        said = f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
+        # one order alone is too little to be put into other words
+        return (
+            said if len(promised.orders) == 1 else f"{said} {_in_words(_implied_epsilon(promised))}".rstrip()
+        )
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
-    epsilon = _implied_epsilon(promised)
+    return f"{divergence}. {_in_words(_implied_epsilon(promised))}".rstrip()
+
+
+def _in_words(epsilon: Fraction | None) -> str:
+    """Say what an epsilon at the usual delta means; nothing if it is beyond words."""
     if epsilon is None:
-        return f"{divergence}."
+        return ""
     return (
-        f"{divergence}. It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this "
-        f"file becomes more than {_factor(epsilon)} times likelier because of one record, up to an extra probability "
-        f"of {plain(_DELTA)}."
+        f"It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this file becomes "
+        f"more than {_factor(epsilon)} times likelier because of one record, up to an extra probability of "
+        f"{plain(_DELTA)}."
     )
 
 
-def _implied_epsilon(promised: ZeroConcentratedDP) -> Fraction | None:
-    """Return the epsilon of a zero-concentrated promise, rounded up to three digits; None if it is beyond words."""
-    if promised.rho > _HIGHEST_RHO:
+def _implied_epsilon(promised: ZeroConcentratedDP | RenyiDP) -> Fraction | None:
+    """Return the epsilon of such a promise, rounded up to three digits; None if it is beyond words."""
+    largest = promised.rho if isinstance(promised, ZeroConcentratedDP) else promised.epsilons[0]
+    if largest > _HIGHEST_RHO:
         return None
     # of the sum alone: the parts could say a little less, after a long computation
-    epsilon = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors).to_approx(_DELTA).epsilon
+    if isinstance(promised, ZeroConcentratedDP):
+        alone = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors)
+    else:
+        alone = RenyiDP(promised.orders, promised.epsilons, neighbors=promised.neighbors)
+    epsilon = alone.to_approx(_DELTA).epsilon
     return Fraction(_UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
 
 
@@ -138,7 +156,9 @@ def _weakness(release: Release) -> list[str]:
     """Say that a promise is too weak to mean much."""
     promised = release.guarantee
     epsilon = promised.budgets().get("epsilon")
-    if isinstance(promised, ZeroConcentratedDP):
+    if isinstance(promised, ZeroConcentratedDP) or (
+        isinstance(promised, RenyiDP) and len(promised.orders) > 1
+    ):
         epsilon = _implied_epsilon(promised) or _HIGHEST_RHO
     weak = epsilon is not None and epsilon > HIGHEST_EPSILON
     return ["So weak a promise protects hardly anybody."] if weak else []
@@ -189,6 +209,8 @@ def _assumed(release: Release) -> str:
             parts.append(f"the declared bounds are {bounds}, and {policy}")
         else:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
+    if isinstance(release.model, Model):
+        parts += _columns(release, release.model)
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":
@@ -196,11 +218,33 @@ def _assumed(release: Release) -> str:
     elif d.impute is not None:
         shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
         parts.append(f"missing values were replaced by {shown}")
+    elif isinstance(release.model, Model):
+        parts.append(release.model.missing_in_words)
     elif release.neighbors == "replace":
         parts.append("missing values were left out, and how many there were is itself protected")
     else:
         parts.append("missing values were left out")
     return f"What was assumed: {'; '.join(parts)}."
+
+
+def _columns(release: Release, model: Model) -> list[str]:
+    """Say what was declared of each column of a model of several."""
+    parts = []
+    for column in model.columns:
+        if isinstance(column, Labels):
+            some = list(column.labels[:_MOST_LABELS])
+            more = [f"{column.n_labels - len(some)} more"] if column.n_labels > len(some) else []
+            parts.append(f"the declared labels of “{column.name}” are {_listing(some + more)}")
+        else:
+            parts.append(f"the declared bounds of “{column.name}” are {column}")
+    if model.numeric_columns:
+        moved = (
+            "moved to the nearest bound"
+            if release.domain.outside == "clip"
+            else "counted as the middle of the range"
+        )
+        parts.append(f"values outside bounds were {moved}")
+    return parts
 
 
 def _middle(release: Release) -> str:
@@ -234,8 +278,9 @@ def _listing(items: list[str]) -> str:
 
 
 def _model(name: str) -> str:
-    """Return a family's name as one writes it."""
-    return name.capitalize() if name in _NAMESAKES else name.replace("_", " ")
+    """Return a model's name as one writes it."""
+    words = [word.capitalize() if word in _NAMESAKES else word for word in name.split("_")]
+    return " ".join(words)
 
 
 def _article(name: str) -> str:

@@ -10,9 +10,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
+from discreet.cli.adversary import adversary
 from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.demo import demo
+from discreet.cli.distinguish import distinguish
 from discreet.cli.infer import infer
 from discreet.cli.ledger import export, init, verify
 from discreet.cli.ledger import show as show_ledger
@@ -108,6 +110,12 @@ _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")
+_add(distinguish, _EITHER, "discreet distinguish --epsilon 0.5 --error 0.01 -o limit.png")
+_add(
+    adversary,
+    _EITHER,
+    "discreet adversary -m bernoulli --prior beta:1,1 --support=0.1,0.9 --epsilon 1 -o path.png",
+)
 app.add_typer(
     _profiles,
     name="profiles",

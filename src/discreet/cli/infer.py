@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.priors import Prior
 
 _OUTPUT = "Output"
+_DRAWS, _CHAINS = 4000, 4
 
 
 def infer(
@@ -41,8 +43,8 @@ def infer(
     prior: PriorText = None,
     records: Records = None,
     engine: EngineOption = "auto",
-    draws: Draws = 4000,
-    chains: Chains = 4,
+    draws: Draws = _DRAWS,
+    chains: Chains = _CHAINS,
     seed: Seed = None,
     prob: Annotated[
         float, typer.Option(metavar="P", help="Probability of the intervals.", rich_help_panel=_OUTPUT)
@@ -84,6 +86,11 @@ def infer(
         ensure_no_release(path)
         ensure_writable(path, replace=True)
     release = load_release(file)
+    if release.samples is not None and (draws, chains, seed) != (_DRAWS, _CHAINS, None):
+        print(
+            "note: this release holds samples, so --draws, --chains and --seed change nothing.",
+            file=sys.stderr,
+        )
     chosen = _prior(prior, release)
     with busy("Inferring …"):
         posterior = make_posterior(
@@ -98,10 +105,10 @@ def infer(
         content = {
             "release": release.id,
             "dataset": release.dataset,
-            "model": release.family.name,
+            "model": release.model.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
-            "prior": str(chosen if release.samples is None else release.sampling_record.prior),
+            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior),
             "n_draws": posterior.n_draws,
             **summary.to_dict(),
             "files": list(map(str, files)),
@@ -110,7 +117,7 @@ def infer(
         return
     columns = ", ".join(release.columns)
     out = console()
-    out.print(paragraph(f"{release.family.name} model of {columns}, {release.guarantee.describe()}"))
+    out.print(paragraph(f"{release.model.name} model of {columns}, {release.guarantee.describe()}"))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
     if engine == "auto" and release.samples is None:
@@ -119,10 +126,13 @@ def infer(
         out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
 
 
-def _prior(text: str | None, release: Release) -> Prior | None:
+def _prior(text: str | None, release: Release) -> Prior | str | None:
     """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
     from discreet import priors
+    from discreet.models.base import Model
 
+    if isinstance(release.model, Model):
+        return text
     family = release.family
     if text is None:
         return None if release.samples is not None else family.default_prior
@@ -133,3 +143,7 @@ def _prior(text: str | None, release: Release) -> Prior | None:
         weak = family.suggested_prior(release.domain)
         raise UsageError(problem.message, hint=f"for example --prior {weak}") from None
     return chosen
+
+
+def _shown(prior: Prior | str | None) -> str | None:
+    return None if prior is None else str(prior)

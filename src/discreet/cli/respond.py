@@ -65,7 +65,7 @@ def respond(
         content = {
             "release": release.id,
             "dataset": release.dataset,
-            "model": release.family.name,
+            "model": release.model.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
             "engine": how.engine,

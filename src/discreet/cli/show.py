@@ -37,7 +37,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         facts.add_row(name, paragraph(value))
     out.print(facts)
     if release.samples is not None:
-        out.print(_draws(release.samples, release.family.labels))
+        out.print(_draws(release.samples, release.model.labels))
         return
     statistics = release.totals
     totals = table("released total", "value", "noise scale")
@@ -50,7 +50,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     out.print(totals)
     for line in _legend(release):
         out.print(line)
-    if release.family.name == "bernoulli" and statistics.names[0] == "z":
+    if release.model.name == "bernoulli" and statistics.names[0] == "z":
         out.print(_in_counts(release))
 
 
@@ -92,7 +92,7 @@ def _legend(release: Release) -> list[str]:
             f"Each usable record is spread over {', '.join(names[:-1])} and {names[-1]}, by its place z between -1 and "
             f"1 in the range: {shares}. They sum to 1, so the totals sum to the number of usable records."
         )
-    if names[-1] == "usable" and names != release.family.labels:
+    if names[-1] == "usable" and release.model.labels != names:
         lines.append("usable is the number of records whose value is not missing.")
     return lines
 
@@ -111,20 +111,34 @@ def _in_counts(release: Release) -> str:
 
 
 def _sampling_facts(record: SamplingRecord, names: tuple[str, ...]) -> list[tuple[str, str]]:
-    facts = [("prior", str(record.prior))]
+    facts = [] if record.prior is None else [("prior", str(record.prior))]
     if record.support is not None:
+        # a model of several columns may bound something else than its draws one by one
+        named = (
+            [f"{name} in " for name in names]
+            if len(names) == len(record.support)
+            else [""] * len(record.support)
+        )
         ranges = [
-            f"{name} in [{float(a):g}, {float(b):g}]"
-            for name, (a, b) in zip(names, record.support, strict=True)
+            f"{name}[{float(a):g}, {float(b):g}]" for name, (a, b) in zip(named, record.support, strict=True)
         ]
         facts.append(("support", ", ".join(ranges)))
     return [*facts, *((name, f"{float(value):.6g}") for name, value in record.parameters.items())]
 
 
+def _model(release: Release) -> str:
+    """Name the model with its constants; what it declares of its columns is in the statement."""
+    from discreet.families.base import Family
+
+    if not isinstance(release.model, Family):
+        return release.model.name
+    constants = ", ".join(f"{k} = {v}" for k, v in release.model.constants().items() if k != "labels")
+    return release.model.name + (f" ({constants})" if constants else "")
+
+
 def _facts(release: Release) -> list[tuple[str, str]]:
-    constants = ", ".join(f"{k} = {v}" for k, v in release.family.constants().items() if k != "labels")
     facts = [
-        ("model", release.family.name + (f" ({constants})" if constants else "")),
+        ("model", _model(release)),
         ("columns", ", ".join(release.columns)),
         ("records", "private" if release.records is None else f"{release.records:,}"),
         ("neighbors", release.neighbors),
@@ -132,7 +146,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("mechanism", release.mechanism.name.replace("_", " ")),
     ]
     if release.samples is not None:
-        facts += _sampling_facts(release.sampling_record, release.family.draw_names)
+        facts += _sampling_facts(release.sampling_record, tuple(release.model.draw_names))
     if release.domain.bounds is not None:
         bounds = ", ".join(f"[{float(low):g}, {float(high):g}]" for low, high in release.domain.bounds)
         facts.append(("bounds", f"{bounds}; outside: {release.domain.outside}"))

@@ -41,7 +41,7 @@ def count_cells(
     The result is private. Values raise nothing. One record is in one cell of each column, or in none: a missing column
     takes the record out of all of them.
     """
-    need = Need(family.name, None)
+    needs = [Need(family.name, None)] * family.n_columns
 
     def look(source: Source) -> CellCounts:
         if source.once:
@@ -49,10 +49,10 @@ def count_cells(
                 "private bounds read the data twice, and a stream of batches can be read once.",
                 hint="give a table, or the path of a file",
             )
-        positions, _ = resolve(source, columns, need, family.n_columns)
+        positions, _ = resolve(source, columns, needs)
         totals = [np.zeros(grid.n_cells, dtype=np.int64) for grid in grids]
         n_records = 0
-        for frame in source.pick(positions, need).frames:
+        for frame in source.pick(positions, needs).frames:
             for batch in batches(frame):
                 n_records += batch.num_rows
                 x = [

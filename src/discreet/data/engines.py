@@ -39,11 +39,14 @@ class PolarsSource(Source):
     def width(self, wanted: int) -> int:
         return len(self._schema)
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
-        kinds = [_kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at in positions]
-        texts = [i for i, at in enumerate(positions) if not need.labels and is_text(types[at])]
+        wanted = list(zip(positions, needs, strict=True))
+        kinds = [
+            _kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at, need in wanted
+        ]
+        texts = [i for i, (at, need) in enumerate(wanted) if not need.labels and is_text(types[at])]
         # by position, because Polars takes a name like "^a.*$" for a pattern
         frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
@@ -88,16 +91,10 @@ class DuckSource(Source):
     def width(self, wanted: int) -> int:
         return len(self._relation.columns)
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
         names = [quoted(self._relation.columns[at]) for at in positions]
-        schema = nw.from_native(self._relation).collect_schema()
-        types = [list(schema.values())[at] for at in positions]
-        empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
-        kinds = [
-            _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
-            for at, dtype, nothing in zip(positions, types, empty, strict=True)
-        ]
+        types, kinds = self._kinds(positions, needs)
         # wide numbers and enumerations travel as text, which both sides read alike
         casts = [
             f"CAST({name} AS VARCHAR)" if is_wide(dtype) or kind is Kind.TEXT else name
@@ -113,6 +110,17 @@ class DuckSource(Source):
         ]
         return Picked(tuple(kinds), iter([frame.select(*columns)]))
 
+    def _kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
+        """Return the declared type of each column and the kind it is read as, or raise for the type."""
+        schema = nw.from_native(self._relation).collect_schema()
+        types = [list(schema.values())[at] for at in positions]
+        empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
+        kinds = [
+            _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
+            for at, dtype, nothing, need in zip(positions, types, empty, needs, strict=True)
+        ]
+        return types, kinds
+
     def close(self) -> None:
         self._connection.close()
 
@@ -125,21 +133,33 @@ class ParquetSource(DuckSource):
         self._path = path
         self._file: Any = None
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
-        if need.labels and len(positions) == 1 and str(self._relation.types[positions[0]]) == "VARCHAR":
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        texts = [
+            at
+            for at, need in zip(positions, needs, strict=True)
+            if need.labels and str(self._relation.types[at]) == "VARCHAR"
+        ]
+        if texts:
             import pyarrow.parquet as pq
 
+            # declared text is no number here either, whoever reads it
+            self._kinds(positions, needs)
             # a dictionary, because few labels are many values
-            wanted = self._relation.columns[positions[0]]
-            file = self._file = pq.ParquetFile(self._path, read_dictionary=[wanted])
-            name, schema = file.schema_arrow.names[positions[0]], file.schema_arrow
-            # Arrow finds columns by name only, so not if the name is taken twice
-            if schema.names.count(name) == 1 and as_text(schema.field(name).type):
+            words = [self._relation.columns[at] for at in texts]
+            file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
+            schema = file.schema_arrow
+            names = [schema.names[at] for at in positions]
+            # Arrow finds columns by name only, so not if a name is taken twice
+            if all(schema.names.count(name) == 1 for name in names) and all(
+                as_text(schema.field(schema.names[at]).type) for at in texts
+            ):
                 # a name with a point in it may bring along a part of a nested column
-                batches = (batch.select([name]) for batch in file.iter_batches(BATCH, columns=[name]))
-                reader = pa.RecordBatchReader.from_batches(pa.schema([schema.field(name)]), batches)
-                return BatchSource(reader).pick([0], need)
-        return super().pick(positions, need)
+                batches = (batch.select(names) for batch in file.iter_batches(BATCH, columns=names))
+                reader = pa.RecordBatchReader.from_batches(
+                    pa.schema([schema.field(n) for n in names]), batches
+                )
+                return BatchSource(reader).pick(range(len(names)), needs)
+        return super().pick(positions, needs)
 
     def close(self) -> None:
         if self._file is not None:

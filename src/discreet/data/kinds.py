@@ -119,7 +119,7 @@ def _values(vocabulary: Vocabulary, position: int, kind: Kind, *, latin1: bool) 
     if kind is Kind.INTEGER:
         return vocabulary.whole(position, largest=_LARGEST)
     words = vocabulary.spelled(position)
-    return [_as_latin1(word) for word in words] if latin1 else words
+    return [as_latin1(word) for word in words] if latin1 else words
 
 
 def present(column: nw.Expr, kind: Kind) -> nw.Expr:
@@ -129,6 +129,6 @@ def present(column: nw.Expr, kind: Kind) -> nw.Expr:
     return ~column.is_null() & (column != "") if kind is Kind.TEXT else ~column.is_null()
 
 
-def _as_latin1(word: str) -> str:
+def as_latin1(word: str) -> str:
     """Spell a UTF-8 word as it appears in bytes that were decoded as Latin-1."""
     return word.encode("utf-8", "surrogatepass").decode("latin-1")

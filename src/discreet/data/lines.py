@@ -66,7 +66,7 @@ class LineSource(Source):
     def width(self, wanted: int) -> int:
         return len(self.names or ())
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         self._connection = connect()
         batches = line_batches(self._body())
         reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), batches)
@@ -80,21 +80,19 @@ class LineSource(Source):
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
         texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
         relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
-        names = range(len(positions))
-        if need.labels:
-            columns = [f"t{i} AS c{i}" for i in names]
-            unread = "false"
-        else:
-            columns = [f"{_number_sql(f't{i}')} AS c{i}" for i in names]
-            unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in names)
+        columns = [
+            f"t{i} AS c{i}" if need.labels else f"{_number_sql(f't{i}')} AS c{i}"
+            for i, need in enumerate(needs)
+        ]
+        numbers = [i for i, need in enumerate(needs) if not need.labels]
+        unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in numbers) or "false"
         relation = relation.project(
             ", ".join([*columns, "malformed", "unclosed", f"coalesce({unread}, false) AS unread"])
         )
-        kind = Kind.TEXT if need.labels else Kind.NUMBER
         return Picked(
-            (kind,) * len(positions),
+            tuple(Kind.TEXT if need.labels else Kind.NUMBER for need in needs),
             iter([nw.from_native(relation)]),
-            has_unread=not need.labels,
+            has_unread=bool(numbers),
             has_malformed=True,
             latin1=True,
         )

@@ -38,14 +38,14 @@ class ColumnSource(Source):
     def width(self, wanted: int) -> int:
         return len(self._columns)
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names = self.names or [f"number {i + 1}" for i in range(len(self._columns))]
         columns = [self._columns[at]() for at in positions]
         if len({len(column) for column in columns}) > 1:
             raise UsageError("the columns must have the same number of values.")
         kinds, arrays = [], []
         unread = np.zeros(len(columns[0]), dtype=bool)
-        for column, at in zip(columns, positions, strict=True):
+        for column, at, need in zip(columns, positions, needs, strict=True):
             if isinstance(column, list):
                 kind, array, flags = read_objects(column, need)
                 unread |= flags
@@ -71,7 +71,7 @@ class RowSource(Source):
     def width(self, wanted: int) -> int:
         return wanted
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         d = len(positions)
         rows = list(self._rows)
         if d > 1:
@@ -79,7 +79,7 @@ class RowSource(Source):
             columns = [[row[i] for row in whole] for i in range(d)]
         else:
             columns = [rows]
-        return ColumnSource([lambda c=c: c for c in columns], None).pick(positions, need)
+        return ColumnSource([lambda c=c: c for c in columns], None).pick(positions, needs)
 
 
 @forgiving
@@ -102,9 +102,11 @@ class BatchSource(Source):
     def width(self, wanted: int) -> int:
         return len(self._reader.schema)
 
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         chosen_fields = [self._reader.schema.field(at) for at in positions]
-        kinds = [check_type(field.type, field.name, need) for field in chosen_fields]
+        kinds = [
+            check_type(field.type, field.name, need) for field, need in zip(chosen_fields, needs, strict=True)
+        ]
         labels = [f"c{i}" for i in range(len(positions))]
         chosen = (
             piece

@@ -14,7 +14,7 @@ from discreet.data.values import Vocabulary
 
 @dataclass(frozen=True)
 class Need:
-    """What a family wants of its columns: numbers, or the labels of a vocabulary."""
+    """What a model wants of one column: numbers, or the labels of a vocabulary."""
 
     family: str
     vocabulary: Vocabulary | None
@@ -53,8 +53,8 @@ class Source(ABC):
     once: bool = False
 
     @abstractmethod
-    def pick(self, positions: Sequence[int], need: Need) -> Picked:
-        """Return the columns at these positions; raise only for their declared types."""
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        """Return the columns at these positions, each as its need says; raise only for their declared types."""
 
     @abstractmethod
     def width(self, wanted: int) -> int:

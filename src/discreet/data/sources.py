@@ -81,17 +81,18 @@ def _open_path(path: Path) -> Source:
 
 
 def resolve(
-    source: Source, columns: Sequence[str] | None, need: Need, wanted: int
+    source: Source, columns: Sequence[str] | None, needs: Sequence[Need]
 ) -> tuple[list[int], list[str]]:
-    """Return positions and names of the columns a record is made of, or say what is there.
+    """Return positions and names of the columns a record is made of, one for each need, or say what is there.
 
     Privacy
     -------
     Column names are published. Those of a text file are its first line, which is a record if the header was forgotten:
     they are never taken over unasked, and not repeated in an error if one of them looks like data.
     """
+    wanted, family = len(needs), needs[0].family
     if columns is not None and len(columns) != wanted:
-        raise UsageError(f"{need.family} takes {wanted} column(s), got {len(columns)}.")
+        raise UsageError(f"{family} takes {wanted} column(s), got {len(columns)}.")
     if columns is None and source.header_of is not None:
         raise UsageError(
             f"name the column{'s' if wanted > 1 else ''}: a text file's first line is not published unasked."
@@ -99,7 +100,7 @@ def resolve(
     if columns is None or source.names is None:
         if source.width(wanted) != wanted:
             raise UsageError(
-                f"{need.family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
+                f"{family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
                 hint=None if source.names is None else f"name the column(s): {_listed(source.names)}",
             )
         default = ["x"] if wanted == 1 else [f"x{i + 1}" for i in range(wanted)]
@@ -107,7 +108,7 @@ def resolve(
     positions = []
     for name in columns:
         found = [at for at, candidate in enumerate(source.names) if candidate == name]
-        if not found and source.header_of is not None and not _is_header(source.names, need):
+        if not found and source.header_of is not None and not _is_header(source.names, needs):
             raise UsageError(
                 f"there is no column {name!r}: the first line of {source.header_of} does not look like a header."
             )
@@ -121,9 +122,9 @@ def resolve(
     return positions, list(columns)
 
 
-def _is_header(names: Sequence[str], need: Need) -> bool:
+def _is_header(names: Sequence[str], needs: Sequence[Need]) -> bool:
     """Tell whether a line looks like names: no field is empty, a number, a date or a label of the vocabulary."""
-    labels = {} if need.vocabulary is None else need.vocabulary.words
+    labels = {word for need in needs if need.vocabulary is not None for word in need.vocabulary.words}
     return not any(not name or name[0].isdigit() or spells_number(name) or name in labels for name in names)
 
 

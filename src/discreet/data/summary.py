@@ -100,11 +100,11 @@ def summarize(
     sensitivity, whatever it holds.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    need = Need(family.name, vocabulary)
+    needs = [Need(family.name, vocabulary)] * family.n_columns
 
     def look(source: Source) -> Summary:
-        positions, names = resolve(source, columns, need, family.n_columns)
-        picked = source.pick(positions, need)
+        positions, names = resolve(source, columns, needs)
+        picked = source.pick(positions, needs)
         frames = picked.frames
         if domain.impute is not None and vocabulary is None:
             frames = imputed(frames, domain.impute)
@@ -136,11 +136,11 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
     The counts are exact and unprotected. Show them to the curator, and to nobody else.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    need = Need(family.name, vocabulary)
+    needs = [Need(family.name, vocabulary)] * family.n_columns
 
     def look(source: Source) -> Inspection:
-        positions, names = resolve(source, columns, need, family.n_columns)
-        picked = source.pick(positions, need)
+        positions, names = resolve(source, columns, needs)
+        picked = source.pick(positions, needs)
         flags = _flags(picked, domain, vocabulary)
         totals = dict.fromkeys(("records", *flags), 0)
         for frame in picked.frames:

@@ -31,8 +31,8 @@ NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:
 _NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 
-# beyond this, neighboring integers are the same float64
-_EXACT_IN_FLOAT = 2**53
+#: Beyond this, neighboring integers are the same float64
+EXACT_IN_FLOAT = 2**53
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -145,7 +145,7 @@ class Vocabulary:
 
     def floats(self, position: int) -> list[float]:
         """Return the floats that mean this label."""
-        return [float(value) for value in self.whole(position, largest=_EXACT_IN_FLOAT)]
+        return [float(value) for value in self.whole(position, largest=EXACT_IN_FLOAT)]
 
     @forgiving
     def find(self, value: Any) -> int | None:
@@ -158,7 +158,7 @@ class Vocabulary:
             return self.integers.get(int(value))
         if isinstance(value, Real | Decimal):
             as_float = _float(value)
-            if as_float.is_integer() and abs(as_float) <= _EXACT_IN_FLOAT:
+            if as_float.is_integer() and abs(as_float) <= EXACT_IN_FLOAT:
                 return self.integers.get(int(as_float))
         return None
 

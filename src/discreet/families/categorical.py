@@ -43,7 +43,7 @@ class Categorical(Family):
     def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
         if (labels is None) == (k is None):
             raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
-        object.__setattr__(self, "labels", _labels(labels if k is None else k))
+        object.__setattr__(self, "labels", read_labels(labels if k is None else k))
 
     @property
     def geometry(self) -> Cells:
@@ -127,7 +127,8 @@ class Categorical(Family):
         return cls(**{name: read[name](value) for name, value in options.items()})
 
 
-def _labels(labels: Any) -> tuple[str, ...]:
+def read_labels(labels: Any, owner: str = "categorical") -> tuple[str, ...]:
+    """Read labels, or their number, as the caller declares them; ``owner`` is whose they are, for messages."""
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
         k = known(labels, "k")
         if k != int(k) or not 2 <= k <= _MOST:
@@ -142,7 +143,7 @@ def _labels(labels: Any) -> tuple[str, ...]:
         raise UsageError("labels must be texts or whole numbers.")
     names = tuple(str(label) for label in given)
     if len(names) < 2:
-        raise UsageError(f"categorical needs at least two labels, got {len(names)}.")
+        raise UsageError(f"{owner} needs at least two labels, got {len(names)}.")
     if "" in names:
         raise UsageError("an empty text cannot be a label: it means missing.")
     repeated = [name for name, times in Counter(names).items() if times > 1]

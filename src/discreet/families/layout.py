@@ -16,6 +16,7 @@ from discreet.rational import sqrt_up
 
 if TYPE_CHECKING:
     from discreet.families.base import Family
+    from discreet.models.base import Model
 
 Outside = Literal["redact", "clip"]
 
@@ -25,6 +26,7 @@ class Domain:
     """What the curator declared about the column: bounds or labels, and the two policies.
 
     ``impute`` is what stands for a missing value if ``missing`` is ``"impute"``: one number per column, or one label.
+    For models of several columns the columns declare their own labels and bounds, ``impute`` has one entry for each.
     """
 
     bounds: tuple[tuple[Fraction, Fraction], ...] | None
@@ -39,7 +41,8 @@ class Layout:
     """How rows become one integer vector.
 
     ``l1_sensitivity`` and ``l2_sensitivity`` are joint, in units of the widths, and include one grid step for each
-    rounded coordinate. ``rows`` gives each coordinate as a linear form in (usable, features).
+    rounded coordinate. ``rows`` gives each coordinate as a linear form in (usable, features); tables of counts have
+    none.
     """
 
     names: tuple[str, ...]
@@ -72,8 +75,16 @@ class Layout:
         return out
 
 
-def layout_for(family: Family, domain: Domain, neighbors: Neighbors) -> Layout:
-    """Build the layout that ``family`` uses under these declarations."""
+def layout_for(model: Family | Model, domain: Domain, neighbors: Neighbors) -> Layout:
+    """Build the layout that a family, or a model of several columns, uses under these declarations."""
+    from discreet.models.base import Model
+
+    return (
+        model.layout(domain, neighbors) if isinstance(model, Model) else _of_family(model, domain, neighbors)
+    )
+
+
+def _of_family(family: Family, domain: Domain, neighbors: Neighbors) -> Layout:
     basis = family.geometry.basis(neighbors, domain.missing)
     rounded = [g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT]
     l1 = family.geometry.l1_sensitivity(neighbors, domain.missing) + sum(rounded)

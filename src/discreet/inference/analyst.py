@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +13,11 @@ from discreet.errors import UsageError
 from discreet.inference import bounds, choice, parts, sampled
 from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.engine import Question
+from discreet.inference.engine import Question, about
 from discreet.inference.posterior import Posterior
 from discreet.inference.records import record_prior
+from discreet.inference.structured import infer_structured
+from discreet.models.base import Model
 from discreet.priors import parse
 from discreet.priors.base import Prior
 
@@ -25,7 +28,7 @@ _FAR = 6.0
 def infer(
     release: Release | str | Path,
     *,
-    prior: Prior | str | None = None,
+    prior: Prior | str | float | Mapping[str, Any] | None = None,
     engine: Engine = "auto",
     draws: int = 4000,
     chains: int = 4,
@@ -42,7 +45,8 @@ def infer(
         ``draws`` and ``rng`` have no effect.
     prior
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
-        totals can be read under any prior, again and again, at no cost.
+        totals can be read under any prior, again and again, at no cost. For one of ``dc.models``, what that model
+        takes: for models of labels a positive number, the Dirichlet parameter of every label, or numbers by column.
     engine
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
         ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
@@ -78,6 +82,8 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
+    if isinstance(release.model, Model):
+        return infer_structured(release, prior, engine, draws, chains, record_prior(records), _generator(rng))
     if release.samples is not None:
         return _released(release, engine, prior, records)
     choice.check(engine, release)
@@ -98,22 +104,22 @@ def infer(
         independent=answer.independent,
     )
     return Posterior(
-        answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=_about(release)
+        answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=about(release)
     )
 
 
-def _released(release: Release, engine: str, prior: Prior | str | None, records: Any) -> Posterior:
+def _released(release: Release, engine: str, prior: Any, records: Any) -> Posterior:
     """Return the samples of a release of samples."""
     sampled.check(engine, prior, records)
     answer = sampled.answer(release)
     diagnostics = Diagnostics(
-        "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+        "samples",
+        answer.approximation,
+        "the release holds samples",
+        answer.warnings,
+        independent=answer.independent,
     )
-    return Posterior(answer.draws, diagnostics, labels=_labels(release), about=_about(release))
-
-
-def _about(release: Release) -> str:
-    return f"{release.family.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
+    return Posterior(answer.draws, diagnostics, labels=_labels(release), about=about(release))
 
 
 def _labels(release: Release) -> dict[str, tuple[str, ...]]:
@@ -153,7 +159,7 @@ def _doubts(question: Question) -> tuple[str, ...]:
     )
 
 
-def _prior(release: Release, prior: Prior | str | None) -> Prior:
+def _prior(release: Release, prior: Any) -> Prior:
     """Return the prior to use: the caller's, checked, or the family's neutral one."""
     family = release.family
     if isinstance(prior, str):

@@ -26,6 +26,11 @@ class Question:
     rng: np.random.Generator
 
 
+def about(release: Release) -> str:
+    """Say in one line which model of which data under which guarantee this is."""
+    return f"{release.model.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
+
+
 @dataclass(frozen=True)
 class Answer:
     """Draws by parameter name, draws first and chain after chain, and how far they can be trusted."""

@@ -40,7 +40,8 @@ class Posterior:
     n_chains
         How many chains of equal length the draws are.
     labels
-        Names of the components of a vector (or of the rows and columns of a matrix), by parameter name.
+        Names of the components of a vector, or of the rows and columns of a square matrix, by parameter name; or one
+        list of names for each axis.
     about
         One line that says which model of which data under which guarantee this is; the subtitle of plots.
 
@@ -55,7 +56,7 @@ class Posterior:
     draws: dict[str, np.ndarray]
     diagnostics: Diagnostics
     n_chains: int = field(default=1, kw_only=True)
-    labels: Mapping[str, Sequence[str]] | None = field(default=None, kw_only=True)
+    labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
     about: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -66,9 +67,10 @@ class Posterior:
         (n_draws,) = lengths
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
-        labels = {name: tuple(map(str, words)) for name, words in (self.labels or {}).items()}
+        labels = {name: _words(words) for name, words in (self.labels or {}).items()}
         for name, words in labels.items():
-            if name not in draws or any(size != len(words) for size in draws[name].shape[1:]):
+            axes = _axes(words, draws[name].ndim - 1) if name in draws else []
+            if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
                 raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
         chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
         object.__setattr__(self, "draws", draws)
@@ -143,7 +145,8 @@ class Posterior:
             for index in product(*map(range, x.shape[1:])):
                 if symmetric and index[0] > index[1]:
                     continue
-                parts = ", ".join(words[i] if words else str(i) for i in index)
+                axes = _axes(words, len(index)) if words else None
+                parts = ", ".join(axes[a][i] if axes else str(i) for a, i in enumerate(index))
                 out.append((f"{name}[{parts}]" if index else name, name, index))
         return out
 
@@ -215,7 +218,11 @@ class Posterior:
         with suppress(PackageNotFoundError):
             attributes["inference_library_version"] = version("discreet")
         dims = {name: [f"{name}_dim_{i}" for i in range(x.ndim - 1)] for name, x in self.draws.items()}
-        coords = {dim: list(words) for name, words in (self.labels or {}).items() for dim in dims[name]}
+        coords = {
+            dim: list(axis)
+            for name, words in (self.labels or {}).items()
+            for dim, axis in zip(dims[name], _axes(words, len(dims[name])), strict=True)
+        }
         return from_dict(
             {"posterior": dict(how.chains)}, coords=coords, dims=dims, attrs={"posterior": attributes}
         )
@@ -259,6 +266,17 @@ def _tails(prob: float) -> list[float]:
             f"prob must lie strictly between 0 and 1, got prob={prob!r}.", hint="0.95 is a 95% interval"
         )
     return [(1 - prob) / 2, (1 + prob) / 2]
+
+
+def _words(words: Sequence[Any]) -> tuple[Any, ...]:
+    """Read the labels of a parameter: one list for all its axes, or one for each."""
+    nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
+    return tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
+
+
+def _axes(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
+    """Return the labels along each axis."""
+    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
 
 
 def _is_symmetric(x: np.ndarray) -> bool:

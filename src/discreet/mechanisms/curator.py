@@ -15,10 +15,13 @@ from discreet.mechanisms.declarations import declare
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.paying import pay_and_draw, payer_of
-from discreet.mechanisms.pending import declared, privatize
+from discreet.mechanisms.pending import declared
+from discreet.mechanisms.records import RecordMechanism
 from discreet.mechanisms.sampler import secure_choose, secure_draw
 from discreet.mechanisms.sampling import RandomSource, SamplingMechanism
+from discreet.mechanisms.sealing import Mechanism, privatize
 from discreet.mechanisms.several import declared_several, divided
+from discreet.models.base import Model
 from discreet.rational import Number
 
 if TYPE_CHECKING:
@@ -30,12 +33,12 @@ __all__ = ["choose_mechanism", "declare", "privatize", "release", "release_with"
 @overload
 def release(
     data: Any,
-    model: Family,
+    model: Family | Model,
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
+    mechanism: str | Mechanism = "laplace",
     column: str | None = None,
     columns: Sequence[str] | None = None,
     bounds: Any = None,
@@ -60,7 +63,7 @@ def release(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
+    mechanism: str | Mechanism = "laplace",
     column: str | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
@@ -79,12 +82,12 @@ def release(
 
 def release(
     data: Any,
-    model: Family | Mapping[str, Family],
+    model: Family | Model | Mapping[str, Family],
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism | SamplingMechanism = "laplace",
+    mechanism: str | Mechanism = "laplace",
     column: str | None = None,
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
@@ -110,6 +113,7 @@ def release(
     model
         The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
         ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
+        Or one of ``dc.models``, which declares its own columns.
     epsilon, delta, rho
         The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
     mechanism
@@ -129,7 +133,7 @@ def release(
         curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.
     impute
         For samples: a public value within the bounds, or a label, that stands for every missing value; one per column
-        if there are several.
+        if there are several, by name for one of ``dc.models``.
     neighbors
         ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
     split
@@ -164,7 +168,7 @@ def release(
     if isinstance(model, Mapping):
         if column is not None:
             raise UsageError("several models take their columns by name: leave out column.")
-        if isinstance(mechanism, NoiseMechanism | SamplingMechanism):
+        if isinstance(mechanism, Mechanism):
             raise UsageError(
                 "several models divide a budget: give epsilon or rho, and the mechanism by its name."
             )
@@ -184,7 +188,7 @@ def release(
         return pay_and_draw(payer, several, secure_draw, secure_choose, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
-    if isinstance(mechanism, SamplingMechanism):
+    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
         _no_budget(epsilon, delta, rho)
         chosen = mechanism
     else:
@@ -206,7 +210,7 @@ def release(
 def release_with(
     draw: Draw,
     data: Any,
-    model: Family,
+    model: Family | Model,
     mechanism: NoiseMechanism,
     *,
     columns: tuple[str, ...] | None = None,
@@ -238,13 +242,14 @@ def release_with(
 def sample_with(
     source: RandomSource,
     data: Any,
-    model: Family,
-    mechanism: SamplingMechanism,
+    model: Family | Model,
+    mechanism: SamplingMechanism | RecordMechanism,
     *,
     columns: tuple[str, ...] | None = None,
     bounds: Any = None,
     missing: Missing | None = None,
     impute: Any = None,
+    neighbors: Neighbors = "replace",
     dataset: str | None = None,
 ) -> Release:
     """Release samples with the randomness of ``source``, for simulation; see :func:`release_with`."""
@@ -256,7 +261,7 @@ def sample_with(
         bounds=bounds,
         outside=None,
         missing=missing,
-        neighbors="replace",
+        neighbors=neighbors,
         impute=impute,
     )
     return asked.read().finish(secure_draw, secure_choose, dataset, source=source)
@@ -290,7 +295,7 @@ def choose_mechanism(
         return LaplaceMechanism(epsilon)
     if mechanism == "gaussian":
         return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
-    if isinstance(mechanism, SamplingMechanism):
+    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
         raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
     raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
 

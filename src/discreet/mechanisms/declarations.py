@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, get_args
 
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.impute import check_imputed, read_imputed
-from discreet.families.layout import Domain, Outside
-from discreet.families.shapes import Missing
+from discreet.families.layout import Domain, Outside, layout_for
+from discreet.families.shapes import Missing, Neighbors
+from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.quantile import are_bought
+from discreet.mechanisms.records import RecordMechanism
+from discreet.mechanisms.sealing import Mechanism
+from discreet.models.base import Model
+from discreet.models.base import read_imputed as read_columns_imputed
 
 
 def sampling_domain(
@@ -18,12 +24,7 @@ def sampling_domain(
     """Return the declarations behind samples, for which every record must count once."""
     _check_model(model)
     _check_policies(outside or "clip", missing or "impute")
-    if outside == "redact" or missing == "count":
-        asked = "outside='redact'" if outside == "redact" else "missing='count'"
-        raise UsageError(
-            f"{asked} leaves records out, and samples are private only if every record counts.",
-            hint="values are clipped to the bounds, and missing ones replaced by impute=…",
-        )
+    _every_record(outside, missing)
     if outside == "clip" and model.vocabulary is not None:
         raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
     if are_bought(bounds):
@@ -51,6 +52,65 @@ def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -
     if model.vocabulary is not None and outside == "clip":
         raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
     return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
+
+
+def structured_domain(
+    model: Model,
+    mechanism: Mechanism,
+    outside: Outside | None,
+    missing: Missing | None,
+    impute: Any,
+    neighbors: Neighbors,
+) -> Domain:
+    """Check the declarations for a model of several columns, whose labels and bounds are its own."""
+    if isinstance(mechanism, NoiseMechanism):
+        if impute is not None or missing == "impute":
+            raise UsageError(
+                "impute is for mechanisms that release samples.",
+                hint="noise takes missing='count', which counts missing values as a label of their own",
+            )
+        _check_policies(outside or "redact", missing or "count")
+        if outside == "clip" and not model.numeric_columns:
+            raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
+        domain = Domain(None, None, outside or "redact", missing or "count")
+        mechanism.scales(layout_for(model, domain, neighbors))
+        return domain
+    if not isinstance(mechanism, RecordMechanism):
+        raise UsageError(f"{type(mechanism).__name__} samples a family, and {model.name} is none.")
+    _check_policies(outside or "clip", missing or "impute")
+    _every_record(outside, missing)
+    if neighbors not in mechanism.relations:
+        raise UsageError(
+            f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
+            f"got neighbors={neighbors!r}."
+        )
+    domain = Domain(None, None, "clip", missing or "impute", _stand_ins(model, missing, impute))
+    mechanism.check(model, domain)
+    return domain
+
+
+def _stand_ins(model: Model, missing: Missing | None, impute: Any) -> tuple[Fraction | str, ...] | None:
+    """Read what stands for missing values, which is given exactly if the curator does not say that there are none."""
+    if missing == "none" and impute is not None:
+        raise UsageError("impute contradicts missing='none': leave out one of them.")
+    if missing == "none":
+        return None
+    if impute is None:
+        raise UsageError(
+            "samples need impute, a public value that stands for missing ones.",
+            hint="give impute=…, or declare with missing='none' that nothing is missing",
+        )
+    return read_columns_imputed(model, impute)
+
+
+def _every_record(outside: Outside | None, missing: Missing | None) -> None:
+    """Raise if a policy would leave records out."""
+    if outside == "redact" or missing == "count":
+        asked = "outside='redact'" if outside == "redact" else "missing='count'"
+        raise UsageError(
+            f"{asked} leaves records out, and samples are private only if every record counts.",
+            hint="values are clipped to the bounds, and missing ones replaced by impute=…",
+        )
 
 
 def _check_model(model: Any) -> None:

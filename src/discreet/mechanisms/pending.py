@@ -6,29 +6,29 @@ costs no budget; the second draws, and by then the charge is on the disk.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from discreet.artifact import BoundsChoice, LedgerStamp, NoiseRecord, Release, SamplingRecord, Statistics
+from discreet.artifact import BoundsChoice, LedgerStamp, Release, SamplingRecord
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.families.impute import fallback
 from discreet.families.layout import Domain, Outside, layout_for
 from discreet.families.shapes import Missing, Neighbors
 from discreet.mechanisms.base import Choose, Draw, NoiseMechanism
-from discreet.mechanisms.declarations import declare, sampling_domain
+from discreet.mechanisms.declarations import declare, sampling_domain, structured_domain
 from discreet.mechanisms.quantile import are_bought, choose_bounds, planned
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
-from discreet.privacy import Guarantee, PureDP
+from discreet.mechanisms.records import RecordMechanism
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism
+from discreet.mechanisms.sealing import Mechanism, check_count, draw_samples, privatize, promised
+from discreet.models.base import Model
+from discreet.models.base import fallback as first_values
+from discreet.models.markov import MarkovChain
+from discreet.privacy import Guarantee
 from discreet.privacy.guarantees import check_neighbors
-from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet.data import CellCounts, Summary
+    from discreet.data import CellCounts, Records, Summary, TableSummary
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Declared:
     """A release of which nothing was read yet: the declarations, all of them checked."""
 
     data: Any
-    model: Family
-    mechanism: NoiseMechanism | SamplingMechanism
+    model: Family | Model
+    mechanism: Mechanism
     columns: tuple[str, ...] | None
     domain: Domain
     plan: tuple[BoundsChoice, ...] | None
@@ -57,6 +57,8 @@ class Declared:
         """Read the rows, up to where the first noise is needed."""
         from discreet.data import count_cells, summarize
 
+        if isinstance(self.model, Model):
+            return self._read_structured(self.model)
         if self.plan is not None:
             grids = [how.grid(self.model) for how in self.plan]
             counted = count_cells(self.data, self.model, grids, self.columns)
@@ -74,17 +76,39 @@ class Declared:
             return Pending(self, None, summary, sampling)
         return Pending(self, None, summary)
 
+    def _read_structured(self, model: Model) -> Pending:
+        """Read the rows of a model of several columns: counts for noise, or every record."""
+        from discreet.data import count_tables, count_transitions, read_records
+
+        if not isinstance(self.mechanism, RecordMechanism):
+            if isinstance(model, MarkovChain):
+                counts = count_transitions(self.data, model)
+            else:
+                counts = count_tables(self.data, model, self.domain)
+            check_count(counts.n_records, self.neighbors)
+            return Pending(self, None, counts)
+        domain = self.domain
+        if domain.missing == "none":
+            # every record must count, also one that breaks the declaration
+            domain = replace(domain, missing="impute", impute=first_values(model))
+        records = read_records(self.data, model, domain)
+        check_count(records.n_records, self.neighbors)
+        public = records.n_records if self.neighbors == "replace" else None
+        return Pending(self, None, records, self.mechanism.plan(model, self.domain, public))
+
 
 @dataclass(frozen=True)
 class Pending:
-    """A release that lacks only its noise: exact cell counts if bounds are to be bought, exact sums if not. Private.
+    """A release that lacks only its noise. Private.
+
+    It has read exact cell counts if bounds are to be bought, exact sums or counts if not, or every record.
 
     ``sampling`` is the public record of a release of samples.
     """
 
     declared: Declared
     counted: CellCounts | None
-    summary: Summary | None
+    summary: Summary | TableSummary | Records | None
     sampling: SamplingRecord | None = None
 
     @property
@@ -103,7 +127,7 @@ class Pending:
         source: RandomSource | None = None,
     ) -> Release:
         """Draw the noise; or, from ``source``, the samples."""
-        from discreet.data import summarize
+        from discreet.data import Records, summarize
 
         asked, domain, summary = self.declared, self.declared.domain, self.summary
         if self.sampling is not None:
@@ -111,6 +135,7 @@ class Pending:
             return draw_samples(source, asked, summary, self.sampling, dataset=dataset, stamp=stamp)
         assert isinstance(asked.mechanism, NoiseMechanism)
         if asked.plan is not None and self.counted is not None:
+            assert isinstance(asked.model, Family)
             chosen = choose_bounds(choose, self.counted.counts, asked.plan, asked.model, asked.neighbors)
             domain = replace(domain, bounds=chosen)
             layout = layout_for(asked.model, domain, asked.neighbors)
@@ -118,6 +143,7 @@ class Pending:
             if summary.n_records != self.counted.n_records:
                 raise DataError("the data did not stay the same while it was read.")
         assert summary is not None
+        assert not isinstance(summary, Records)
         return privatize(
             draw,
             summary.values,
@@ -135,8 +161,8 @@ class Pending:
 
 def declared(
     data: Any,
-    model: Family,
-    mechanism: NoiseMechanism | SamplingMechanism,
+    model: Family | Model,
+    mechanism: Mechanism,
     *,
     columns: tuple[str, ...] | None,
     bounds: Any,
@@ -146,6 +172,18 @@ def declared(
     impute: Any = None,
 ) -> Declared:
     """Check all declarations; no row is read."""
+    if isinstance(model, Model):
+        if columns is not None or bounds is not None:
+            raise UsageError(
+                f"{model.name} declares its own columns and bounds: leave out column, columns and bounds."
+            )
+        check_neighbors(neighbors)
+        domain = structured_domain(model, mechanism, outside, missing, impute, neighbors)
+        return Declared(data, model, mechanism, model.column_names, domain, None, neighbors)
+    if isinstance(mechanism, RecordMechanism):
+        raise UsageError(
+            f"{type(mechanism).__name__} reads records of a model of several columns, got {type(model).__name__}."
+        )
     if isinstance(mechanism, SamplingMechanism):
         return _declared_sampling(
             Declared(
@@ -176,123 +214,10 @@ def _declared_sampling(asked: Declared) -> Declared:
     """Check what a sampling mechanism adds to the declarations."""
     mechanism, model = asked.mechanism, asked.model
     assert isinstance(mechanism, SamplingMechanism)
+    assert isinstance(model, Family)
     check_neighbors(asked.neighbors)
     if asked.neighbors != "replace":
         raise UsageError("samples protect a record's content, not that it is there: use neighbors='replace'.")
     model.check_prior(mechanism.prior)
     mechanism.check(model, asked.domain)
     return asked
-
-
-def draw_samples(
-    source: RandomSource | None,
-    asked: Declared,
-    summary: Summary,
-    record: SamplingRecord,
-    *,
-    dataset: str | None = None,
-    stamp: LedgerStamp | None = None,
-) -> Release:
-    """Draw the samples that were planned, and seal them in a release."""
-    from discreet.data.seal import sealed
-
-    assert isinstance(asked.mechanism, SamplingMechanism)
-    if source is None:
-        from discreet.mechanisms.sampler import secure_source
-
-        source = secure_source()
-    totals = Totals(asked.model, asked.domain, summary.values, summary.n_records)
-    mechanism, random = asked.mechanism, source
-    samples = sealed(lambda: mechanism.draw(record, totals, random), "the samples could not be drawn.")
-    return Release(
-        id=str(uuid.uuid4()),
-        dataset=dataset,
-        family=asked.model,
-        columns=summary.columns,
-        domain=asked.domain,
-        neighbors=asked.neighbors,
-        unit=None,
-        max_rows=1,
-        records=summary.n_records,
-        statistics=None,
-        mechanism=record,
-        guarantees=asked.guarantees,
-        software={"discreet": __version__, "opendp": _opendp_version()},
-        samples=samples,
-        ledger=stamp,
-    )
-
-
-def privatize(
-    draw: Draw,
-    values: Sequence[int],
-    n_records: int,
-    model: Family,
-    domain: Domain,
-    mechanism: NoiseMechanism,
-    *,
-    columns: tuple[str, ...],
-    neighbors: Neighbors,
-    dataset: str | None = None,
-    bounds_choice: tuple[BoundsChoice, ...] | None = None,
-    stamp: LedgerStamp | None = None,
-) -> Release:
-    """Add noise to exact statistics, in layout order and grid steps, and seal them in a release.
-
-    ``bounds_choice`` says how the bounds in ``domain`` were bought, and joins the guarantee; ``stamp``, where the
-    release was charged.
-    """
-    check_count(n_records, neighbors)
-    layout = layout_for(model, domain, neighbors)
-    scales = mechanism.scales(layout)
-    noisy = [
-        value + draw(mechanism.law(float(scale / grid)))
-        for value, scale, grid in zip(values, scales, layout.grid, strict=True)
-    ]
-    return Release(
-        id=str(uuid.uuid4()),
-        dataset=dataset,
-        family=model,
-        columns=columns,
-        domain=domain,
-        neighbors=neighbors,
-        unit=None,
-        max_rows=1,
-        records=n_records if neighbors == "replace" else None,
-        statistics=Statistics(
-            layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half
-        ),
-        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
-        guarantees=promised(mechanism, bounds_choice, neighbors),
-        software={"discreet": __version__, "opendp": _opendp_version()},
-        ledger=stamp,
-        bounds_choice=bounds_choice,
-    )
-
-
-def promised(
-    mechanism: NoiseMechanism | SamplingMechanism,
-    bounds_choice: Sequence[BoundsChoice] | None,
-    neighbors: Neighbors,
-) -> dict[str, Guarantee]:
-    """Return what a release promises: for its statistics or samples, and for its bounds if they are bought."""
-    purpose = "samples" if isinstance(mechanism, SamplingMechanism) else "statistics"
-    guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
-    if bounds_choice is not None:
-        guarantees["bounds"] = PureDP(sum(made.epsilon for made in bounds_choice), neighbors=neighbors)
-    return guarantees
-
-
-def check_count(n_records: int, neighbors: Neighbors) -> None:
-    """Raise if the table is empty and may be seen to be."""
-    if neighbors == "replace" and n_records == 0:
-        raise UsageError(
-            "the table is empty, and under neighbors='replace' its size is public.",
-            hint="use neighbors='add_remove' if the number of records must stay private",
-        )
-
-
-@cache
-def _opendp_version() -> str:
-    """Read once: looking a version up costs more than a small release."""
-    return version("opendp")

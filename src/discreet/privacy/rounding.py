@@ -34,6 +34,12 @@ def rational_up(value: Decimal, digits: int = _DIGITS) -> Fraction:
     return Fraction(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(raised))
 
 
+def rational_down(value: Decimal, digits: int = _DIGITS) -> Fraction:
+    """Return a short rational that is at most ``value``, positive and with an error below 50 digits."""
+    lowered = _FINE.subtract(value, _FINE.multiply(abs(value), Decimal(10) ** -50))
+    return Fraction(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(lowered))
+
+
 def short_up(value: Fraction) -> Fraction:
     """Return ``value`` itself or, if it takes too many digits to be written, a short rational just above it."""
     return value if is_short(value) else rational_up(decimal(value), 40)

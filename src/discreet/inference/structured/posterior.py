@@ -1,0 +1,93 @@
+"""A posterior that can be asked about rows: how likely they are, and what their class is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.inference.posterior import Posterior
+from discreet.models.base import Model
+from discreet.models.columns import Labels
+from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.regression import LinearRegression, LogisticRegression
+from discreet.models.rows import code_rows
+
+# numbers held at a time while rows are weighed
+_MOST = 1 << 24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelPosterior(Posterior):
+    """Draws from the posterior of a model of several columns; see :class:`~discreet.inference.posterior.Posterior`.
+
+    ``model`` is the model that was released.
+    """
+
+    model: Model = field(kw_only=True)
+
+    def log_likelihood(self, rows: Any) -> np.ndarray:
+        """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
+
+        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A column that
+        is left out is missing in every row, and so is whatever was not declared; a missing value says nothing.
+        """
+        codes, values = code_rows(self.model, rows, absent=self.model.column_names)
+        return self._log_mean(codes, values)
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        """Return each row's probability of every class, rows × classes, in the order of the target's labels.
+
+        The joint probability of class and features is averaged over the draws, and then normalized. The target's column
+        may be left out of the rows, and is ignored if it is there. A regression's probabilities are averaged instead.
+        """
+        if isinstance(self.model, LogisticRegression):
+            second = self.model.predict_proba(self.draws["weights"], rows).mean(axis=0)
+            return np.stack([1 - second, second], axis=1)
+        model = self._classifier()
+        codes, _ = code_rows(model, rows, absent=model.column_names)
+        distinct, where = _distinct(codes[:, 1:])
+        out = np.empty((len(distinct), model.target.n_labels))
+        step = max(_MOST // (self.n_draws * model.target.n_labels), 1)
+        unknown = np.full((len(distinct), 1), model.target.n_labels, dtype=codes.dtype)
+        full = np.hstack([unknown, distinct])
+        for start in range(0, len(full), step):
+            joint = model.log_joint(self.draws, full[start : start + step])
+            out[start : start + step] = np.logaddexp.reduce(joint, axis=0)
+        out -= np.logaddexp.reduce(out, axis=1, keepdims=True)
+        return np.exp(out)[where]
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean."""
+        if isinstance(self.model, LinearRegression):
+            return self.model.predict(self.draws["weights"], rows).mean(axis=0)
+        target = (
+            self.model.target if isinstance(self.model, LogisticRegression) else self._classifier().target
+        )
+        assert isinstance(target, Labels)
+        return np.array(target.labels)[self.predict_proba(rows).argmax(axis=1)]
+
+    def _classifier(self) -> NaiveBayes:
+        if not isinstance(self.model, NaiveBayes):
+            raise UsageError(f"{self.model.name} has no target to predict.")
+        return self.model
+
+    def _log_mean(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        distinct, where = _distinct(codes) if not values.shape[1] else (codes, slice(None))
+        out = np.empty(len(distinct))
+        step = max(_MOST // (8 * self.n_draws), 1)
+        for start in range(0, len(distinct), step):
+            part = slice(start, start + step)
+            log_p = self.model.log_density(self.draws, distinct[part], values[part])
+            out[part] = np.logaddexp.reduce(log_p, axis=0) - np.log(self.n_draws)
+        return out[where]
+
+
+def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows, and which of them each row is."""
+    if not len(codes):
+        return codes, np.empty(0, dtype=np.int64)
+    distinct, where = np.unique(codes, axis=0, return_inverse=True)
+    return distinct, where.reshape(-1)

@@ -1,0 +1,148 @@
+"""Naive Bayes against full enumeration: every data set of a few records, without any factorization."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from functools import cache
+from itertools import combinations_with_replacement, product
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import discreet as dc
+from discreet.inference.records import RecordPrior
+from discreet.inference.structured.naive_bayes import ClassLaw, class_law
+from discreet.mechanisms.curator import release_with
+from discreet.models import NaiveBayes
+
+MODEL = NaiveBayes({"c": ["n", "y"]}, {"f": ["0", "1"], "g": ["a", "b", "z"]}, split={"g": 2})
+PRIOR: dict[str, Any] = {"c": [0.7, 1.6], "f": [0.4, 2.0], "g": [1.0, 0.3, 2.5]}
+# what is known to 1e-10: a law, not a sample
+CLOSE = 1e-10
+
+
+def log_polya(alpha: np.ndarray, counts: np.ndarray) -> float:
+    """Log-probability of one sequence of labels with these counts, the probabilities integrated out."""
+    a, n = alpha.sum(), counts.sum()
+    return float(gammaln(a) - gammaln(a + n) + (gammaln(alpha + counts) - gammaln(alpha)).sum())
+
+
+def log_missing(n: int, k: int) -> float:
+    """Any number of missing values is as likely as any other, and any k of n records."""
+    return -np.log(n + 1) - np.log(comb(n, k))
+
+
+def log_prior(rows: tuple[tuple[int, int, int], ...], missing: bool) -> float:
+    """Log-probability of a sequence of records; the code after the last label means missing."""
+    sizes = (2, 2, 3)
+    alphas = [np.array(PRIOR[name], dtype=float) for name in "cfg"]
+    classes = np.array([row[0] for row in rows], dtype=int)
+    out = log_missing(len(rows), int((classes == 2).sum())) if missing else 0.0
+    out += log_polya(alphas[0], np.bincount(classes, minlength=3)[:2])
+    for c in range(2 + missing):
+        mine = [row for row in rows if row[0] == c]
+        for d in (1, 2):
+            counts = np.bincount(np.array([row[d] for row in mine], dtype=int), minlength=sizes[d] + 1)
+            out += log_polya(alphas[d], counts[: sizes[d]])
+            out += log_missing(len(mine), int(counts[-1])) if missing else 0.0
+    return out
+
+
+def tables(rows: tuple[tuple[int, int, int], ...], missing: bool) -> tuple[int, ...]:
+    found = Counter((d, row[0], row[d]) for row in rows for d in (1, 2))
+    levels = (2 + missing, 2 + missing, 3 + missing)
+    return tuple(found[d, c, j] for d in (1, 2) for c in range(levels[0]) for j in range(levels[d]))
+
+
+@cache
+def weighed(sizes: tuple[int, ...], missing: bool) -> tuple[np.ndarray, np.ndarray]:
+    """All tables that data sets of these sizes have, and their prior probability: a sum over all data sets."""
+    outcomes = list(product(range(2 + missing), range(2 + missing), range(3 + missing)))
+    weights: dict[tuple[int, ...], float] = defaultdict(float)
+    for n in sizes:
+        for rows in combinations_with_replacement(outcomes, n):
+            orders = factorial(n) / np.prod([factorial(times) for times in Counter(rows).values()])
+            weights[tables(rows, missing)] += orders * np.exp(log_prior(rows, missing))
+    return np.array(list(weights)), np.array(list(weights.values()))
+
+
+def enumerated(release: dc.Release, sizes: tuple[int, ...], missing: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The posterior of all tables together."""
+    found, weights = weighed(sizes, missing)
+    noise = [
+        law.log_mass(y - t) for law, y, t in zip(release.noise, release.totals.values, found.T, strict=True)
+    ]
+    weights = weights * np.exp(np.sum(noise, axis=0))
+    return found, weights / weights.sum()
+
+
+def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassLaw) -> np.ndarray:
+    """The same probabilities from the engine's factors: class totals, then each row given its total."""
+    groups = 2 + missing
+    cut = groups * (2 + missing)
+    blocks = [part.reshape(len(found), groups, -1) for part in (found[:, :cut], found[:, cut:])]
+    totals = blocks[0].sum(axis=2)
+    assert (blocks[1].sum(axis=2) == totals).all()
+    vector = totals
+    if release.records is None:
+        vector = np.column_stack([totals, law.totals.whole - totals.sum(axis=1)])
+    probability = law.totals.probability(vector)
+    for c, d in product(range(groups), (0, 1)):
+        for m in np.unique(totals[:, c]):
+            mine = totals[:, c] == m
+            probability[mine] *= law.rows[c][d].share(blocks[d][mine, c, : (2, 3)[d]], int(m))
+    return probability
+
+
+NOISES = {"laplace": dc.LaplaceMechanism(6), "gaussian": dc.GaussianMechanism(rho=3)}
+
+
+def released(rng: np.random.Generator, mechanism: Any, n: int = 4, **how: Any) -> dc.Release:
+    data = {"c": ["n", "y", "y", "y"], "f": ["0", "1", "1", "0"], "g": ["a", "z", "z", "b"]}
+    cut = {name: values[:n] for name, values in data.items()}
+    return release_with(lambda law: int(law.sample(1, rng)[0]), cut, MODEL, mechanism, **how)
+
+
+def check(release: dc.Release, sizes: tuple[int, ...], missing: bool, records: RecordPrior) -> ClassLaw:
+    law = class_law(release, MODEL.concentrations(PRIOR), records)
+    found, truth = enumerated(release, sizes, missing)
+    mine = by_engine(release, found, missing, law)
+    np.testing.assert_allclose(mine, truth, atol=CLOSE, rtol=0)
+    assert mine.sum() == pytest.approx(1, abs=CLOSE)
+    return law
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_all_tables_of_four_records(noise: str, rng: np.random.Generator) -> None:
+    """Unknown class totals that two tables share, a public number of records, nothing missing by declaration."""
+    release = released(rng, NOISES[noise], missing="none")
+    law = check(release, (4,), False, RecordPrior())
+    found, truth = enumerated(release, (4,), False)
+    marginal = np.bincount(found[:, :2].sum(axis=1), truth, minlength=5)
+    np.testing.assert_allclose(law.totals.marginals[0], marginal, atol=CLOSE, rtol=0)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_missing_classes_and_features(noise: str, rng: np.random.Generator) -> None:
+    """Records without a class are a group of their own; a missing feature says nothing."""
+    check(released(rng, NOISES[noise], n=3), (3,), True, RecordPrior())
+
+
+def test_a_private_number_of_records(rng: np.random.Generator) -> None:
+    """Added or removed: the grand total is latent as well, with a prior from 0 to 4."""
+    release = released(rng, dc.LaplaceMechanism(4), missing="none", neighbors="add_remove")
+    check(release, (0, 1, 2, 3, 4), False, RecordPrior(0, 4))
+
+
+def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
+    """The control: the same reading, believed to have 20% more noise, has another law by far more than 1e-10."""
+    release = released(rng, dc.LaplaceMechanism(6), missing="none")
+    record = release.noise_record
+    wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))
+    law = class_law(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
+    found, truth = enumerated(release, (4,), False)
+    assert np.abs(by_engine(release, found, False, law) - truth).max() > 1e-3
