@@ -74,4 +74,4 @@ def secure_select(law: ExponentialChoice) -> int:
 
 def secure_source() -> RandomSource:
     """Return the randomness of releases of samples: the operating system's, without a seed."""
-    return RandomSource(undisturbed, secure_select)
+    return RandomSource(undisturbed, secure_select, secure_draw)

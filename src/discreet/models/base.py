@@ -57,6 +57,8 @@ class Model(ABC):
     columns: tuple[Column, ...]
     #: Families of labels have these; a model's are in its columns.
     labels: ClassVar[None] = None
+    #: What becomes of missing values that are counted, for the privacy statement.
+    missing_in_words: ClassVar[str] = "missing and undeclared values were counted as a label of their own"
 
     @property
     @abstractmethod

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from discreet.reporting.adversaries import plot_adversary, plot_distinguishability
 from discreet.reporting.answers import plot_response
 from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
 from discreet.reporting.plots import plot_comparison, plot_posterior
 
-__all__ = ["plot_calibration", "plot_comparison", "plot_posterior", "plot_privacy_loss", "plot_response"]
+__all__ = [
+    "plot_adversary",
+    "plot_calibration",
+    "plot_comparison",
+    "plot_distinguishability",
+    "plot_posterior",
+    "plot_privacy_loss",
+    "plot_response",
+]

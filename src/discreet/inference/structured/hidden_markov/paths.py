@@ -1,0 +1,204 @@
+"""Paths of hidden states: the collapsed update of one state, and whole paths by forward filtering.
+
+States are 0, ..., K - 1. Row K of a table of transitions belongs to the dummy state before the first step, which every
+sequence starts in. ``log_emission`` holds, for every cell (sequence and time step) and state, the log-probability of
+the cell's entries; a cell without entries has zeros. Sequences follow one another, all of the same length.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, error_model="numpy")
+def count_transitions(z: np.ndarray, length: int, n_states: int, out: np.ndarray) -> None:
+    """Fill ``out`` (K + 1 by K) with how often each state follows each, the dummy state last."""
+    out[:] = 0.0
+    for c in range(z.size):
+        before = n_states if c % length == 0 else z[c - 1]
+        out[before, z[c]] += 1.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def collapsed_law(
+    n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
+) -> None:
+    r"""Fill ``out`` with the law of one state given all others, transition probabilities integrated out.
+
+    With n the transition counts without the two at this place, j the state before and l the one after,
+
+        P(z = k)  ~  (n[j, k] + alpha) (n[k, l] + 1[j = k = l] + alpha) / (n[k, .] + 1[j = k] + K alpha)  p(x | k);
+
+    ``after`` is -1 at the end of a sequence, which drops the second factor. Equation 48 of Foulds et al. (2016) prints
+    the count of the state *before* in the second denominator, and without the indicator: a wrong law.
+    """
+    n_states = out.size
+    top = -np.inf
+    for k in range(n_states):
+        weight = math.log(n[before, k] + alpha) + log_emission[k]
+        if after >= 0:
+            total = n_states * alpha
+            for other in range(n_states):
+                total += n[k, other]
+            same = 1.0 if before == k else 0.0
+            both = same if k == after else 0.0
+            weight += math.log((n[k, after] + both + alpha) / (total + same))
+        out[k] = weight
+        top = max(top, weight)
+    whole = 0.0
+    for k in range(n_states):
+        out[k] = math.exp(out[k] - top)
+        whole += out[k]
+    for k in range(n_states):
+        out[k] /= whole
+
+
+@numba.njit(cache=True, error_model="numpy")
+def pick(weights: np.ndarray, level: float) -> int:
+    """Return the first index at which the running sum of ``weights`` exceeds ``level`` times their sum."""
+    total = 0.0
+    for k in range(weights.size):
+        total += weights[k]
+    rest = level * total
+    last = 0
+    for k in range(weights.size):
+        if weights[k] > 0.0:
+            last = k
+            rest -= weights[k]
+            if rest < 0.0:
+                return k
+    return last
+
+
+@numba.njit(cache=True, error_model="numpy")
+def collapsed_sweep(
+    gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, log_emission: np.ndarray
+) -> None:
+    """Update every state in turn, in place, with the transition probabilities integrated out."""
+    n_states = log_emission.shape[1]
+    n = np.empty((n_states + 1, n_states))
+    law = np.empty(n_states)
+    count_transitions(z, length, n_states, n)
+    for c in range(z.size):
+        before = n_states if c % length == 0 else z[c - 1]
+        after = z[c + 1] if (c + 1) % length else -1
+        n[before, z[c]] -= 1.0
+        if after >= 0:
+            n[z[c], after] -= 1.0
+        collapsed_law(n, alpha, before, after, log_emission[c], law)
+        z[c] = pick(law, gen.random())
+        n[before, z[c]] += 1.0
+        if after >= 0:
+            n[z[c], after] += 1.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_transitions(
+    gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, out: np.ndarray
+) -> None:
+    """Draw every row of the transition probabilities given the path: Dirichlet(counts + alpha)."""
+    n_states = out.shape[1]
+    count_transitions(z, length, n_states, out)
+    for j in range(n_states + 1):
+        total = 0.0
+        for k in range(n_states):
+            out[j, k] = gen.standard_gamma(out[j, k] + alpha)
+            total += out[j, k]
+        for k in range(n_states):
+            out[j, k] /= total
+
+
+@numba.njit(cache=True, error_model="numpy")
+def filter_forward(transition: np.ndarray, log_emission: np.ndarray, out: np.ndarray) -> float:
+    """Fill ``out`` with P(state | entries so far) along one sequence; return the log-probability of all entries."""
+    length, n_states = log_emission.shape
+    log_total = 0.0
+    for t in range(length):
+        top = -np.inf
+        for k in range(n_states):
+            top = max(top, log_emission[t, k])
+        whole = 0.0
+        for k in range(n_states):
+            mass = 0.0
+            if t == 0:
+                mass = transition[n_states, k]
+            else:
+                for j in range(n_states):
+                    mass += out[t - 1, j] * transition[j, k]
+            out[t, k] = mass * math.exp(log_emission[t, k] - top)
+            whole += out[t, k]
+        if not whole > 0.0:
+            # the states that the past allows are all far less likely than another one: start from logs
+            whole, top = _filter_logs(transition, log_emission, out, t)
+        log_total += math.log(whole) + top
+        for k in range(n_states):
+            out[t, k] /= whole
+    return log_total
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _filter_logs(
+    transition: np.ndarray, log_emission: np.ndarray, out: np.ndarray, t: int
+) -> tuple[float, float]:
+    """Fill one step of the filter from logarithms, where the plain products all underflow."""
+    n_states = log_emission.shape[1]
+    top = -np.inf
+    for k in range(n_states):
+        mass = transition[n_states, k]
+        if t > 0:
+            mass = 0.0
+            for j in range(n_states):
+                mass += out[t - 1, j] * transition[j, k]
+        out[t, k] = math.log(max(mass, 1e-300)) + log_emission[t, k]
+        top = max(top, out[t, k])
+    whole = 0.0
+    for k in range(n_states):
+        out[t, k] = math.exp(out[t, k] - top)
+        whole += out[t, k]
+    return whole, top
+
+
+@numba.njit(cache=True, error_model="numpy")
+def sample_paths(
+    gen: np.random.Generator, transition: np.ndarray, log_emission: np.ndarray, length: int, z: np.ndarray
+) -> None:
+    """Draw all sequences' states given transition probabilities: filter forward, sample backward, in place."""
+    n_states = log_emission.shape[1]
+    filtered = np.empty((length, n_states))
+    weights = np.empty(n_states)
+    for first in range(0, z.size, length):
+        filter_forward(transition, log_emission[first : first + length], filtered)
+        z[first + length - 1] = pick(filtered[length - 1], gen.random())
+        for t in range(length - 2, -1, -1):
+            after = z[first + t + 1]
+            for k in range(n_states):
+                weights[k] = filtered[t, k] * transition[k, after]
+            z[first + t] = pick(weights, gen.random())
+
+
+@numba.njit(cache=True, error_model="numpy")
+def smooth(transition: np.ndarray, log_emission: np.ndarray, length: int, out: np.ndarray) -> None:
+    """Fill ``out`` with P(state | all entries of its sequence), cell by cell."""
+    n_states = log_emission.shape[1]
+    ratio = np.empty(n_states)
+    for first in range(0, out.shape[0], length):
+        part = out[first : first + length]
+        filter_forward(transition, log_emission[first : first + length], part)
+        for t in range(length - 2, -1, -1):
+            for after in range(n_states):
+                expected = 0.0
+                for j in range(n_states):
+                    expected += part[t, j] * transition[j, after]
+                ratio[after] = part[t + 1, after] / expected if expected > 0.0 else 0.0
+            whole = 0.0
+            for k in range(n_states):
+                rest = 0.0
+                for after in range(n_states):
+                    rest += transition[k, after] * ratio[after]
+                part[t, k] *= rest
+                whole += part[t, k]
+            for k in range(n_states):
+                part[t, k] /= whole

@@ -1,0 +1,204 @@
+"""Hidden Markov models of log entries: many entries in every cell of sequence and time, several labels each.
+
+Every sequence is in one of K hidden states at each time step. An entry at that place has D labels, drawn independently
+of one another given the state (naive Bayes), and of other entries. Foulds et al. (2016), section 5 and supplement E.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.models.base import Model, Table
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.rational import exact, text
+
+# draws that are not a feature's; a file cannot ask for a million states
+_OWN_DRAWS = ("states", "transition")
+_MOST_STATES = 1000
+_PARTS = ("states", "chain", "time", "features", "split")
+
+
+@dataclass(frozen=True, init=False)
+class HiddenMarkov(Model):
+    """A hidden Markov model with K states, one sequence for each label of a column, and D labels in every entry.
+
+    Released is one table of counts for each feature, crossed with sequence and time. What a record with a missing or
+    undeclared sequence, time or label becomes is the release's ``missing`` policy.
+
+    Parameters
+    ----------
+    states
+        Number of hidden states.
+    chain
+        The column that says which sequence an entry belongs to, with its labels: ``{"region": ["north", "south"]}``.
+        Left out, there is one sequence.
+    time
+        The column that says when, with its labels **in order**: ``{"month": ["2004-01", "2004-02"]}``.
+    features
+        Columns of labels: ``{"type": ["attack", "accident"], "casualties": ["no", "yes"]}``.
+    split
+        Shares of the privacy budget by feature, such as ``{"type": 2, "casualties": 1}``; equal if left out. Only
+        their ratios matter.
+
+    Draws are ``states`` (sequence, time; 1 is the most frequent state), ``transition`` (from, to; the last row is where
+    sequences start) and, under the name of each feature, its probabilities (state, label).
+
+    Privacy
+    -------
+    A record is in one cell of each of the D tables. Replaced by another, which may be in another sequence and at
+    another time, it changes at most two cells of each by one: with equal shares the joint L1 sensitivity is 2 D under
+    ``replace`` and D under ``add_remove``. Noise of scale 2 D / epsilon on every cell is also what giving each feature
+    epsilon / D, and noise of scale 2 / (epsilon / D), comes to; unequal shares epsilon_d give scale 2 / epsilon_d, and
+    epsilon is their sum (Foulds et al. 2016, supplement E.1). Labels of sequences and times are declarations: to leave
+    out sequences or times because they turned out empty would read the data outside the budget.
+    """
+
+    name: ClassVar[str] = "hidden_markov"
+    states: int
+    chain: Labels | None
+    time: Labels
+    features: tuple[Labels, ...]
+    split: tuple[Fraction, ...]
+
+    def __init__(
+        self,
+        states: int,
+        *,
+        time: Mapping[str, Any] | Labels,
+        features: Mapping[str, Any] | Sequence[Labels],
+        chain: Mapping[str, Any] | Labels | None = None,
+        split: Mapping[str, Any] | None = None,
+    ) -> None:
+        declared = only_labels(read_columns(features), self.name)
+        object.__setattr__(self, "chain", None if chain is None else _one(chain, "chain"))
+        object.__setattr__(self, "time", _one(time, "time"))
+        object.__setattr__(self, "features", declared)
+        object.__setattr__(self, "split", _read_split(split, declared))
+        for column in read_columns(self.columns):  # no name twice
+            if column.name in _OWN_DRAWS:
+                raise UsageError(f"a column may not be called {column.name!r}: draws have that name.")
+        _check_states(states, self.n_sequences * self.time.n_labels)
+        object.__setattr__(self, "states", int(states))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The declared columns: sequence, if there are several, time, features."""
+        return (*self._place, *self.features)
+
+    @property
+    def _place(self) -> tuple[Labels, ...]:
+        return (self.time,) if self.chain is None else (self.chain, self.time)
+
+    @property
+    def n_sequences(self) -> int:
+        """How many sequences there are."""
+        return 1 if self.chain is None else self.chain.n_labels
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        return (*_OWN_DRAWS, *(feature.name for feature in self.features))
+
+    def constants(self) -> dict[str, Any]:
+        return {
+            "states": self.states,
+            "chain": None if self.chain is None else encode_columns([self.chain])[0],
+            "time": encode_columns([self.time])[0],
+            "features": encode_columns(self.features),
+            "split": [text(share) for share in self.split],
+        }
+
+    @classmethod
+    def from_constants(cls, constants: Mapping[str, Any]) -> HiddenMarkov:
+        if set(constants) != set(_PARTS):
+            raise ValueError(f"a hidden Markov model has {', '.join(_PARTS)}, and nothing else")
+        features = only_labels(decode_columns(constants["features"]), cls.name)
+        shares = constants["split"]
+        if not isinstance(shares, list) or len(shares) != len(features):
+            raise ValueError("there is not one share of the budget for each feature")
+        if not all(isinstance(share, str) for share in shares):
+            raise ValueError("a share of the budget is not a number in text")
+        place = {
+            part: only_labels(decode_columns([constants[part]]), cls.name)[0]
+            for part in ("chain", "time")
+            if part == "time" or constants[part] is not None
+        }
+        split = {feature.name: share for feature, share in zip(features, shares, strict=True)}
+        return cls(constants["states"], **place, features=features, split=split)
+
+    def tables(self) -> tuple[Table, ...]:
+        # with equal shares every width is 1
+        return tuple(
+            Table((*self._place, feature), 1 / (len(self.features) * share))
+            for feature, share in zip(self.features, self.split, strict=True)
+        )
+
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along the axes of each draw; states are numbered from 1."""
+        numbers = tuple(str(state + 1) for state in range(self.states))
+        own = {
+            "states": (("all",) if self.chain is None else self.chain.labels, self.time.labels),
+            "transition": ((*numbers, "start"), numbers),
+        }
+        return {**own, **{feature.name: (numbers, feature.labels) for feature in self.features}}
+
+    def log_density(
+        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return the log-probability of rows' labels given their place, draws by rows.
+
+        ``codes`` are the positions of the labels of all columns; a missing label adds nothing, and neither does a row
+        without a place.
+        """
+        time = codes[:, len(self._place) - 1]
+        chain = np.zeros_like(time) if self.chain is None else codes[:, 0]
+        placed = (chain < self.n_sequences) & (time < self.time.n_labels)
+        states = draws["states"][:, np.where(placed, chain, 0), np.where(placed, time, 0)] - 1
+        each = np.arange(len(states))[:, None]
+        total = np.zeros(states.shape)
+        for feature, code in zip(self.features, codes[:, len(self._place) :].T, strict=True):
+            usable = placed & (code < feature.n_labels)
+            p = draws[feature.name][each, states, np.where(usable, code, 0)]
+            total += np.where(usable, np.log(np.maximum(p, 1e-300)), 0.0)
+        return total
+
+
+def _one(column: Mapping[str, Any] | Labels, part: str) -> Labels:
+    """Read the declaration of one column of labels."""
+    if isinstance(column, Labels):
+        return column
+    read = read_columns(column)
+    if len(read) != 1:
+        raise UsageError(
+            f"{part} is one column, got {len(read)}.",
+            hint=f'for example {part}={{"region": ["north", "south"]}}',
+        )
+    return only_labels(read, HiddenMarkov.name)[0]
+
+
+def _check_states(states: Any, n_cells: int) -> None:
+    if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:
+        raise UsageError(f"states must be a positive whole number, got states={states!r:.40}.")
+    if states > min(n_cells, _MOST_STATES):
+        most = f"{n_cells} cells of sequence and time" if n_cells < _MOST_STATES else f"{_MOST_STATES} states"
+        raise UsageError(f"states={states} is more than there can be: there are at most {most}.")
+
+
+def _read_split(split: Mapping[str, Any] | None, features: tuple[Labels, ...]) -> tuple[Fraction, ...]:
+    """Return each feature's share of the budget, in all 1."""
+    names = [feature.name for feature in features]
+    if split is None:
+        return (Fraction(1, len(names)),) * len(names)
+    if not isinstance(split, Mapping) or set(split) != set(names):
+        raise UsageError(
+            "split must name every feature, and nothing else.", hint=f"the features: {', '.join(names)}"
+        )
+    shares = [exact(split[name], f"the share of {name!r:.60}") for name in names]
+    if any(share <= 0 for share in shares):
+        raise UsageError("the shares of the budget must be positive.")
+    return tuple(share / sum(shares) for share in shares)

@@ -1,0 +1,189 @@
+"""Pictures of hidden Markov models: which state when, and what each state looks like.
+
+Figures 3 to 7 of Foulds et al. (2016), with the share of draws that agree as the strength of the color.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.reporting.style import INK, PALETTE, QUIET, Heading, finish, new_figure, rule, strip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Labels of a feature that are drawn; the rest is said in words.
+_MOST_LABELS = 10
+_TICKS = 9
+_LONGEST = 26
+
+
+def plot_states(
+    posterior: Any, *, title: str | None = None, path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw the most frequent state of every sequence at every time, fainter where fewer draws agree.
+
+    Parameters
+    ----------
+    posterior
+        What ``dc.infer`` returned for a hidden Markov model.
+    title
+        Heading; one that names the columns if left out.
+    path
+        Where to write the picture (.png, .svg or .pdf), if anywhere.
+    """
+    model = _model_of(posterior)
+    states = posterior.draws["states"]
+    names = ("all",) if model.chain is None else model.chain.labels
+    place = model.time.name if model.chain is None else f"{model.chain.name} and {model.time.name}"
+    heading = Heading(
+        9.0,
+        title or f"State by {place}",
+        [posterior.about or "", "The most frequent state of the draws, fainter where fewer of them agree."],
+    )
+    figure = new_figure(9.0, 0.62 + 0.3 * len(names), heading)
+    axes = figure.add_subplot()
+    draw_states(axes, states, names, model.time.labels, model.states)
+    return finish(figure, path)
+
+
+def draw_states(
+    axes: Axes, states: np.ndarray, names: Sequence[str], times: Sequence[str], n_states: int
+) -> None:
+    """Draw a row for each sequence; ``states`` are numbered from 1, draws first."""
+    shares = np.stack([(states == k + 1).mean(axis=0) for k in range(n_states)], axis=-1)
+    likely = shares.argmax(axis=-1)
+    colors = np.array([_rgb(_hue(k)) for k in range(n_states)])
+    # as likely as by chance is white, all draws is the full color
+    chance = 1 / n_states
+    strength = ((shares.max(axis=-1) - chance) / (1 - chance) if n_states > 1 else np.ones(likely.shape))[
+        ..., None
+    ]
+    axes.imshow(
+        1 - strength * (1 - colors[likely]), aspect="auto", interpolation="nearest",
+        extent=(-0.5, len(times) - 0.5, len(names) - 0.5, -0.5),
+    )  # fmt: skip
+    strip(axes)
+    axes.hlines(np.arange(len(names) - 1) + 0.5, -0.5, len(times) - 0.5, color="white", linewidth=2.5)
+    axes.set_yticks(
+        range(len(names)), [_short(name) for name in names], color=INK, fontsize=9, parse_math=False
+    )
+    ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
+    axes.set_xticks(ticks, [_short(times[t]) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False)
+    used = np.unique(likely)
+    _name_states(axes, used if used.size <= 10 else used[:10])
+
+
+def plot_emissions(
+    posterior: Any, *, title: str | None = None, path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw each state's probabilities, a column of panels for each feature, with 95% intervals.
+
+    Of a feature with many labels, the most frequent are drawn.
+    """
+    model = _model_of(posterior)
+    tables = {feature.name: posterior.draws[feature.name] for feature in model.features}
+    labels = {feature.name: feature.labels for feature in model.features}
+    return draw_emissions(
+        tables, labels, title=title or "What each state looks like", notes=[posterior.about or ""], path=path
+    )
+
+
+def draw_emissions(
+    tables: dict[str, np.ndarray],
+    labels: dict[str, Sequence[str]],
+    *,
+    title: str,
+    notes: list[str],
+    path: str | os.PathLike[str] | None,
+) -> Figure:
+    """Draw tables of emission probabilities, draws first, then states and labels."""
+    # features with two labels share a panel: the probability of the second
+    pairs = [name for name in tables if tables[name].shape[-1] == 2]
+    wide = [name for name in tables if name not in pairs]
+    columns = [*wide, *(["|"] if pairs else [])]
+    n_states = next(iter(tables.values())).shape[1]
+    shown = {name: _most_likely(tables[name]) for name in wide}
+    n_rows = max([len(rows) for rows in shown.values()] + [len(pairs)])
+    words = [*notes, "Posterior mean and 95% interval of each probability."]
+    hidden = [name for name in wide if len(shown[name]) < len(labels[name])]
+    if hidden:
+        words.append(f"Of {' and '.join(hidden)}, the {_MOST_LABELS} most frequent labels are shown.")
+    width = 1.2 + 3.1 * len(columns)
+    heading = Heading(width, title, words)
+    figure = new_figure(width, n_states * (0.55 + 0.21 * n_rows), heading, gap=0.05)
+    grid = figure.subplots(n_states, len(columns), squeeze=False)
+    for k in range(n_states):
+        for axes, name in zip(grid[k], columns, strict=True):
+            if name == "|":
+                draws = np.stack([tables[one][:, k, 1] for one in pairs], axis=1)
+                rows = [f"{_short(one)} = {_short(labels[one][1], 10)}" for one in pairs]
+            else:
+                draws = tables[name][:, k, shown[name]]
+                rows = [_short(labels[name][j]) for j in shown[name]]
+            _bars(axes, draws, rows, _hue(k))
+            if k == 0 and name != "|":
+                axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
+        grid[k][0].set_title(f"State {k + 1}", loc="left", color=_hue(k), fontsize=11, fontweight="bold")
+    for column in range(len(columns)):
+        most = max(axes.get_xlim()[1] for axes in grid[:, column])
+        for axes in grid[:, column]:
+            axes.set_xlim(0, most)
+    return finish(figure, path)
+
+
+def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str) -> None:
+    rows = np.arange(len(names))
+    mean = draws.mean(axis=0)
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    axes.barh(rows, mean, height=0.66, color=hue, alpha=0.55, linewidth=0)
+    axes.hlines(rows, low, high, color=hue, linewidth=1.8)
+    strip(axes)
+    axes.set_yticks(rows, names, color=INK, fontsize=8.5, parse_math=False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    rule(axes)
+
+
+def _most_likely(table: np.ndarray) -> np.ndarray:
+    """Return the labels with the largest mean probability in any state, in the order of their average."""
+    mean = table.mean(axis=0)
+    chosen = np.argsort(-mean.max(axis=0), kind="stable")[:_MOST_LABELS]
+    return chosen[np.argsort(-mean.mean(axis=0)[chosen], kind="stable")]
+
+
+def _name_states(axes: Axes, states: np.ndarray) -> None:
+    from discreet.reporting.style import name_series
+
+    name_series(axes, [f"State {k + 1}" for k in states], [_hue(int(k)) for k in states])
+
+
+def _model_of(posterior: Any) -> HiddenMarkov:
+    model = getattr(posterior, "model", None)
+    if not isinstance(model, HiddenMarkov):
+        raise UsageError("this picture is for the posterior of a hidden Markov model.")
+    return model
+
+
+def _hue(state: int) -> str:
+    """Return the color of a state; more than six states are told apart by lightness as well."""
+    base = PALETTE[state % len(PALETTE)]
+    fade = 0.35 * (state // len(PALETTE))
+    mixed = _rgb(base) * (1 - min(fade, 0.7)) + min(fade, 0.7)
+    return base if fade == 0 else "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
+
+
+def _rgb(color: str) -> np.ndarray:
+    from matplotlib.colors import to_rgb
+
+    return np.array(to_rgb(color))
+
+
+def _short(text: str, most: int = _LONGEST) -> str:
+    return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"

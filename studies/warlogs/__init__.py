@@ -1,0 +1,1 @@
+"""Simulated war logs of the published shape, and what hidden Markov models make of private releases of them."""

@@ -1,0 +1,194 @@
+"""The conditional laws that the sampler draws from, against writing down every state of everything."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+from discreet.inference.structured.hidden_markov import paths, tables
+
+from tests.inference.hidden_markov.enumeration import (
+    LAWS,
+    LENGTH,
+    N_STATES,
+    PATHS,
+    READINGS,
+    STARTS,
+    cell_tables,
+    latents,
+    log_path,
+    log_path_given,
+    normalized,
+)
+
+EXACT = 1e-10
+RATES = {"laplace": np.full(5, 1 / 1.5), "gaussian": np.full(5, 1 / 1.2)}
+
+
+def simplex_rows(rng: np.random.Generator, *sizes: int, rows: int) -> np.ndarray:
+    return np.concatenate([rng.dirichlet(np.ones(size), rows) for size in sizes], axis=1)
+
+
+def conditional(path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, law: Any) -> np.ndarray:
+    """The law of one state given the others, by a function such as ``paths.collapsed_law``."""
+    z = np.array(path)
+    counts = np.zeros((N_STATES + 1, N_STATES))
+    for t in range(LENGTH):
+        if t not in (place, place + 1):
+            counts[N_STATES if t == 0 else z[t - 1], z[t]] += 1
+    out = np.empty(N_STATES)
+    before = N_STATES if place == 0 else int(z[place - 1])
+    after = int(z[place + 1]) if place + 1 < LENGTH else -1
+    law(counts, alpha, before, after, log_emission[place], out)
+    return out
+
+
+def printed(
+    n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
+) -> None:
+    """Equation 48 as it is printed: the second denominator counts the state before."""
+    states = out.size
+    for k in range(states):
+        out[k] = (n[before, k] + alpha) / (n[before].sum() + states * alpha) * math.exp(log_emission[k])
+        if after >= 0:
+            out[k] *= (n[k, after] + (before == k == after) + alpha) / (n[before].sum() + states * alpha)
+    out /= out.sum()
+
+
+def worst_error(law: Any, alpha: float, log_emission: np.ndarray) -> float:
+    """The largest difference from the conditional laws of the enumerated joint law, over all paths and places."""
+    joint = {path: log_path(path, alpha) + sum(log_emission[t, k] for t, k in enumerate(path)) for path in PATHS}
+    worst = 0.0
+    for path in PATHS:
+        for place in range(LENGTH):
+            others = [(*path[:place], k, *path[place + 1 :]) for k in range(N_STATES)]
+            exact = normalized([joint[other] for other in others])
+            found = conditional(path, place, alpha, log_emission, law)
+            worst = max(worst, float(np.abs(found - exact).max()))
+    return worst
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_the_collapsed_update_is_the_conditional_law(alpha: float, rng: np.random.Generator) -> None:
+    log_emission = rng.normal(0, 1, (LENGTH, N_STATES))
+    assert worst_error(paths.collapsed_law, alpha, log_emission) < EXACT
+    # as printed the update has another law
+    assert worst_error(printed, alpha, log_emission) > 0.05
+
+
+def test_filtering_and_smoothing_are_exact(rng: np.random.Generator) -> None:
+    transition = rng.dirichlet(np.ones(N_STATES), N_STATES + 1)
+    # far apart, so that plain products would underflow
+    log_emission = rng.normal(0, 400, (LENGTH, N_STATES))
+    joint = np.array(
+        [
+            log_path_given(path, transition) + sum(log_emission[t, k] for t, k in enumerate(path))
+            for path in PATHS
+        ]
+    )
+    filtered = np.empty((LENGTH, N_STATES))
+    found = paths.filter_forward(transition, log_emission, filtered)
+    assert found == pytest.approx(np.logaddexp.reduce(joint), abs=EXACT * abs(joint.max()))
+    shares = normalized(joint)
+    marginals = np.array([[shares[[p[t] == k for p in PATHS]].sum() for k in range(N_STATES)] for t in range(LENGTH)])
+    smoothed = np.empty((LENGTH, N_STATES))
+    paths.smooth(transition, log_emission, LENGTH, smoothed)
+    assert np.abs(smoothed - marginals).max() < EXACT
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_states_given_noisy_tables(noise: str, rng: np.random.Generator) -> None:
+    """p(z_t | y) given the parameters: all tables summed over with the sampler's own filter, or all paths as well."""
+    transition = rng.dirichlet(np.ones(N_STATES), N_STATES + 1)
+    p = simplex_rows(rng, 2, 3, rows=N_STATES)
+    every = latents(LAWS[noise])
+    log_path_of = [log_path_given(path, transition) for path in PATHS]
+    by_hand = np.zeros((LENGTH, N_STATES))
+    filtered, smoothed = np.empty((LENGTH, N_STATES)), np.empty((LENGTH, N_STATES))
+    log_totals, marginals = [], []
+    top = max(one.log_weight for one in every)
+    for one in every:
+        log_emission = one.counts @ np.log(p).T
+        for path, prior in zip(PATHS, log_path_of, strict=True):
+            weight = math.exp(one.log_weight - top + prior + sum(log_emission[t, k] for t, k in enumerate(path)))
+            for t, k in enumerate(path):
+                by_hand[t, k] += weight
+        log_totals.append(one.log_weight + paths.filter_forward(transition, log_emission, filtered))
+        paths.smooth(transition, log_emission, LENGTH, smoothed)
+        marginals.append(smoothed.copy())
+    found = np.tensordot(normalized(log_totals), np.array(marginals), axes=1)
+    assert np.abs(found - by_hand / by_hand.sum(axis=1, keepdims=True)).max() < EXACT
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_moves_of_tables_keep_their_law(noise: str, rng: np.random.Generator) -> None:
+    """The acceptance of a pair move is the ratio of multinomial times noise masses."""
+    p = simplex_rows(rng, 2, 3, rows=1)[0]
+    law, gaussian = LAWS[noise], noise == "gaussian"
+    factorials = np.array([math.lgamma(n + 1) for n in range(4)])
+
+    def log_mass(counts: np.ndarray) -> float:
+        total = float(law.log_mass(READINGS[0] - counts).sum())
+        for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True):
+            total += float(multinomial.logpmf(counts[begin:end], counts[begin:end].sum(), p[begin:end]))
+        return total
+
+    tried = 0
+    for counts, _ in cell_tables(5):
+        for i, j, step in [(0, 1, 2.0), (1, 0, 1.0), (2, 4, -3.0), (3, 2, 1.0)]:
+            ratio = tables.pair_ratio(
+                counts, READINGS[0], RATES[noise], np.log(p), i, j, step, gaussian, factorials
+            )
+            if counts[i] < step or counts[j] < -step:
+                assert ratio == -np.inf
+                continue
+            other = counts.copy()
+            other[i] -= step
+            other[j] += step
+            assert ratio == pytest.approx(log_mass(other) - log_mass(counts), abs=EXACT)
+            tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) -> None:
+    """Entries taken out at random and put in by the state's law: posterior times proposal balances, move by move."""
+    p = simplex_rows(rng, 2, 3, rows=1)[0]
+    law, gaussian = LAWS[noise], noise == "gaussian"
+    full, size = 4, 2
+
+    def log_multinomial(counts: np.ndarray) -> float:
+        parts = [counts[begin:end] for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True)]
+        shares = [p[begin:end] for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True)]
+        return sum(float(multinomial.logpmf(c, c.sum(), q)) for c, q in zip(parts, shares, strict=True))
+
+    def log_choose(n: float, k: float) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    tried = 0
+    for counts, _ in cell_tables(full):
+        for gone, _ in cell_tables(size):
+            if (gone > counts).any():
+                continue
+            after = counts - gone
+            log_out = sum(map(log_choose, counts, gone)) - 2 * log_choose(full, size)
+            log_in = log_multinomial(gone)
+            before = log_multinomial(counts) + float(law.log_mass(READINGS[0] - counts).sum()) + log_out
+            back = log_multinomial(after) + float(law.log_mass(READINGS[0] - after).sum()) + log_in
+            ratio = tables.shift_ratio(counts, READINGS[0], RATES[noise], gone, -1.0, gaussian)
+            assert ratio == pytest.approx(back - before, abs=EXACT)
+            assert ratio == pytest.approx(
+                -tables.shift_ratio(after, READINGS[0], RATES[noise], gone, 1.0, gaussian), abs=EXACT
+            )
+            tried += 1
+    assert tried > 100
+
+
+def test_modules_load_numba_only_when_they_draw() -> None:
+    module = importlib.import_module("discreet.inference.structured.hidden_markov")
+    assert module.ENGINES == ("gibbs", "naive")

@@ -1,0 +1,203 @@
+"""The whole sampler against enumeration, and each of its draws against its law."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.inference.structured.hidden_markov import tables, transport
+from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
+from discreet.inference.structured.hidden_markov.relabel import most_frequent, relabel
+from discreet.inference.structured.hidden_markov.sampler import Draws, sample
+
+from tests.inference.hidden_markov.enumeration import (
+    LAWS,
+    LENGTH,
+    N_ENTRIES,
+    PATHS,
+    READINGS,
+    SIZES,
+    latents,
+    log_emissions,
+    log_path,
+    normalized,
+)
+
+FALSE_ALARM = 1e-3
+WIDTHS = {"laplace": 1.5, "gaussian": 1.2}
+
+
+def batch_z(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Distance of chains' means from the truth in standard errors, from 30 batches of each chain."""
+    batches = values.reshape(-1, 30, values.shape[1] // 30, values.shape[2]).mean(axis=2).reshape(-1, values.shape[2])
+    return (batches.mean(axis=0) - truth) / (batches.std(axis=0, ddof=1) / np.sqrt(len(batches)))
+
+
+def features_of(states: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Numbers that do not depend on how states are called: which neighbors agree, and the totals."""
+    same = states[..., 1:] == states[..., :-1]
+    ends = (states[..., :1] == states[..., -1:]).astype(float)
+    return np.concatenate([same.astype(float), ends, totals, totals[..., :2] ** 2], axis=-1)
+
+
+@cache
+def enumerated(noise: str) -> np.ndarray:
+    """Posterior means of all features, everything summed over."""
+    log_paths = [log_path(path, 1.0) for path in PATHS]
+    log_weights, rows = [], []
+    for one in latents(LAWS[noise]):
+        for path, prior in zip(PATHS, log_paths, strict=True):
+            log_weights.append(one.log_weight + prior + log_emissions(path, one.counts, 1.0))
+            rows.append(features_of(np.array(path), np.array(one.totals, dtype=float)))
+    return normalized(log_weights) @ np.array(rows)
+
+
+@pytest.mark.parametrize(("noise", "other"), [("laplace", "gaussian"), ("gaussian", "laplace")])
+def test_the_chain_has_the_enumerated_posterior(noise: str, other: str, rng: np.random.Generator) -> None:
+    drawn = sample(
+        2,
+        Cells(READINGS, SIZES, 1, LENGTH),
+        noisy=Noisy(np.full(5, WIDTHS[noise]), noise == "gaussian", n_entries=N_ENTRIES),
+        draws=3000,
+        burn_in=100,
+        chains=4,
+        thin=3,
+        rng=rng,
+    )
+    assert drawn.totals is not None
+    found = features_of(drawn.states, drawn.totals)
+    z = batch_z(found, enumerated(noise))
+    # batches of 100 draws are nearly independent; the limit is for all numbers together
+    limit = stats.t.isf(FALSE_ALARM / 4 / len(z), 119)
+    assert np.abs(z).max() < limit
+    # the posterior under the other law of the noise is told apart
+    assert np.abs(batch_z(found, enumerated(other))).max() > 2 * limit
+
+
+def test_a_private_number_of_entries(rng: np.random.Generator) -> None:
+    """One cell, one feature: p(N | y) can be written down."""
+    law = LAWS["laplace"]
+    n = np.arange(40)
+    reading = np.array([6.0, 3.0])
+    p = np.array([0.7, 0.3])
+    log_weights = [
+        np.logaddexp.reduce(
+            stats.binom.logpmf(np.arange(m + 1), m, p[0])
+            + law.log_mass(reading[0] - np.arange(m + 1))
+            + law.log_mass(reading[1] - (m - np.arange(m + 1)))
+        )
+        for m in n
+    ]
+    truth = normalized(log_weights) @ n
+    counts, totals = np.array([[6.0, 3.0]]), np.array([9.0])
+    found = np.empty(24_000)
+    arguments = (np.zeros(1, dtype=np.int64), p[None])
+    rest = (reading[None], np.full(2, 1 / 1.5), np.array([0, 2]), False)
+    for i in range(found.size):
+        tables.grow_sweep(
+            rng, 2, 3, np.zeros(1, dtype=np.int64), counts, totals, *arguments, *rest, np.zeros(40), 0
+        )
+        tables.pair_sweep(
+            rng, 0, 1, counts, totals, *arguments, np.log(p)[None], *rest, np.array([0.0])
+        )
+        found[i] = totals[0]
+    batches = found.reshape(120, -1).mean(axis=1)
+    z = (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(120))
+    assert abs(z) < stats.t.isf(FALSE_ALARM / 8, 119)
+
+
+def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(rng: np.random.Generator) -> None:
+    starts = np.array([0, 3])
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    size, n = 20_000, 12
+    before = rng.multinomial(n, p, size).astype(float)
+    after = np.empty_like(before)
+    for i in range(size):
+        transport.carry(rng, before[i], p, q, starts, after[i])
+
+    def p_value(table: np.ndarray, law: np.ndarray) -> float:
+        worst = 1.0
+        for j in range(3):
+            seen = np.bincount(table[:, j].astype(int), minlength=n + 1)
+            expected = size * stats.binom.pmf(np.arange(n + 1), n, law[j])
+            big = expected > 5
+            both = [np.append(x[big], x[~big].sum()) for x in (seen.astype(float), expected)]
+            worst = min(worst, float(stats.chisquare(*both).pvalue))
+        return worst
+
+    assert p_value(after, q) > FALSE_ALARM / 24
+    assert p_value(after, p) < 1e-9
+    # entries that changed their label, either way: as few as can be, on average n times the total variation
+    kept = np.minimum(before, after).sum(axis=1)
+    assert kept.mean() >= n * np.minimum(p, q).sum() - 5 * kept.std() / np.sqrt(size)
+    # carried back, the first law again
+    back = np.empty_like(before)
+    for i in range(size):
+        transport.carry(rng, after[i], q, p, starts, back[i])
+    assert p_value(back, p) > FALSE_ALARM / 24
+    # label 1 is as likely before and after, so nothing leaves it and nothing enters
+    assert np.array_equal(before[:, 1], after[:, 1])
+
+
+@pytest.mark.parametrize("transitions", ["blocked", "collapsed"])
+def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.random.Generator) -> None:
+    counts = np.array([[3.0, 0, 2, 0, 1], [2, 1, 2, 1, 0], [0, 3, 0, 0, 3], [1, 2, 0, 2, 1]])
+    truth_weights = [log_path(path, 0.7) + log_emissions(path, counts, 0.5) for path in PATHS]
+    nothing = np.zeros(LENGTH)
+    rows = np.array([features_of(np.array(path), nothing) for path in PATHS])[:, :LENGTH]
+    truth = normalized(truth_weights) @ rows
+    drawn = sample(
+        2,
+        Cells(counts, SIZES, 1, LENGTH),
+        draws=6000,
+        burn_in=50,
+        chains=4,
+        alpha=0.7,
+        beta=0.5,
+        transitions=transitions,  # pyright: ignore[reportArgumentType]
+        rng=rng,
+    )
+    found = features_of(drawn.states, np.zeros(drawn.states.shape))[..., :LENGTH]
+    assert np.abs(batch_z(found, truth)).max() < stats.t.isf(FALSE_ALARM / 4 / LENGTH, 119)
+    # another concentration is another law
+    other = normalized([log_path(path, 5.0) + log_emissions(path, counts, 5.0) for path in PATHS]) @ rows
+    assert np.abs(batch_z(found, other)).max() > 10
+
+
+def test_cells_that_were_not_observed_say_nothing(rng: np.random.Generator) -> None:
+    counts = np.tile([[30.0, 0.0], [0.0, 30.0]], (5, 1)).repeat(2, axis=0)
+    observed = np.ones(len(counts), dtype=bool)
+    observed[[3, 8]] = False
+    counts[3] = counts[8] = 1000.0
+    drawn = sample(2, Cells(counts, (2,), 2, 10, observed=observed), draws=200, burn_in=50, rng=rng)
+    # a thousand entries of both labels would leave their mark
+    assert np.abs(drawn.emission[0].mean(axis=0) - 0.5).min() > 0.4
+
+
+def test_states_are_named_alike(rng: np.random.Generator) -> None:
+    path = np.repeat([0, 1, 2], [30, 20, 10])
+    emission = rng.dirichlet(np.ones(4), 3)
+    transition = rng.dirichlet(np.ones(3), 4)
+    states, emissions, transitions = [], [], []
+    for _ in range(50):
+        order = rng.permutation(3)
+        noisy = np.where(rng.random(60) < 0.1, rng.integers(3, size=60), path)
+        states.append(order[noisy])
+        back = np.argsort(order)
+        emissions.append(emission[back])
+        transitions.append(transition[np.append(back, 3)][:, back])
+    shape = (2, 25)
+    drawn = relabel(
+        Draws(
+            np.array(states).reshape(*shape, 60),
+            np.array(emissions).reshape(*shape, 3, 4),
+            np.array(transitions).reshape(*shape, 4, 3),
+        )
+    )
+    assert np.array_equal(most_frequent(drawn.states, 3), path)
+    assert np.ptp(drawn.emission, axis=(0, 1)).max() == 0
+    assert np.array_equal(drawn.emission[0, 0], emission)
+    assert np.array_equal(drawn.transition[1, 7], transition)
