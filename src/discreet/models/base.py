@@ -130,7 +130,7 @@ class Model(ABC):
 
     @property
     def optional_columns(self) -> tuple[str, ...]:
-        """Columns that rows to be predicted or weighed may lack: the target, if there is one."""
+        """Columns that rows to be predicted or weighed may lack, such as a target."""
         return ()
 
     @property
