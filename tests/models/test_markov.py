@@ -127,3 +127,10 @@ def test_a_release_is_read_back_and_understood(neighbors: Any, rng: np.random.Ge
 def test_declarations_are_checked(arguments: tuple, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         dc.models.MarkovChain(*arguments)
+
+
+def test_a_file_cannot_ask_for_a_billion_steps() -> None:
+    many = dc.models.MarkovChain({"ward": ["a", "b"]}, {"month": ["1", "2"]}, {"status": range(1000)})
+    for neighbors in ("replace", "add_remove"):
+        with pytest.raises(UsageError, match="would release 1001000 cells; at most"):
+            many.layout(Domain(None, None, "redact", "count"), neighbors)
