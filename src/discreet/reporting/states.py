@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Labels of a feature that are drawn; the rest is said in words.
 _MOST_LABELS = 10
 _TICKS = 9
-_LONGEST = 26
+_LONGEST = 32
 
 
 def plot_states(
@@ -124,7 +124,7 @@ def draw_emissions(
             else:
                 draws = tables[name][:, k, shown[name]]
                 rows = [_short(labels[name][j]) for j in shown[name]]
-            _bars(axes, draws, rows, _hue(k))
+            _bars(axes, draws, rows, _hue(k), max(len(rows), n_rows / 2))
             if k == 0 and name != "|":
                 axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
         grid[k][0].set_title(f"State {k + 1}", loc="left", color=_hue(k), fontsize=11, fontweight="bold")
@@ -135,7 +135,8 @@ def draw_emissions(
     return finish(figure, path)
 
 
-def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str) -> None:
+def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float) -> None:
+    """Draw a bar for each probability; ``room`` is for how many bars the panel has room."""
     rows = np.arange(len(names))
     mean = draws.mean(axis=0)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
@@ -143,7 +144,7 @@ def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str) -> None:
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
     strip(axes)
     axes.set_yticks(rows, names, color=INK, fontsize=8.5, parse_math=False)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_ylim(room - 0.4, -0.6)
     rule(axes)
 
 

@@ -68,7 +68,7 @@ def least_p_values(
     for _ in range(TRIALS):
         truth, readings, noisy = simulate(width, gaussian, rng)
         cells = Cells(readings, SIZES, N_SEQUENCES, LENGTH)
-        aware = sample(N_STATES, cells, noisy=noisy, draws=100, burn_in=600, thin=30, rng=rng)
+        aware = sample(N_STATES, cells, noisy=noisy, draws=100, burn_in=1000, thin=50, rng=rng)
         naive = sample(N_STATES, cells.clipped(), draws=100, burn_in=100, thin=5, rng=rng)
         for name, drawn in (("aware", aware), ("naive", naive)):
             true = quantities(truth)
