@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def simulated(rng: np.random.Generator) -> np.ndarray:
     rows = []
     for cell, total in enumerate(totals):
         p = profiles[int(cell % LENGTH >= change[cell // LENGTH])]
-        rows.append([rng.multinomial(total, p[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)])
+        rows.append([rng.multinomial(total, p[a:b]) for a, b in pairwise(starts)])
     return np.array([np.concatenate(row) for row in rows])
 
 
@@ -55,7 +56,8 @@ def samplers(counts: np.ndarray, states: int, rng: np.random.Generator) -> dict[
     def seconds(cells: Cells, noisy: Noisy | None = None) -> float:
         half = ITERATIONS // 2
         return (
-            least_seconds(lambda: sample(states, cells, noisy=noisy, draws=half, burn_in=half, rng=rng)) / ITERATIONS
+            least_seconds(lambda: sample(states, cells, noisy=noisy, draws=half, burn_in=half, rng=rng))
+            / ITERATIONS
         )
 
     out = {"non-private": seconds(Cells(counts, SIZES, N_SEQUENCES, LENGTH))}
@@ -83,7 +85,12 @@ def hmmlearn_step(counts: np.ndarray, states: int) -> float | None:
 
     def fit() -> int:
         model = MultinomialHMM(
-            states, n_trials=counts.sum(axis=1), n_iter=steps, tol=-np.inf, random_state=0, implementation="log"
+            states,
+            n_trials=counts.sum(axis=1),
+            n_iter=steps,
+            tol=-np.inf,
+            random_state=0,
+            implementation="log",
         )
         with np.errstate(all="ignore"):  # a state without cells divides by zero
             model.fit(counts, [LENGTH] * N_SEQUENCES)
@@ -106,7 +113,8 @@ def run() -> dict[str, Any]:
         ratios = {name: value / base for name, value in seconds.items() if name != "non-private"}
         figures[f"{states} states"] = {"seconds": seconds, "ratios": ratios, "hmmlearn": peer}
         passed &= all(
-            ratio <= (MOST_NAIVE if name.startswith("naive") else MOST_AWARE) for name, ratio in ratios.items()
+            ratio <= (MOST_NAIVE if name.startswith("naive") else MOST_AWARE)
+            for name, ratio in ratios.items()
         )
         passed &= peer is None or max(value for name, value in seconds.items() if "aware" not in name) < peer
     return {**figures, "passed": passed}
@@ -118,7 +126,8 @@ def describe(figures: dict[str, Any]) -> str:
     for states in (2, 10):
         found = figures[f"{states} states"]
         each = ", ".join(
-            f"{name} {1e3 * value:.2f} ms" + (f" ({found['ratios'][name]:.2f}x)" if name in found["ratios"] else "")
+            f"{name} {1e3 * value:.2f} ms"
+            + (f" ({found['ratios'][name]:.2f}x)" if name in found["ratios"] else "")
             for name, value in found["seconds"].items()
         )
         peer = "not installed" if found["hmmlearn"] is None else f"{1e3 * found['hmmlearn']:.2f} ms"

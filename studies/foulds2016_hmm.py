@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     draw_figure(panels, path=options.out / f"{NAME}.png")
     for name, one in found.items():
         stem = options.out / f"{NAME}_{name.lower()}"
-        plot_states(one.posterior, title=f"{name}-like logs: state by region and month", path=f"{stem}_states.png")
+        plot_states(
+            one.posterior, title=f"{name}-like logs: state by region and month", path=f"{stem}_states.png"
+        )
         plot_emissions(
             one.posterior, title=f"{name}-like logs: what each state looks like", path=f"{stem}_emissions.png"
         )

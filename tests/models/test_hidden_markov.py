@@ -38,9 +38,7 @@ def rows(rng: np.random.Generator, n: int = 600) -> dict[str, np.ndarray]:
 def release_of(
     data: Any, of: HiddenMarkov, rng: np.random.Generator, epsilon: float = 4.0, **how: Any
 ) -> Release:
-    return release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, of, dc.LaplaceMechanism(epsilon), **how
-    )
+    return release_with(lambda law: int(law.sample(1, rng)[0]), data, of, dc.LaplaceMechanism(epsilon), **how)
 
 
 @pytest.mark.parametrize(

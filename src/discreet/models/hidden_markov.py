@@ -148,7 +148,9 @@ class HiddenMarkov(Model):
             "states": (sequences, self.time.labels),
         }
 
-    def log_density(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def log_density(
+        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
         """Return the log-probability of rows' labels given their place, draws by rows.
 
         ``codes`` are the positions of the labels of all columns; a missing label adds nothing, and neither does a row
@@ -174,7 +176,8 @@ def _one(column: Mapping[str, Any] | Labels, part: str) -> Labels:
     read = read_columns(column)
     if len(read) != 1:
         raise UsageError(
-            f"{part} is one column, got {len(read)}.", hint=f'for example {part}={{"region": ["north", "south"]}}'
+            f"{part} is one column, got {len(read)}.",
+            hint=f'for example {part}={{"region": ["north", "south"]}}',
         )
     return only_labels(read, HiddenMarkov.name)[0]
 
@@ -193,7 +196,9 @@ def _read_split(split: Mapping[str, Any] | None, features: tuple[Labels, ...]) -
     if split is None:
         return (Fraction(1, len(names)),) * len(names)
     if not isinstance(split, Mapping) or set(split) != set(names):
-        raise UsageError("split must name every feature, and nothing else.", hint=f"the features: {', '.join(names)}")
+        raise UsageError(
+            "split must name every feature, and nothing else.", hint=f"the features: {', '.join(names)}"
+        )
     shares = [exact(split[name], f"the share of {name!r:.60}") for name in names]
     if any(share <= 0 for share in shares):
         raise UsageError("the shares of the budget must be positive.")

@@ -6,7 +6,7 @@ Figures 3 to 7 of Foulds et al. (2016), with the share of draws that agree as th
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,16 +63,22 @@ def draw_states(
     colors = np.array([_rgb(_hue(k)) for k in range(n_states)])
     # as likely as by chance is white, all draws is the full color
     chance = 1 / n_states
-    strength = ((shares.max(axis=-1) - chance) / (1 - chance) if n_states > 1 else np.ones(likely.shape))[..., None]
+    strength = ((shares.max(axis=-1) - chance) / (1 - chance) if n_states > 1 else np.ones(likely.shape))[
+        ..., None
+    ]
     axes.imshow(
         1 - strength * (1 - colors[likely]), aspect="auto", interpolation="nearest",
         extent=(-0.5, len(times) - 0.5, len(names) - 0.5, -0.5),
     )  # fmt: skip
     strip(axes)
     axes.hlines(np.arange(len(names) - 1) + 0.5, -0.5, len(times) - 0.5, color="white", linewidth=2.5)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names], color=INK, fontsize=9, parse_math=False)
+    axes.set_yticks(
+        range(len(names)), [_short(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
+    )
     ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
-    axes.set_xticks(ticks, [_short(times[t]) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False)
+    axes.set_xticks(
+        ticks, [_short(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
+    )
     used = np.unique(likely)
     _name_states(axes, used if used.size <= 10 else used[:10])
 
@@ -94,7 +100,7 @@ def plot_emissions(
 
 def draw_emissions(
     tables: dict[str, np.ndarray],
-    labels: dict[str, Sequence[str]],
+    labels: Mapping[str, Sequence[str]],
     *,
     title: str,
     notes: list[str],
@@ -123,7 +129,7 @@ def draw_emissions(
                 rows = [f"{_short(one)} = {_short(labels[one][1], 10)}" for one in pairs]
             else:
                 draws = tables[name][:, k, shown[name]]
-                rows = [_short(labels[name][j]) for j in shown[name]]
+                rows = [_short(str(labels[name][j])) for j in shown[name]]
             _bars(axes, draws, rows, _hue(k), max(len(rows), n_rows / 2))
             if k == 0 and name != "|":
                 axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
@@ -184,5 +190,3 @@ def _rgb(color: str) -> np.ndarray:
 
 def _short(text: str, most: int = _LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-

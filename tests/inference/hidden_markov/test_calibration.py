@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def simulate(width: float, gaussian: bool, rng: np.random.Generator) -> tuple[Dr
     counts = np.concatenate(
         [
             [rng.multinomial(n, emission[k, a:b]) for n, k in zip(totals, states, strict=True)]
-            for a, b in zip(starts[:-1], starts[1:], strict=True)
+            for a, b in pairwise(starts)
         ],
         axis=1,
     )

@@ -40,7 +40,7 @@ def refusal(release: Release, engine: str) -> str | None:
 
 
 def read_prior(model: HiddenMarkov, prior: Any) -> Concentrations:
-    """Read ``infer(prior=...)``: None, one number for both, or ``{"transition": 1, "emission": 0.5}``, either left out."""
+    """Read ``infer(prior=...)``: None, one number for both, or by name: ``{"transition": 1, "emission": 0.5}``."""
     known = ("transition", "emission")
     if prior is None:
         return Concentrations()
@@ -53,7 +53,9 @@ def read_prior(model: HiddenMarkov, prior: Any) -> Concentrations:
         )
     for name, value in prior.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-3 <= value <= 1e6:
-            raise UsageError(f"the concentration of {name} must lie between 0.001 and 1e6, got {value!r:.40}.")
+            raise UsageError(
+                f"the concentration of {name} must lie between 0.001 and 1e6, got {value!r:.40}."
+            )
     return Concentrations(**{name: float(value) for name, value in prior.items()})
 
 

@@ -222,7 +222,7 @@ class Chains:
             cells.n_placed,
             cells.length,
             self.factorials,
-            np.zeros(0) if noisy.log_prior is None else noisy.log_prior,
+            noisy.log_prior,
             noisy.low,
         )
         self.turn += 1

@@ -15,13 +15,14 @@ Every move is built so that the multinomial laws cancel in its acceptance, or ar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def loss(rest: float, rate: float, gaussian: bool) -> float:
+def loss(rest: Any, rate: Any, gaussian: bool) -> float:
     """Return minus the log mass of noise ``rest`` up to a constant; ``rate`` is 1/scale, or 1/sigma."""
     scaled = rest * rate
     return 0.5 * scaled * scaled if gaussian else abs(scaled)
@@ -117,7 +118,7 @@ def pair_sweep(
 
 @numba.njit(cache=True, error_model="numpy")
 def take_out(
-    gen: np.random.Generator, counts: np.ndarray, starts: np.ndarray, total: float, size: int, out: np.ndarray
+    gen: np.random.Generator, counts: np.ndarray, starts: np.ndarray, total: Any, size: int, out: np.ndarray
 ) -> None:
     """Fill ``out`` with ``size`` of a cell's entries, drawn without replacement, feature by feature."""
     out[:] = 0.0
@@ -136,9 +137,7 @@ def take_out(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def put_in(
-    gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: int, out: np.ndarray
-) -> None:
+def put_in(gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: int, out: np.ndarray) -> None:
     """Fill ``out`` with ``size`` entries drawn from a state's probabilities, feature by feature."""
     out[:] = 0.0
     for d in range(starts.size - 1):
@@ -155,7 +154,12 @@ def put_in(
 
 @numba.njit(cache=True, error_model="numpy")
 def shift_ratio(
-    counts: np.ndarray, readings: np.ndarray, rates: np.ndarray, change: np.ndarray, sign: float, gaussian: bool
+    counts: np.ndarray,
+    readings: np.ndarray,
+    rates: np.ndarray,
+    change: np.ndarray,
+    sign: float,
+    gaussian: bool,
 ) -> float:
     """Return the log-ratio of noise masses when ``sign * change`` is added to a cell's tables."""
     ratio = 0.0
@@ -181,7 +185,7 @@ def exchange_sweep(
     starts: np.ndarray,
     gaussian: bool,
 ) -> int:
-    """Offer ``moves`` exchanges of 1 to ``most`` entries between two active cells, in place; return how many were accepted.
+    """Offer ``moves`` exchanges of 1 to ``most`` entries between two active cells, in place; return the accepted.
 
     All ways to share out the entries over the cells are equally likely beforehand.
     """
@@ -225,7 +229,7 @@ def grow_sweep(
     log_prior: np.ndarray,
     low: int,
 ) -> int:
-    """Offer ``moves`` times an active cell 1 to ``most`` entries more or fewer, in place; return how many were accepted.
+    """Offer ``moves`` times an active cell 1 to ``most`` entries more or fewer, in place; return the accepted.
 
     ``log_prior[n - low]`` is the log-probability of n entries in all *and* of one way to share them out over the cells,
     minus infinity where n is impossible.
