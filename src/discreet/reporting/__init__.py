@@ -7,13 +7,16 @@ from discreet.reporting.answers import plot_response
 from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
 from discreet.reporting.plots import plot_comparison, plot_posterior
+from discreet.reporting.states import plot_emissions, plot_states
 
 __all__ = [
     "plot_adversary",
     "plot_calibration",
     "plot_comparison",
     "plot_distinguishability",
+    "plot_emissions",
     "plot_posterior",
     "plot_privacy_loss",
     "plot_response",
+    "plot_states",
 ]
