@@ -69,6 +69,7 @@ studies: $(VENV)/.installed-dev
 	$(BIN)/python studies/geumlek2020_ch6.py --check
 	$(BIN)/python studies/geumlek2020_ch7.py --check
 	$(BIN)/python studies/head_to_head.py --check
+	$(BIN)/python studies/noisy_sgd.py --check
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

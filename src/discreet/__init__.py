@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+    from discreet.mechanisms.table_posterior import TablePosteriorMechanism
     from discreet.privacy.chain_updates import WorstCaseRejection
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
@@ -104,6 +105,7 @@ __all__ = [
     "RenyiDP",
     "RenyiPosteriorMechanism",
     "StatisticalQueryMechanism",
+    "TablePosteriorMechanism",
     "UsageError",
     "WorstCaseRejection",
     "ZeroConcentratedDP",
@@ -175,6 +177,7 @@ _HOMES = {
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
     "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
     "discreet.privacy.chain_updates": ("WorstCaseRejection",),
+    "discreet.mechanisms.table_posterior": ("TablePosteriorMechanism",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.ledger": ("Ledger",),

@@ -61,7 +61,7 @@ def _hiding(axes: Axes, s: dict[str, Any]) -> None:
         xlabel="steps that read no record",
         ylabel="cost / cost without them",
     )
-    say(axes, (200, 0.008), "noise alone", _BLUE, ha="right", va="bottom")
+    say(axes, (200, 0.03), "noise alone", _BLUE, ha="right", va="bottom")
     say(axes, (30, 2e-4), "on public records,\ncontracting by 0.95", _GREEN, ha="right")
 
 
@@ -74,13 +74,12 @@ def _accuracy(axes: Axes, s: dict[str, Any]) -> None:
         axes.plot(s["sizes"], s[f"default_{rho}"], color=_BLUE, linestyle=style, **_DOTS)
     axes.plot(s["sizes"], s["non-private"], color=INK, **_DOTS)
     axes.set(xscale="log", xlabel="records", ylabel="held-out loss", ylim=(None, 0.86))
-    x = s["sizes"][0]
     say(axes, (s["sizes"][-1], 0.845), "ρ = 0.05 (dashed: 0.5)", QUIET, ha="right", va="top")
     say(axes, (s["sizes"][-1], 0.82), "as printed", _RED, ha="right", va="top")
-    say(axes, (s["sizes"][-1], 0.795), "in a secret order", _PINK, ha="right", va="top")
+    say(axes, (s["sizes"][-1], 0.795), "in a secret order, for orders up to 8", _PINK, ha="right", va="top")
     say(axes, (s["sizes"][-1], 0.77), "with noise after the pass", _BLUE, ha="right", va="top")
     say(axes, (s["sizes"][-1], 0.745), "without privacy", INK, ha="right", va="top")
-    say(axes, (x, s["nothing"]), "knowing nothing", QUIET, va="bottom")
+    say(axes, (s["sizes"][-1], s["nothing"]), "knowing nothing", QUIET, ha="right", va="bottom")
 
 
 def _langevin(axes: Axes, s: dict[str, Any]) -> None:
@@ -90,10 +89,10 @@ def _langevin(axes: Axes, s: dict[str, Any]) -> None:
         axes.plot(s["epsilons"], s[f"{relation}_1"], color=color, **_DOTS)
         axes.plot(s["epsilons"], s[f"{relation}_1/10"], color=color, linestyle=(0, (4, 2)), **_DOTS)
     axes.set(xscale="log", yscale="log", xlabel="ε, at δ = 10⁻⁶", ylabel="error of the mean / posterior sd")
-    top = axes.get_ylim()[1]
-    say(axes, (3, top * 0.8), "replace", _RED, ha="right", va="top")
-    say(axes, (3, top * 0.52), "add or remove", _BLUE, ha="right", va="top")
-    say(axes, (3, top * 0.34), "dashed: a tenth of the records a step", QUIET, ha="right", va="top")
+    least = axes.get_ylim()[0]
+    say(axes, (0.1, least * 2.4), "replace", _RED)
+    say(axes, (0.1, least * 1.7), "add or remove", _BLUE)
+    say(axes, (0.1, least * 1.2), "dashed: a tenth of the records a step", QUIET)
 
 
 _PANELS = {"places": _places, "hiding": _hiding, "accuracy": _accuracy, "langevin": _langevin}

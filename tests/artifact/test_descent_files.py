@@ -57,6 +57,7 @@ def test_round_trips(model: str, mechanism: str, rng: np.random.Generator) -> No
     assert dc.Release.from_json(text) == release
     jsonschema.validate(json.loads(text), SCHEMA)
     assert json.loads(text)["samples"]["arithmetic"] == "floating"
+    assert ("constants that the curator declared" in release.statement()) == (model == "declared")
     if mechanism == "langevin":
         with pytest.raises(UsageError, match="not made by noisy descent"):
             descent_of(release)

@@ -196,6 +196,16 @@ def test_more_steps_than_the_budget_pays_for(rng: np.random.Generator) -> None:
         walk(2, "1000")
 
 
+def test_an_empty_table_that_nobody_may_see_is_empty(rng: np.random.Generator) -> None:
+    mechanism = dc.LangevinMechanism(**BUDGET, steps=20, samples=5, rate="1/2")
+    release = dc.release(
+        {"x": [], "ill": []}, MODEL, mechanism=mechanism, missing="none", neighbors="add_remove"
+    )
+    assert release.records is None
+    assert release.samples is not None
+    assert np.all(np.isfinite(release.samples.arrays()["weights"]))
+
+
 def test_models_that_are_refused(rng: np.random.Generator) -> None:
     mechanism = dc.LangevinMechanism(**BUDGET, steps=10, samples=5, rate="1/1000", step_size="1e-9", clip=1)
     with pytest.raises(UsageError, match="a sample of 20 records holds none"):

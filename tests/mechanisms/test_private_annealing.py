@@ -138,6 +138,19 @@ class TestNormalizingConstant:
         assert error < 0.05 * truth
         assert abs(float(weights.mean()) - truth) < self.sds * error
 
+    def test_the_expected_weight_is_the_ratio_exactly(self) -> None:
+        """By products of transition matrices, before and after the updates of each level."""
+        tables = tables_for(self.walk, self.path, self.ones, self.n)
+        f = [np.exp(np.array(scores) / STEP) for scores in tables]
+        truth = f[-1].sum() / f[0].sum()
+        before = after = f[0] / f[0].sum()
+        for low, high, scores in zip(f, f[1:], tables[1:], strict=False):
+            update = moved(self.walk, scores)
+            before = (before * high / low) @ update
+            after = (after @ update) * high / low
+        assert before.sum() == pytest.approx(truth, rel=1e-9)
+        assert after.sum() > 1.2 * truth
+
     def test_states_after_the_updates_are_not(self, rng: np.random.Generator) -> None:
         truth, weights = self.estimates(rng, after=True)
         error = float(weights.std(ddof=1) / np.sqrt(len(weights)))

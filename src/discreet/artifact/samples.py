@@ -35,6 +35,7 @@ CHECKS: Mapping[str, str] = {
     "private_metropolis": "discreet.artifact.private_walks",
     "private_annealing": "discreet.artifact.private_walks",
     "private_gibbs": "discreet.artifact.private_gibbs",
+    "table_posterior": "discreet.artifact.table_posterior",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -45,6 +46,7 @@ KINDS: Mapping[str, str] = {
     "concentrated_posterior": "concentrated",
     "diffused_query": "diffused",
     "concentrated_query": "concentrated",
+    "table_posterior": "tempered",
 }
 
 #: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A

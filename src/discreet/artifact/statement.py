@@ -10,6 +10,7 @@ from discreet.artifact.release import Release
 from discreet.artifact.samples import KINDS
 from discreet.models.base import Model
 from discreet.models.columns import Labels
+from discreet.models.declared_loss import DeclaredLoss
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -211,6 +212,8 @@ def _assumed(release: Release) -> str:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
     if isinstance(release.model, Model):
         parts += _columns(release, release.model)
+    if isinstance(release.model, DeclaredLoss):
+        parts.append("the loss has the constants that the curator declared, which nobody can check here")
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":

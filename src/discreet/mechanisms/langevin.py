@@ -175,10 +175,10 @@ class LangevinMechanism(RecordMechanism):
     def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
         fitted = _regression(model)
         neighbors: Neighbors = "add_remove" if n_records is None else "replace"
-        clip = self._clip(fitted)
+        clip, found = self._clip(fitted), self.accounted(neighbors)
         step_size = self.step_size
         if step_size is None:
-            sum_sd = self.accounted(neighbors).multiplier * float(clip) * (1 if n_records is None else 2)
+            sum_sd = found.multiplier * float(clip) * (1 if n_records is None else 2)
             largest = 4 * float(self.rate) ** 2 * float(self.temperature) / sum_sd**2 * _DOWN
             if n_records is not None:
                 # beyond, a step from the steepest direction's side ends on the other

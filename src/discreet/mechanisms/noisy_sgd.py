@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -297,5 +298,8 @@ def _budget(rho: Number | None, epsilon: Number | None, delta: Number | None) ->
         return positive_budget(rho, "rho")
     if rho is None and epsilon is not None and delta is not None:
         pair = float_down(positive_budget(epsilon, "epsilon")), float_down(failure_probability(delta))
-        return Fraction(rho_for_approx(*pair))
+        # six digits, rounded down: a shorter number to read, and a stronger promise
+        return Fraction(
+            Context(prec=6, rounding=ROUND_FLOOR).create_decimal_from_float(rho_for_approx(*pair))
+        )
     raise UsageError("noisy descent takes either rho, or epsilon with delta.", hint=_EXAMPLE)

@@ -129,6 +129,11 @@ class Model(ABC):
         return tuple(column.name for column in self.columns)
 
     @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Columns that rows to be predicted or weighed may lack: the target, if there is one."""
+        return ()
+
+    @property
     def label_columns(self) -> tuple[Labels, ...]:
         """The columns of labels, in order: those of the codes on the private side."""
         return tuple(column for column in self.columns if isinstance(column, Labels))

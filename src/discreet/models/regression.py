@@ -197,7 +197,8 @@ class LogisticRegression(Regression):
     features
         Columns of numbers with public bounds, or of labels: ``{"age": (18, 100), "sex": ["f", "m"]}``.
     ridge
-        Each record's loss is log(1 + e^(-y weights . features)) + ridge |weights|^2 / 2.
+        Each record's loss is log(1 + e^(-y weights . features)), plus half of ridge times the squared length of the
+        weights.
     radius
         The weights lie in the ball of this radius, decided without looking at the data.
     """
@@ -238,7 +239,8 @@ class LinearRegression(Regression):
     features
         Columns of numbers with public bounds, or of labels.
     ridge
-        Each record's loss is (y - weights . features)^2 / 2 + ridge |weights|^2 / 2, with y of [-1, 1].
+        Each record's loss is (y - weights . features)^2 / 2 with y of [-1, 1], plus half of ridge times the squared
+        length of the weights.
     radius
         The weights lie in the ball of this radius, decided without looking at the data. The loss has steep gradients
         only because of it: the wider the ball, the more noise.

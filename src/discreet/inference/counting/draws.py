@@ -64,16 +64,28 @@ def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.rand
         return dirichlet_columns(np.stack([b, a]), rng)[1]
     u, v = rng.random((2, a.size))
     against = 1.0 - u
-    with np.errstate(
-        divide="ignore"
-    ):  # a uniform of 0 is rejected below, as minus infinity is not above itself
-        x = np.log(u / against) * np.sqrt((total - 2.0) / (2.0 * a * b - total))
-        log_level = np.log(4.0 * u * against * v)
-    share = a / total
-    risen = share * np.expm1(x)
-    out = (share + risen) / (1.0 + risen)
-    accepted = a * x - total * np.log1p(risen) > log_level
+    # in place from here on: arrays that stay in the cache are a twentieth of the time of ``infer``
+    x = a * b
+    x *= 2.0
+    x -= total
+    np.sqrt(np.divide(total - 2.0, x, out=x), out=x)
+    v *= u
+    v *= against
+    v *= 4.0
+    # a uniform of 0 has no logarithm; it is rejected, as minus infinity is not above itself
+    with np.errstate(divide="ignore"):
+        log_level = np.log(v, out=v)
+        x *= np.log(np.divide(u, against, out=u), out=u)
+    risen = np.expm1(x, out=u)
+    out = a / total
+    risen *= out
+    x *= a
+    x -= total * np.log1p(risen, out=against)
+    accepted = x > log_level
     (rejected,) = np.logical_not(accepted, out=accepted).nonzero()
+    out += risen
+    risen += 1.0
+    out /= risen
     out[rejected] = rng.beta(a[rejected], b[rejected])
     return out
 

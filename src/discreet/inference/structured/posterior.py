@@ -31,10 +31,10 @@ class ModelPosterior(Posterior):
     def log_likelihood(self, rows: Any) -> np.ndarray:
         """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
 
-        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A column that
-        is left out is missing in every row, and so is whatever was not declared; a missing value says nothing.
+        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
+        undeclared value says nothing, and so does a target that is left out.
         """
-        codes, values = code_rows(self.model, rows, absent=self.model.column_names)
+        codes, values = code_rows(self.model, rows, absent=self.model.optional_columns)
         return self._log_mean(codes, values)
 
     def predict_proba(self, rows: Any) -> np.ndarray:
@@ -47,7 +47,7 @@ class ModelPosterior(Posterior):
             second = self.model.predict_proba(self.draws["weights"], rows).mean(axis=0)
             return np.stack([1 - second, second], axis=1)
         model = self._classifier()
-        codes, _ = code_rows(model, rows, absent=model.column_names)
+        codes, _ = code_rows(model, rows, absent=model.optional_columns)
         distinct, where = _distinct(codes[:, 1:])
         out = np.empty((len(distinct), model.target.n_labels))
         step = max(_MOST // (self.n_draws * model.target.n_labels), 1)

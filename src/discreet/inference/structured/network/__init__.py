@@ -83,7 +83,7 @@ def _named(
     """Draw the conditional probabilities given tables; leave out the level of missing values, also among parents."""
     out = {}
     for name, part, shape in zip(
-        release.model.column_names,
+        release.columns,
         conditional_draws(structure, alpha, tables, rng),
         structure.shapes,
         strict=True,
