@@ -12,8 +12,9 @@ import json
 import sys
 
 import models_hmm
+import models_naive_bayes
 
-PARTS = {"hidden Markov": models_hmm}
+PARTS = {"hidden Markov": models_hmm, "naive Bayes": models_naive_bayes}
 
 
 def main() -> int:
