@@ -201,6 +201,14 @@ def test_prediction_is_bayes_rule_averaged_over_draws(rng: np.random.Generator) 
     assert posterior.predict({"age": [], "sex": []}).shape == (0,)
 
 
+def test_small_classes_are_doubted(rng: np.random.Generator) -> None:
+    theta = {**THETA, "smoker": np.array([0.95, 0.05])}
+    release = released(rng, MODEL.sample_rows(theta, 2000, rng))
+    posterior = dc.infer(release, prior=PRIOR, rng=rng, draws=40, chains=1)
+    (doubt,) = posterior.diagnostics.warnings
+    assert "values of 'age' with smoker=yes; it has been shown calibrated from 200 on" in doubt
+
+
 def test_numbers_alone_and_the_command_line_prior(rng: np.random.Generator) -> None:
     model = NaiveBayes({"c": 3}, {"x": (0, 1), "y": (-5, Fraction(5, 2))})
     rows = {"c": rng.integers(3, size=900), "x": rng.uniform(0, 1, 900), "y": rng.normal(0, 1, 900)}

@@ -165,14 +165,21 @@ def draw_blocks(
     blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
 ) -> Answer:
     """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
-    return _together(
-        [
-            gibbs.draw(
-                replace(question, release=law.reading.release, prior=prior, records=law.usable(totals))
+    answers = []
+    for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
+        mine = replace(question, release=law.reading.release, prior=prior, records=law.usable(totals))
+        target, x, doubts = gibbs.coordinates(mine)
+        count = float(target.usable(x).mean())
+        if count < gibbs.LEAST_RECORDS:
+            table = law.reading.table
+            doubts = (
+                f"a central limit for about {count:.0f} values of {table.number.name!r:.60} with "
+                f"{table.columns[0].name}={table.columns[0].labels[c]:.60}; it has been shown calibrated from "
+                f"{gibbs.LEAST_RECORDS} on",
+                *doubts,
             )
-            for law, totals in zip(blocks, others, strict=True)
-        ]
-    )
+        answers.append(Answer(target.theta(x), gibbs.APPROXIMATION, doubts, independent=False))
+    return _together(answers)
 
 
 def naive_block(
