@@ -279,6 +279,16 @@ def test_uneven_noise_is_refused_by_the_engine(rng: np.random.Generator) -> None
         dc.infer(dc.Release.from_json(json.dumps(body)), prior=PRIOR)
 
 
+@pytest.mark.parametrize("value", ["10000000000000", "-10000000000000", "900000000000000000"])
+def test_absurd_sums_are_refused_at_once(value: str, rng: np.random.Generator) -> None:
+    """What no noise explains would keep the sampler busy for long; a forger could wish for that."""
+    body = json.loads(released(rng, WILD).to_json())
+    body["statistics"]["values"][9] = value
+    body["sha256"] = seal(body)
+    with pytest.raises(EngineError, match="contradict"):
+        dc.infer(dc.Release.from_json(json.dumps(body)), prior=PRIOR)
+
+
 def test_the_statement_names_the_bounds(rng: np.random.Generator) -> None:
     said = released(rng, WILD, outside="clip").statement()
     assert "the declared bounds of “age” are [-3, 100]" in said

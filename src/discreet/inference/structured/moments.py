@@ -43,6 +43,8 @@ APPROXIMATION = (
 )
 # Prior weights of a number of records below this share of the largest are nothing.
 _LEAST = 1e-16
+# No noise goes so many of its scales: less than e^-100 of its mass is beyond.
+_FAR = 100.0
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,13 @@ class BlockReading:
         mine = max(law.reach(log_tail) for law in self.release.noise) * grid
         return mine if self.missing is None else max(mine, self.missing.noise.reach(log_tail))
 
+    def check(self, most: int) -> None:
+        """Raise if a cell is so far from any sum over at most ``most`` records that no noise can have carried it."""
+        totals = self.release.totals
+        cells = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
+        if (np.maximum(-cells, cells - most) > _FAR * self.scales + 1).any():
+            raise EngineError("the noisy sums contradict the noisy counts too strongly to be read together.")
+
     def log_density(self, usable: np.ndarray) -> np.ndarray:
         """Return the log likelihood of the sum of the cells, up to a constant, given numbers of usable records."""
         off, scales = np.abs(self.usable - usable), self.scales
@@ -167,7 +176,9 @@ def draw_blocks(
     """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
     answers = []
     for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
-        mine = replace(question, release=law.reading.release, prior=prior, records=law.usable(totals))
+        records = law.usable(totals)
+        law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
+        mine = replace(question, release=law.reading.release, prior=prior, records=records)
         target, x, doubts = gibbs.coordinates(mine)
         count = float(target.usable(x).mean())
         if count < gibbs.LEAST_RECORDS:

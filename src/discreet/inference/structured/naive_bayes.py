@@ -199,8 +199,9 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
 
 
 def _law(row: Reading | BlockReading, center: float, low: int, high: int) -> RowLaw | BlockLaw:
-    law = row_law if isinstance(row, Reading) else block_law
-    return law(row, center, low, high)  # pyright: ignore[reportArgumentType]
+    if isinstance(row, BlockReading):
+        return block_law(row, center, low, high)
+    return row_law(row, center, low, high)
 
 
 def _tied(
