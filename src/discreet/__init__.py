@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, errors, families, models, priors
+    from discreet import datasets, errors, families, models, priors, profiles
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
     from discreet.diagnostics.distinguishability import distinguish
@@ -121,6 +121,7 @@ __all__ = [
     "infer",
     "models",
     "priors",
+    "profiles",
     "release",
     "utilities",
 ]
@@ -131,6 +132,7 @@ _MODULES = {
     "families": "discreet.families",
     "models": "discreet.models",
     "priors": "discreet.priors",
+    "profiles": "discreet.profiles",
     "utilities": "discreet.inference.answering.utilities",
 }
 

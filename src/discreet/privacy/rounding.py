@@ -66,6 +66,13 @@ def exp_up(exponent: Fraction) -> Fraction | None:
         return None
 
 
+def exp_down(exponent: Fraction) -> Fraction:
+    """Return a rational that is at most e^exponent, for exponents up to 10000."""
+    value = _FINE.exp(decimal(exponent))
+    lowered = _FINE.subtract(value, _FINE.multiply(value, Decimal(10) ** -50))
+    return Fraction(Context(prec=40, rounding=ROUND_FLOOR).create_decimal(lowered))
+
+
 def log_up(value: Fraction) -> Fraction:
     """Return a rational that is at least log(value), for values above 1."""
     return rational_up(_FINE.ln(decimal(value)))
