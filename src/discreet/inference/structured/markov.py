@@ -37,6 +37,7 @@ def draw(question: Question, engine: str) -> Answer:
     and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of a private number of records. What
     the numbers themselves say of the transition probabilities, through how often each state was entered, is not used.
     """
+    question.refuse_records()
     release, size, rng = question.release, question.size, question.rng
     model = release.model
     assert isinstance(model, MarkovChain)
