@@ -45,9 +45,12 @@ def draw(question: Question, engine: str) -> Answer:
     readings = np.array(release.totals.values, dtype=np.int64).reshape(k + 1, k)
     noise = [release.noise[k * row : k * (row + 1)] for row in range(k + 1)]
     alphas = [question.prior[INITIAL], *[question.prior[TRANSITION]] * k]
-    most = RecordPrior(0, release.records)
+    sequences, times, _ = (column.n_labels for column in model.label_columns)
+    # of first states there are no more than sequences, of steps no more than places to step to
+    ceilings = [sequences, *[sequences * (times - 1)] * k]
     rows = []
-    for alpha, y, laws in zip(alphas, readings, noise, strict=True):
+    for alpha, y, laws, places in zip(alphas, readings, noise, ceilings, strict=True):
+        most = RecordPrior(0, places if release.records is None else min(places, release.records))
         if engine == "naive":
             counts = np.broadcast_to(np.maximum(y, 0), (size, k))
         else:
