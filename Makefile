@@ -16,7 +16,7 @@ help:
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
-	@echo "make studies figures of the papers redrawn and their claims checked (about 25 minutes)"
+	@echo "make studies figures of the papers redrawn and their claims checked (about 40 minutes)"
 	@echo "make clean   remove everything the other targets made"
 
 demo: $(VENV)/.installed
@@ -59,12 +59,14 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/ledger.py --check
 	$(BIN)/python benchmarks/truncated_dirichlet.py --check
 	$(BIN)/python benchmarks/profiles.py --check
+	$(BIN)/python benchmarks/models.py --check
 
 studies: $(VENV)/.installed-dev
 	$(BIN)/python studies/bernstein2018.py --check
 	$(BIN)/python studies/dimitrakakis2017.py --check
 	$(BIN)/python studies/foulds2016.py --check
 	$(BIN)/python studies/foulds2016_mcmc.py --check
+	$(BIN)/python studies/foulds2016_hmm.py --check
 	$(BIN)/python studies/geumlek2020_ch5.py --check
 	$(BIN)/python studies/geumlek2020_ch6.py --check
 	$(BIN)/python studies/geumlek2020_ch7.py --check

@@ -29,10 +29,10 @@ from discreet.reporting.states import plot_emissions, plot_states
 
 SEED = 2016
 NAME = "foulds2016_hmm"
-FULL = heldout.Plan(10, Effort(600, 400), Effort(200, 200), Effort(49, 1))
-QUICK = heldout.Plan(1, Effort(250, 100), Effort(100, 60), Effort(7, 1))
-#: Draws of the two readings, and iterations of OPS beside them: burn-in and the last hundred, as in the paper.
-DRAWS, OPS = (400, 80), (Effort(100, 100), Effort(10, 20))
+FULL = heldout.Plan(10, Effort(800, 400), Effort(200, 200), Effort(19, 1))
+QUICK = heldout.Plan(1, Effort(500, 200), Effort(100, 60), Effort(7, 1))
+#: Draws of the two readings, and iterations of OPS beside them: burn-in and, as in the paper, the last hundred.
+DRAWS, OPS = (400, 80), (Effort(60, 100), Effort(10, 20))
 
 
 def run(quick: bool) -> tuple[list[Panel], dict[str, assignments.Found]]:
@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     draw_figure(panels, path=options.out / f"{NAME}.png")
     for name, one in found.items():
         stem = options.out / f"{NAME}_{name.lower()}"
-        plot_states(one.posterior, title=f"{name}-like logs: state by region and month", path=f"{stem}_states.png")
+        plot_states(
+            one.posterior, title=f"{name}-like logs: state by region and month", path=f"{stem}_states.png"
+        )
         plot_emissions(
             one.posterior, title=f"{name}-like logs: what each state looks like", path=f"{stem}_emissions.png"
         )

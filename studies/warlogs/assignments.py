@@ -59,7 +59,10 @@ def read(theatre: Theatre, rng: np.random.Generator, draws: int) -> Found:
     features = ("type", "category", *CASUALTIES)
     distances = np.array(
         [
-            [0.5 * np.abs(mean[name][k] - theatre.profiles[order[k]][d]).sum() for d, name in enumerate(features)]
+            [
+                0.5 * np.abs(mean[name][k] - theatre.profiles[order[k]][d]).sum()
+                for d, name in enumerate(features)
+            ]
             for k in range(n_states)
         ]
     )
@@ -75,7 +78,10 @@ def iraq_panel(found: Found) -> Panel:
         true = np.flatnonzero(np.diff(theatre.states[region]))
         off.append(abs(int(changes[0]) - int(true[0])) if changes.size == 1 else len(theatre.months))
     tops = [
-        (TYPES[int(found.profile(k, "type").argmax())], CATEGORIES[int(found.profile(k, "category").argmax())])
+        (
+            TYPES[int(found.profile(k, "type").argmax())],
+            CATEGORIES[int(found.profile(k, "category").argmax())],
+        )
         for k in (0, 1)
     ]
     hurt = [CASUALTIES[int(np.argmax([found.profile(k, name)[1] for name in CASUALTIES]))] for k in (0, 1)]
@@ -156,4 +162,6 @@ def afghanistan_panel(found: Found, rng: np.random.Generator, effort: Effort) ->
 
 def _agreement(states: np.ndarray, theatre: Theatre) -> float:
     flat = theatre.states.ravel()
-    return max(float((np.array(o)[states] == flat).mean()) for o in permutations(range(len(theatre.profiles))))
+    return max(
+        float((np.array(o)[states] == flat).mean()) for o in permutations(range(len(theatre.profiles)))
+    )

@@ -41,8 +41,8 @@ def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None 
         shape=(2, 3),
         title="Held-out entries of simulated war logs",
         notes=[
-            "Foulds et al. (2016), figure 6. Log-likelihood of an entry in cells that were held out, mean of the splits "
-            "and the range of the middle half; higher is better. Dotted: without privacy."
+            "Foulds et al. (2016), figure 6. Log-likelihood of an entry in cells that were held out, mean of the "
+            "splits and the range of the middle half; higher is better. Dotted: without privacy."
         ],
         path=path,
     )

@@ -137,7 +137,9 @@ class Theatre:
         n = len(columns["region"])
         stray = rng.choice(n, size=n // 1000, replace=False)
         columns["region"] = columns["region"].copy()
-        columns["region"][stray] = np.array(self.stray, dtype=object)[rng.integers(len(self.stray), size=stray.size)]
+        columns["region"][stray] = np.array(self.stray, dtype=object)[
+            rng.integers(len(self.stray), size=stray.size)
+        ]
         order = rng.permutation(n)
         return {name: values[order] for name, values in columns.items()}
 
@@ -157,7 +159,9 @@ def _profile(likely: dict[str, float], labels: tuple[str, ...]) -> np.ndarray:
     return np.array([likely.get(label, rest) for label in labels])
 
 
-def _state(types: dict[str, float], categories: dict[str, float], hurt: tuple[float, ...]) -> tuple[np.ndarray, ...]:
+def _state(
+    types: dict[str, float], categories: dict[str, float], hurt: tuple[float, ...]
+) -> tuple[np.ndarray, ...]:
     casualties = [np.array([1 - rate, rate]) for rate in hurt]
     return (_profile(types, TYPES), _profile(categories, CATEGORIES), *casualties)
 
@@ -177,12 +181,24 @@ def iraq() -> Theatre:
         states[region, months.index(change) :] = 0
     well = _state(
         {"friendly action": 0.42, "explosive hazard": 0.24, "enemy action": 0.10, "criminal event": 0.08},
-        {"cache found/cleared": 0.24, "ied found/cleared": 0.12, "ied explosion": 0.08, "raid": 0.10, "detention": 0.10},
+        {
+            "cache found/cleared": 0.24,
+            "ied found/cleared": 0.12,
+            "ied explosion": 0.08,
+            "raid": 0.10,
+            "detention": 0.10,
+        },
         (0.07, 0.06, 0.16),
     )
     badly = _state(
         {"explosive hazard": 0.40, "enemy action": 0.22, "friendly action": 0.12, "criminal event": 0.14},
-        {"ied explosion": 0.22, "ied found/cleared": 0.14, "direct fire": 0.14, "indirect fire": 0.08, "murder": 0.10},
+        {
+            "ied explosion": 0.22,
+            "ied found/cleared": 0.14,
+            "direct fire": 0.14,
+            "indirect fire": 0.08,
+            "murder": 0.10,
+        },
         (0.15, 0.19, 0.09),
     )
     return Theatre(
@@ -190,7 +206,7 @@ def iraq() -> Theatre:
         regions,
         ("MND-S", "MND-NE"),
         months,
-        sizes=(1080.0, 1040.0, 220.0, 1030.0, 160.0, 1040.0, 1020.0),
+        sizes=(1110.0, 1075.0, 150.0, 1065.0, 100.0, 1075.0, 1060.0),
         growth=1.0,
         spread=0.12,
         n_entries=390_000,
@@ -214,8 +230,18 @@ def afghanistan() -> Theatre:
         states[region, at(second) :] = 1
         states[region, at(third) :] = 2
     early = _state(
-        {"friendly action": 0.16, "explosive hazard": 0.30, "enemy action": 0.20, "suspicious incident": 0.16},
-        {"mine found/cleared": 0.22, "ied found/cleared": 0.12, "indirect fire": 0.14, "unexploded ordnance": 0.12},
+        {
+            "friendly action": 0.16,
+            "explosive hazard": 0.30,
+            "enemy action": 0.20,
+            "suspicious incident": 0.16,
+        },
+        {
+            "mine found/cleared": 0.22,
+            "ied found/cleared": 0.12,
+            "indirect fire": 0.14,
+            "unexploded ordnance": 0.12,
+        },
         (0.09, 0.03, 0.05),
     )
     middle = _state(
@@ -233,8 +259,8 @@ def afghanistan() -> Theatre:
         regions,
         ("RC NONE", "MISSION SUPPORT"),
         months,
-        sizes=(170.0, 150.0, 30.0, 34.0, 40.0, 34.0),
-        growth=50.0,
+        sizes=(190.0, 160.0, 22.0, 26.0, 32.0, 26.0),
+        growth=60.0,
         spread=0.2,
         n_entries=75_000,
         profiles=(early, middle, late),

@@ -35,7 +35,9 @@ def heldout(theatre: Theatre, plan: Plan, rng: np.random.Generator, progress: Ca
     """Score every method on every split: log-likelihood per held-out entry."""
     methods = ("naive", "aware", *(f"ops {m}" for m in MULTIPLIERS))
     scores = {
-        f"{model} {name}": np.empty((plan.splits, len(BUDGETS))) for model in ("hmm", "nb") for name in methods
+        f"{model} {name}": np.empty((plan.splits, len(BUDGETS)))
+        for model in ("hmm", "nb")
+        for name in methods
     }
     free = {model: np.empty(plan.splits) for model in ("hmm", "nb")}
     used = {name: np.empty((plan.splits, len(BUDGETS))) for name in ("naive", "aware")}

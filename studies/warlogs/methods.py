@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -125,11 +126,21 @@ def ops(
     kept = []
     for turn in range(effort.burn_in + effort.draws):
         kernels.draw_parameters(
-            rng, tempered[None], z, cells.n_placed, cells.length, starts, FLAT, FLAT, spare, np.empty_like(p), transition
+            rng,
+            tempered[None],
+            z,
+            cells.n_placed,
+            cells.length,
+            starts,
+            FLAT,
+            FLAT,
+            spare,
+            np.empty_like(p),
+            transition,
         )
         for k in range(states):
             totals = tempered[z[0] == k].sum(axis=0)
-            for begin, end in zip(starts[:-1], starts[1:], strict=True):
+            for begin, end in pairwise(starts):
                 least = 1 / (multiplier * (end - begin))
                 p[0, k, begin:end] = sample_truncated_dirichlet(FLAT + totals[begin:end], least, 1, rng)[0]
         log_emission = (tempered @ np.log(p[0]).T)[None]

@@ -23,7 +23,9 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
     log_emission = rng.normal(0, 1, (_STEPS, _STATES))
     right, wrong = _worst(collapsed_law, log_emission), _worst(_printed, log_emission)
     model = model_of(theatre, 2)
-    columns = {name: [column.labels[0]] for name, column in zip(model.column_names, model.columns, strict=True)}
+    columns = {
+        name: [column.labels[0]] for name, column in zip(model.column_names, model.columns, strict=True)
+    }
     release = release_with(lambda law: 0, columns, model, dc.LaplaceMechanism(5))  # pyright: ignore
     scale, n_features = float(release.noise_record.scale[0]), len(model.features)
     return Panel(
@@ -40,8 +42,7 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
             Claim(
                 "supplement E.1",
                 "noise of scale 2/epsilon_d on each feature's counts, wherever a changed record moves to",
-                abs(scale - 2 / (5 / n_features)) < 1e-12
-                and release.layout.l1_sensitivity == 2 * n_features,
+                abs(scale - 2 / (5 / n_features)) < 1e-12 and release.layout.l1_sensitivity == 2 * n_features,
                 f"scale {scale:g} at epsilon = 5, that is 1 for each of {n_features} features; "
                 f"joint sensitivity {release.layout.l1_sensitivity}",
             ),

@@ -183,3 +183,19 @@ def test_gradients_are_shortened_and_made_finite() -> None:
     assert projected(np.array([[3.0, 4.0], [0.1, 0.0]]), 1.0) == pytest.approx(
         np.array([[0.6, 0.8], [0.1, 0.0]])
     )
+
+
+def test_shortened_gradients_do_not_contract() -> None:
+    """Why a declared bound on gradients must be true: a step on a convex quadratic, and the same one shortened."""
+    curvature, step = np.diag([1.0, 0.01]), 1.0
+
+    def gradient(place: int, states: np.ndarray) -> np.ndarray:
+        return states @ curvature
+
+    near = 1e-6
+    states = np.array([[1.0, 30.0], [1.0 + 0.4 * near, 30.0 + near]])
+    apart = np.linalg.norm(np.diff(states, axis=0))
+    whole = states - step * gradient(0, states)
+    short = states - step * clipped(gradient, 0.6)(0, states)
+    assert np.linalg.norm(np.diff(whole, axis=0)) < apart
+    assert np.linalg.norm(np.diff(short, axis=0)) > apart

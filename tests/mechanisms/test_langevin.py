@@ -165,7 +165,7 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
         ({**BUDGET, "steps": 0}, "steps must be an integer of at least 1"),
         ({**BUDGET, "steps": 10**9}, "steps must be at most"),
         ({**BUDGET, "steps": 10, "samples": 6}, "6 need at least 11 steps"),
-        ({**BUDGET, "steps": 10, "samples": 5, "rate": 2}, "rate must be above 0 and at most 1"),
+        ({**BUDGET, "steps": 10, "samples": 5, "rate": 2}, "rate must be at least 1e-12 and at most 1"),
         ({**BUDGET, "steps": 10, "samples": 5, "temperature": 0}, "temperature must be above 0"),
         ({**BUDGET, "steps": 10, "samples": 5, "step_size": 1}, "a step size needs clip"),
         ({**BUDGET, "steps": 10, "samples": 5, "step_size": -1, "clip": 1}, "step_size must be above 0"),

@@ -151,6 +151,59 @@ def test_epsilon_and_delta_become_rho() -> None:
     assert total.to_approx("1e-5").epsilon > promised.to_approx("1e-5").epsilon
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.05", "1e-6"), ("1", "1e-6"), ("10", "1e-3")])
+def test_a_secret_order_keeps_to_epsilon_and_delta(epsilon: str, delta: str) -> None:
+    mechanism = dc.NoisySGDMechanism(epsilon=epsilon, delta=delta, order="secret")
+    implied = mechanism.guarantee("replace").to_approx(delta).epsilon
+    assert 0.999 * float(epsilon) < implied <= Fraction(epsilon)
+    # what a zero-concentrated guarantee of this budget has as rho is too much for a few orders
+    public = dc.NoisySGDMechanism(epsilon=epsilon, delta=delta)
+    assert dc.RenyiDP(mechanism.orders, [a * public.rho for a in mechanism.orders]).to_approx(
+        delta
+    ).epsilon > Fraction(epsilon)
+    assert 0.5 * public.rho < mechanism.rho < public.rho
+
+
+def test_a_gradient_that_fails_is_not_seen(rng: np.random.Generator) -> None:
+    def fails(w: np.ndarray, r: np.ndarray) -> np.ndarray:
+        if r[1] == 0.25:
+            raise ValueError(f"this record is {r}")
+        return r[0] * w - r[1] if r[1] != 0.75 else np.zeros(7)
+
+    def meddles(w: np.ndarray, r: np.ndarray) -> np.ndarray:
+        w += 1000 * r[1]
+        r += 5.0
+        return np.zeros(1)
+
+    rows = {"curvature": np.ones(3), "aim": np.array([0.5, 0.25, 0.75])}
+    mechanism = dc.NoisySGDMechanism(rho=1e12, step_size="0.5", extra_steps=0)
+    for gradient, expected in ((fails, 0.25), (meddles, 0.0)):
+        release = sample_with(
+            RandomSource.seeded(rng), rows, quadratic(gradient=gradient), mechanism, missing="none"
+        )
+        assert release.samples is not None
+        # where it fails the step is 0, and the weights are only what the steps make them
+        assert release.samples.arrays()["weights"][0, 0] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "words"),
+    [
+        (lambda w, r: np.zeros(2), r"must return 1 number\(s\).* shape \(2,\)"),
+        (lambda w, r: r["age"], "got IndexError"),
+        (lambda w, r: "much", "got ValueError"),
+    ],
+)
+def test_a_gradient_that_never_works_is_refused_before_a_row_is_read(gradient: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        dc.release(
+            "no such file.csv",
+            quadratic(gradient=gradient),
+            mechanism=dc.NoisySGDMechanism(rho=1),
+            missing="none",
+        )
+
+
 def test_values_of_rows_change_nothing_but_the_draw(rng: np.random.Generator) -> None:
     odd = {
         "age": [np.nan, 1e300, -np.inf, 40.0],
@@ -206,6 +259,10 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
         ({"rho": 1, "step_size": 0}, "step_size must be above 0"),
         ({"rho": 1, "order": "sorted"}, "order must be 'public' or 'secret'"),
         ({"rho": 1, "orders": (1,)}, "order must be above 1"),
+        (
+            {"epsilon": "0.1", "delta": "1e-6", "order": "secret", "orders": (2, 8)},
+            "orders up to 8 cannot say epsilon=0.1",
+        ),
         ({"rho": 1, "extra_steps": -1}, "extra_steps must be an integer of at least 0"),
         ({"rho": 1, "extra_steps": 10**12}, "extra_steps must be at most"),
         ({"rho": 1, "public": [], "extra_steps": 0}, "public records are for extra steps"),

@@ -224,6 +224,7 @@ class TestRelease:
             (("mechanism", "parameters", "temperature"), "3"),
             (("mechanism", "parameters", "label_prior"), "1/2"),
             (("mechanism", "parameters", "share"), "2"),
+            (("mechanism", "parameters", "share"), "1/1000000"),
             (("mechanism", "support", 0), ["1/100", "99/100"]),
             (("mechanism", "support", 0), ["1/20", "1"]),
             (("mechanism", "prior"), "beta:1,1"),

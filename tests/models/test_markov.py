@@ -109,8 +109,9 @@ def test_a_release_is_read_back_and_understood(neighbors: Any, rng: np.random.Ge
     assert "more than one" in made.statement()
     posterior = dc.infer(made, rng=rng)
     assert posterior.draws["transition"].shape == (4000, 2, 2)
-    low, high = np.quantile(posterior.draws["transition"][:, 1, 1], [1e-5, 1 - 1e-5])
-    assert low < 0.8 < high
+    stays = posterior.draws["transition"][:, 1, 1]
+    # noise is new in every run: six standard deviations, 2e-9
+    assert abs(stays.mean() - 0.8) < 6 * stays.std()
     if neighbors == "add_remove":
         with pytest.raises(UsageError, match="takes no prior on the number of records"):
             dc.infer(made, records=(0, 2000))
@@ -145,3 +146,10 @@ def test_one_sequence_and_one_point_in_time_are_enough(rng: np.random.Generator)
 def test_declarations_are_checked(arguments: tuple, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         dc.models.MarkovChain(*arguments)
+
+
+def test_a_file_cannot_ask_for_a_billion_steps() -> None:
+    many = dc.models.MarkovChain({"ward": ["a", "b"]}, {"month": ["1", "2"]}, {"status": range(1000)})
+    for neighbors in ("replace", "add_remove"):
+        with pytest.raises(UsageError, match="would release 1001000 cells; at most"):
+            many.layout(Domain(None, None, "redact", "count"), neighbors)

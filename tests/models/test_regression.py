@@ -89,6 +89,10 @@ def test_constants_rebuild_the_model(model: Any) -> None:
         (lambda: LogisticRegression(TARGET, FEATURES, radius=0), "radius must be above 0"),
         (lambda: LogisticRegression(TARGET, FEATURES, radius=10**9), "at most 1000000"),
         (lambda: LinearRegression({"y": (0, 1)}, FEATURES, residual_sd=0), "residual_sd must be above 0"),
+        (
+            lambda: LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="1e-160"),
+            "residual_sd must be at least 1e-09",
+        ),
         (lambda: LogisticRegression(TARGET, FEATURES).margins([1, 2], ROWS), "has 5 weights"),
         (
             lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {"age": [3]}),

@@ -100,7 +100,7 @@ def test_a_mechanism_that_is_not_locally_private_need_not_honor_a_graph(rng: np.
 
 def test_post_processing_costs_nothing(rng: np.random.Generator) -> None:
     """Observation 7: whatever is done to a report, the loss does not grow."""
-    for _ in range(20):
+    for _ in range(10):
         graph = random_graph(rng)
         fitted = SmoothCategorical().fit(graph, 0.5)
         reports = int(rng.integers(2, 6))

@@ -26,8 +26,10 @@ LAWS = {"a": [0.7, 0.2, 0.1], "b": [0.3, 0.5, 0.2], "c": [0.1, 0.2, 0.7]}
 GRAPH = ProfileGraph(LAWS, [("a", "b")])
 MECHANISM = SmoothCategorical().fit(GRAPH, 0.1)
 TRIALS, REPORTS = 300, 200
-# Seven scalars are tested twice each; all of them raise a false alarm once in a thousand runs.
-LEVEL = 1e-3 / 14
+# Ranks among draws are uniform if these are independent: every fifth is nearly so.
+DRAWS, THIN = 99, 5
+# Nine scalars are tested twice each; all of them raise a false alarm once in a thousand runs.
+LEVEL = 1e-3 / 18
 
 
 def simulate(rng: np.random.Generator, prior: Dirichlet) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -52,10 +54,14 @@ def ranks(rng: np.random.Generator, engine: Any) -> dict[str, np.ndarray]:
     found: dict[str, list[float]] = {}
     for _ in range(TRIALS):
         truth, reports = simulate(rng, prior)
-        posterior = infer_mix(reports, MECHANISM, prior=prior, engine=engine, draws=99, chains=1, rng=rng)
+        posterior = infer_mix(
+            reports, MECHANISM, prior=prior, engine=engine, draws=DRAWS * THIN, chains=1, rng=rng
+        )
         for name, value in truth.items():
             for k in range(3):
-                found.setdefault(f"{name}[{k}]", []).append(rank(value[k], posterior.draws[name][:, k], rng))
+                found.setdefault(f"{name}[{k}]", []).append(
+                    rank(value[k], posterior.draws[name][::THIN, k], rng)
+                )
     return {name: np.array(values) for name, values in found.items()}
 
 
@@ -64,6 +70,28 @@ def test_the_mix_of_profiles_is_calibrated_by_ranks(rng: np.random.Generator) ->
     assert len(found) == 9
     least = {name: uniformity(values).least_p_value for name, values in found.items()}
     assert min(least.values()) > LEVEL, least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("k", "d", "epsilon", "n"), [(6, 3, 0.3, 500), (12, 4, 0.2, 2000), (4, 5, 0.05, 20_000)]
+)
+def test_more_profiles_than_categories_are_calibrated_too(
+    k: int, d: int, epsilon: float, n: int, rng: np.random.Generator
+) -> None:
+    """Where reports cannot tell all profiles apart even without perturbation."""
+    graph = ProfileGraph.chain(dict(enumerate(rng.dirichlet(np.ones(d), k))))
+    fitted = SmoothCategorical().fit(graph, epsilon)
+    found: dict[str, list[float]] = {}
+    for _ in range(1000):
+        mix = rng.dirichlet(np.ones(k))
+        counts = rng.multinomial(n, mix @ fitted.outputs)
+        posterior = infer_mix(dict(enumerate(counts)), fitted, draws=DRAWS * 20, chains=1, rng=rng)
+        for name, value in (("mix", mix), ("frequency", mix @ graph.probabilities)):
+            for j, truth in enumerate(value):
+                found.setdefault(f"{name}[{j}]", []).append(rank(truth, posterior.draws[name][::20, j], rng))
+    least = {name: uniformity(np.array(values)).least_p_value for name, values in found.items()}
+    assert min(least.values()) > 1e-3 / (2 * len(least)), least
 
 
 def test_ignoring_the_perturbation_is_rejected(rng: np.random.Generator) -> None:

@@ -92,7 +92,7 @@ def run(rng: np.random.Generator, n: int) -> None:
 
 
 def test_promises_and_optima_on_random_graphs(rng: np.random.Generator) -> None:
-    run(rng, 16)
+    run(rng, 12)
 
 
 @pytest.mark.slow

@@ -32,6 +32,8 @@ def check(release: Release) -> None:
         raise ValueError("its number of steps is no number of steps")
     if numbers["poisson"] != (release.neighbors == "add_remove"):
         raise ValueError("its samples of records are not those of its neighbors")
+    if release.records is not None and numbers["rate"] * release.records < 1:
+        raise ValueError("its samples hold no record")
     if numbers["precision"] < 0 or min(numbers[name] for name in ("step_size", "temperature", "clip")) <= 0:
         raise ValueError("a size of its mechanism is not positive")
     _check_draws(release, model)

@@ -29,6 +29,8 @@ _ROOM = 1e-12
 _BOUND_ROOM = 5e-10
 # Places of a secret order are added up one by one, and a file must not ask for a billion.
 _MOST_SECRET = 10**7
+# More extra steps than there are records are asked for by number, and no more than that many.
+_MOST_EXTRA = 10**8
 # What a floating-point projection may miss the ball by.
 _EDGE = 1e-9
 
@@ -68,6 +70,8 @@ def check(release: Release) -> None:
     counts = [numbers[name] for name in ("public_steps", "noise_steps", "secret_order")]
     if any(value.denominator != 1 or value < 0 for value in counts) or counts[2] > 1 or min(counts[:2]) > 0:
         raise ValueError("its numbers of steps are no numbers of steps")
+    if max(counts[:2]) > max(release.records, _MOST_EXTRA):
+        raise ValueError("it claims more steps than anybody takes")
     _check_draw(release, model)
     known, given = model.loss_constants, descent_of(release)
     constant = (

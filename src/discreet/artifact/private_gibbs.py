@@ -31,6 +31,8 @@ def check(release: Release) -> None:
     numbers, steps, k = record.parameters, samples.count, model.components
     if numbers["weight_prior"] <= 0 or numbers["label_prior"] < 1 or not 0 < numbers["share"] <= 1:
         raise ValueError("its mechanism has impossible parameters")
+    if release.records is None or numbers["share"] * release.records < 1:
+        raise ValueError("its sweeps assign no record")
     draws = samples.arrays()
     check_simplex(draws[WEIGHTS], (steps, k), 0)
     ranges = []

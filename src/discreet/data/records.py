@@ -39,6 +39,12 @@ class Records:
         """Names of all columns, in the order of declaration."""
         return self.model.column_names
 
+    def rows(self) -> np.ndarray:
+        """Return the records as rows of floats, their columns in the order of declaration; labels are positions."""
+        coded = {column.name: self.codes[:, i] for i, column in enumerate(self.model.label_columns)}
+        numbers = {column.name: self.values[:, i] for i, column in enumerate(self.model.numeric_columns)}
+        return np.stack([{**coded, **numbers}[name] for name in self.columns], axis=1).astype(float)
+
 
 def read_records(data: Any, model: Model, domain: Domain) -> Records:
     """Read every record once; ``domain.impute`` stands for missing values and numbers are clipped to their bounds.

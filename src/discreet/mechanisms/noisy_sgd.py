@@ -24,6 +24,7 @@ from discreet.models.regression import Regression
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP
 from discreet.privacy.amplification import NoisySGD
 from discreet.privacy.amplification.checks import count
+from discreet.privacy.amplification.secret_order import SECRET_ORDERS, rho_at_orders, secret_orders
 from discreet.privacy.gaussian import rho_for_approx
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.renyi import check_orders
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 Order = Literal["public", "secret"]
 
-#: Rényi orders at which a descent in a secret order is accounted for.
-SECRET_ORDERS = (2, 4, 8, 16, 32)
 # Beyond, the places of a secret order are too many to be added up.
 _MOST_SECRET = 10**7
 # As many steps as anybody waits for.
@@ -54,7 +53,8 @@ class NoisySGDMechanism(RecordMechanism):
     Parameters
     ----------
     rho, epsilon, delta
-        The budget: ``rho`` of zero-concentrated privacy, or ``epsilon`` with ``delta``, which is turned into it.
+        The budget: ``rho`` of zero-concentrated privacy, or ``epsilon`` with ``delta``, which is turned into it; for a
+        secret order into the largest ``rho`` whose curve, known at ``orders`` only, implies both.
     step_size
         At most 2 / (smoothness + strong_convexity) of the model's loss. By default from the public number of records,
         the dimension and the noise: half of what the theory of convex descent suggests.
@@ -62,7 +62,8 @@ class NoisySGDMechanism(RecordMechanism):
         ``"public"``: the records are taken in the order of the table, and anybody may know it. ``"secret"``: in a
         random order that is drawn from the operating system, used once and never written anywhere.
     orders
-        For a secret order: the Rényi orders a of the guarantee, a divergence of at most a rho at each.
+        For a secret order: the Rényi orders a of the guarantee, a divergence of at most a rho at each. By default 2,
+        4, ..., 32, and further if ``epsilon`` and ``delta`` need it.
     public
         A table of records that need no protection, with the same columns. The steps after the pass are taken on them.
     extra_steps
@@ -74,10 +75,10 @@ class NoisySGDMechanism(RecordMechanism):
     Privacy
     -------
     Neighbors: ``replace``. Sensitivity: the gradients of two records at one point are at most 2 C apart, in closed form
-    for the regressions (:mod:`discreet.models.losses`) and by clipping for declared losses. Theorem: a record at place
-    i of n is hidden by the noise of its own step and of all later ones, and the steps in between contract what is left
-    of its difference (Geumlek 2020, theorem 22, with the best split of the distance instead of the printed one, and
-    with the noise of step i itself). With L = 1 - step_size strong_convexity and r = n - i,
+    for the regressions (:mod:`discreet.models.losses`), and by the curator's word for declared losses. Theorem: a
+    record at place i of n is hidden by the noise of its own step and of all later ones, and the steps in between
+    contract what is left of its difference (Geumlek 2020, theorem 22, with the best split of the distance instead of
+    the printed one, and with the noise of step i itself). With L = 1 - step_size strong_convexity and r = n - i,
 
         rho_i = (2 C^2 / sigma^2) / (sum_{j=0}^{r} L^(-2j) + L^(-2r) E),
 
@@ -113,17 +114,18 @@ class NoisySGDMechanism(RecordMechanism):
         delta: Number | None = None,
         step_size: Number | None = None,
         order: Order = "public",
-        orders: tuple[Number, ...] = SECRET_ORDERS,
+        orders: tuple[Number, ...] | None = None,
         public: Any = None,
         extra_steps: int | None = None,
     ) -> None:
         if order not in get_args(Order):
             raise UsageError(f"order must be 'public' or 'secret', got order={order!r:.40}.")
+        budget, known = _budget(rho, epsilon, delta, order, orders)
         for name, value in {
-            "rho": _budget(rho, epsilon, delta),
+            "rho": budget,
             "step_size": None if step_size is None else read_size(step_size, "step_size"),
             "order": order,
-            "orders": check_orders(orders),
+            "orders": known,
             "public": public,
             "extra_steps": None if extra_steps is None else count(extra_steps, "extra_steps", least=0),
         }.items():
@@ -154,10 +156,8 @@ class NoisySGDMechanism(RecordMechanism):
                 f"or a step may stretch what it should contract, got step_size={plain(self.step_size)}.",
                 hint="leave out step_size, and one that fits is chosen",
             )
-        if isinstance(model, DeclaredLoss) and model.gradient is None:
-            raise UsageError(
-                "this declared loss has no gradient.", hint="a loss that was read from a file has none"
-            )
+        if isinstance(model, DeclaredLoss):
+            model.check_gradient()
 
     def descent(self, model: Model, n_records: int, n_public: int | None = None) -> NoisySGD:
         """Return the descent that would be run: its step size, and the least noise for the budget.
@@ -174,7 +174,7 @@ class NoisySGDMechanism(RecordMechanism):
             each, steps = 1.0, n_records if steps is None else steps
         else:
             found = self._count_public(fitted) if n_public is None else n_public
-            each, steps = None, found if steps is None else steps
+            each, steps = None, min(found, _MOST_EXTRA) if steps is None else steps
         given = NoisySGD(
             n_records,
             constants.gradient_bound,
@@ -259,22 +259,13 @@ def _pass(
             model.loss, features, aims, states, ridge=ridge, radius=radius, rng=rng, **known
         )
     assert isinstance(model, DeclaredLoss)
-    assert model.gradient is not None
-    own, rows = model.gradient, _in_order(records)
+    own, rows = model.gradient_at, records.rows()
 
     def gradient(place: int, states: np.ndarray) -> np.ndarray:
-        return np.stack([np.asarray(own(state, rows[place]), dtype=float) for state in states])
+        return np.stack([own(state, rows[place]) for state in states])
 
     bounded = clipped(gradient, model.loss_constants.gradient_bound)
     return descend(bounded, order, states, radius=radius, rng=rng, **known)
-
-
-def _in_order(records: Records) -> np.ndarray:
-    """Return records as rows of floats, their columns in the order of declaration."""
-    model = records.model
-    coded = {column.name: records.codes[:, i] for i, column in enumerate(model.label_columns)}
-    numbers = {column.name: records.values[:, i] for i, column in enumerate(model.numeric_columns)}
-    return np.stack([{**coded, **numbers}[name] for name in model.column_names], axis=1).astype(float)
 
 
 def _suggested(model: LossModel, n_records: int, extra: int, sigma: float) -> float:
@@ -293,13 +284,24 @@ def _loss_of(model: Model) -> LossModel:
     return model
 
 
-def _budget(rho: Number | None, epsilon: Number | None, delta: Number | None) -> Fraction:
+def _budget(
+    rho: Number | None,
+    epsilon: Number | None,
+    delta: Number | None,
+    order: Order,
+    orders: tuple[Number, ...] | None,
+) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """Return rho, and the orders at which it would hold in a secret order."""
+    known = check_orders(SECRET_ORDERS if orders is None else orders)
     if rho is not None and epsilon is None and delta is None:
-        return positive_budget(rho, "rho")
+        return positive_budget(rho, "rho"), known
     if rho is None and epsilon is not None and delta is not None:
-        pair = float_down(positive_budget(epsilon, "epsilon")), float_down(failure_probability(delta))
-        # six digits, rounded down: a shorter number to read, and a stronger promise
-        return Fraction(
-            Context(prec=6, rounding=ROUND_FLOOR).create_decimal_from_float(rho_for_approx(*pair))
-        )
+        pair = positive_budget(epsilon, "epsilon"), failure_probability(delta)
+        if order == "public":
+            # six digits, rounded down: a shorter number to read, and a stronger promise
+            rho_float = rho_for_approx(*map(float_down, pair))
+            short = Context(prec=6, rounding=ROUND_FLOOR).create_decimal_from_float(rho_float)
+            return Fraction(short), known
+        known = check_orders(secret_orders(*pair)) if orders is None else known
+        return rho_at_orders(*pair, known), known
     raise UsageError("noisy descent takes either rho, or epsilon with delta.", hint=_EXAMPLE)

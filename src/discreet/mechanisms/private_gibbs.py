@@ -25,7 +25,7 @@ from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.gibbs_costs import SweepCosts
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.likelihood_range import simplex_range
-from discreet.rational import Number, exact, plain
+from discreet.rational import Number, exact, float_up, plain
 
 if TYPE_CHECKING:
     from discreet.data.records import Records
@@ -165,7 +165,7 @@ class PrivateGibbsMechanism(RecordMechanism):
         least = self._least(model)
         ranges = tuple(simplex_range(k, low) for k, low in zip(model.sizes, least, strict=True))
         for k, low in zip(model.sizes, least, strict=True):
-            check_lower(float(low), k)
+            check_lower(float_up(low), k)
         numbers = {
             "temperature": self._temperature(SweepCosts(ranges, self.share)),
             "share": self.share,
@@ -205,8 +205,9 @@ class PrivateGibbsMechanism(RecordMechanism):
         chain = MixtureChain(
             model.components,
             model.sizes,
-            tuple(float(low) for low, _ in record.support),
-            float(record.parameters["temperature"]),
+            # rounded to where a record moves less, not more
+            tuple(float_up(low) for low, _ in record.support),
+            float_up(record.parameters["temperature"]),
             float(self.weight_prior),
             float(self.label_prior),
             None if self.share == 1 else int(self.share * n),

@@ -93,10 +93,7 @@ class Model(ABC):
         """
         tables = self.tables()
         sizes = [prod(table.shape(domain.missing)) for table in tables]
-        if sum(sizes) > _MOST_CELLS:
-            raise UsageError(
-                f"{self.name} would release {sum(sizes)} cells; at most {_MOST_CELLS} are possible."
-            )
+        check_cells(self.name, sum(sizes))
         touched = 2 if neighbors == "replace" else 1
         widths = [table.width for table in tables]
         n = sum(sizes)
@@ -130,7 +127,7 @@ class Model(ABC):
 
     @property
     def optional_columns(self) -> tuple[str, ...]:
-        """Columns that rows to be predicted or weighed may lack: the target, if there is one."""
+        """Columns that rows to be predicted or weighed may lack, such as a target."""
         return ()
 
     @property
@@ -142,6 +139,12 @@ class Model(ABC):
     def numeric_columns(self) -> tuple[Numeric, ...]:
         """The columns of numbers, in order."""
         return tuple(column for column in self.columns if isinstance(column, Numeric))
+
+
+def check_cells(name: str, n_cells: int) -> None:
+    """Raise if a model would release more cells than a file should hold."""
+    if n_cells > _MOST_CELLS:
+        raise UsageError(f"{name} would release {n_cells} cells; at most {_MOST_CELLS} are possible.")
 
 
 def read_imputed(model: Model, impute: Any) -> tuple[Fraction | str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.models.columns import Column, decode_columns, encode_columns, read_columns
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, read_columns
 from discreet.models.loss_model import LossModel, read_constant, read_size
 from discreet.models.losses import LossConstants
 from discreet.rational import Number, text
@@ -31,11 +31,13 @@ class DeclaredLoss(LossModel):
     gradient
         A function of the weights and of one record, both arrays: the gradient of the record's loss. Numbers of the
         record are inside their bounds, and labels are positions, in the order of ``columns``. It is not part of a
-        release file, and must take the same time whatever the record.
+        release file, and must take the same time whatever the record. Where it fails, the gradient counts as 0.
     gradient_bound, smoothness, strong_convexity
         Of the loss in the weights, on the ball, for every record: the length of the gradient is at most the first, it
-        changes at most ``smoothness`` times and at least ``strong_convexity`` times as much as the weights. Longer
-        gradients are shortened, so that the first holds in any case; the others are the curator's word.
+        changes at most ``smoothness`` times and at least ``strong_convexity`` times as much as the weights. All three
+        are the curator's word. Longer gradients are shortened, which keeps the step of a record what it is said to be;
+        but shortened gradients are not those of a convex loss, and steps on them can push apart what they should draw
+        together. So ``gradient_bound`` is no clipping threshold to be chosen: it must be true.
     radius
         The weights lie in the ball of this radius.
     """
@@ -92,6 +94,48 @@ class DeclaredLoss(LossModel):
     def loss_constants(self) -> LossConstants:
         return self.bounds
 
+    def gradient_at(self, weights: np.ndarray, record: np.ndarray) -> np.ndarray:
+        """Return the gradient of one record's loss, or 0 where the function fails or returns no such vector.
+
+        Privacy
+        -------
+        A function that raises for some record would show that there is one. It gets copies: if it wrote to the weights
+        themselves, no bound on gradients would hold the record back.
+        """
+        assert self.gradient is not None
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(self.gradient(weights.copy(), record.copy()), dtype=float)
+        except Exception:  # whatever it is, it must not be seen
+            return np.zeros(self.dimension)
+        return found if found.shape == (self.dimension,) else np.zeros(self.dimension)
+
+    def check_gradient(self) -> None:
+        """Raise unless the function returns a vector of the weights' size for some record that everybody can make up.
+
+        It is tried on the ends and the middles of the columns, at weights of 0; no row is read.
+        """
+        if self.gradient is None:
+            raise UsageError(
+                "this declared loss has no gradient.", hint="a loss that was read from a file has none"
+            )
+        shapes = []
+        for share in (Fraction(0), Fraction(1, 2), Fraction(1)):
+            record = np.array([_at(column, share) for column in self.columns])
+            try:
+                with np.errstate(all="ignore"):
+                    found = np.asarray(self.gradient(np.zeros(self.dimension), record), dtype=float)
+            except Exception as problem:
+                shapes.append(type(problem).__name__)
+            else:
+                shapes.append(f"an array of shape {found.shape}")
+                if found.shape == (self.dimension,):
+                    return
+        raise UsageError(
+            f"gradient must return {self.dimension} number(s), one for each weight, got {shapes[0]:.60} for a "
+            "record at the lower ends of its columns."
+        )
+
     def constants(self) -> dict[str, Any]:
         return {
             "columns": encode_columns(self.columns),
@@ -111,3 +155,10 @@ class DeclaredLoss(LossModel):
             raise ValueError("a constant of the loss is not written as text")
         columns = decode_columns(constants["columns"])
         return cls(columns, constants["weights"], None, **{name: constants[name] for name in numbers})
+
+
+def _at(column: Column, share: Fraction) -> float:
+    """Return a value of a column: this far from its first label or lower bound to its last."""
+    if isinstance(column, Labels):
+        return float(int(share * (column.n_labels - 1)))
+    return float(column.low + share * (column.high - column.low))

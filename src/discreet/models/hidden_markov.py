@@ -19,7 +19,7 @@ from discreet.models.columns import Column, Labels, decode_columns, encode_colum
 from discreet.rational import exact, text
 
 # draws that are not a feature's; a file cannot ask for a million states
-_OWN_DRAWS = ("states", "transition")
+_OWN_DRAWS = ("transition", "states")
 _MOST_STATES = 1000
 _PARTS = ("states", "chain", "time", "features", "split")
 
@@ -46,8 +46,8 @@ class HiddenMarkov(Model):
         Shares of the privacy budget by feature, such as ``{"type": 2, "casualties": 1}``; equal if left out. Only
         their ratios matter.
 
-    Draws are ``states`` (sequence, time; 1 is the most frequent state), ``transition`` (from, to; the last row is where
-    sequences start) and, under the name of each feature, its probabilities (state, label).
+    Draws are, under the name of each feature, its probabilities (state, label); ``transition`` (from, to; the last row
+    is where sequences start); and ``states`` (sequence, time), numbered from 1, the most frequent state.
 
     Privacy
     -------
@@ -92,6 +92,11 @@ class HiddenMarkov(Model):
         return (*self._place, *self.features)
 
     @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Rows to be weighed may lack features, which then say nothing."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
     def _place(self) -> tuple[Labels, ...]:
         return (self.time,) if self.chain is None else (self.chain, self.time)
 
@@ -102,7 +107,7 @@ class HiddenMarkov(Model):
 
     @property
     def draw_names(self) -> tuple[str, ...]:
-        return (*_OWN_DRAWS, *(feature.name for feature in self.features))
+        return (*(feature.name for feature in self.features), *_OWN_DRAWS)
 
     def constants(self) -> dict[str, Any]:
         return {
@@ -141,11 +146,12 @@ class HiddenMarkov(Model):
     def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along the axes of each draw; states are numbered from 1."""
         numbers = tuple(str(state + 1) for state in range(self.states))
-        own = {
-            "states": (("all",) if self.chain is None else self.chain.labels, self.time.labels),
+        sequences = ("all",) if self.chain is None else self.chain.labels
+        return {
+            **{feature.name: (numbers, feature.labels) for feature in self.features},
             "transition": ((*numbers, "start"), numbers),
+            "states": (sequences, self.time.labels),
         }
-        return {**own, **{feature.name: (numbers, feature.labels) for feature in self.features}}
 
     def log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray

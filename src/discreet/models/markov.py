@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.families.layout import Domain, Layout
 from discreet.families.shapes import UNIT, Neighbors
-from discreet.models.base import Model
+from discreet.models.base import Model, check_cells
 from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.models.discrete import concentration
 
@@ -99,6 +99,7 @@ class MarkovChain(Model):
         one cell (a state that stays the same), so the L2 sensitivity is as large as the L1 sensitivity.
         """
         states, k = self.state.labels, self.state.n_labels
+        check_cells(self.name, k + k * k)
         names = [f"first {one}" for one in states] + [f"{one} -> {two}" for one in states for two in states]
         changed = Fraction(4 if neighbors == "replace" else 2)
         size = k + k * k

@@ -20,6 +20,8 @@ from discreet.rational import Number, text
 
 _EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
 
+_LEAST_SD = Fraction(1, 10**9)
+
 
 @dataclass(frozen=True)
 class Regression(LossModel):
@@ -264,6 +266,10 @@ class LinearRegression(Regression):
     ) -> None:
         super().__init__(target, features, ridge=ridge, radius=radius)
         sd = None if residual_sd is None else read_size(residual_sd, "residual_sd")
+        assert isinstance(self.target, Numeric)
+        if sd is not None and sd < _LEAST_SD * (self.target.high - self.target.low):
+            # one over its square must stay far inside float64, whatever a record's residual
+            raise UsageError(f"residual_sd must be at least {float(_LEAST_SD):g} of the target's range.")
         object.__setattr__(self, "residual_sd", sd)
 
     @classmethod

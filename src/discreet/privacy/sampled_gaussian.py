@@ -50,6 +50,8 @@ _MARGIN = 1e-6
 _LARGEST_EPSILON = 1e5
 # The multipliers and the numbers of steps that are searched; no budget asks for others.
 _LEAST_MULTIPLIER, _LARGEST_MULTIPLIER, _MOST_STEPS = 1e-2, 1e9, 10**9
+# With a lower rate a sample of any table there is holds nobody, and one over the rate leaves float64.
+_LEAST_RATE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,10 @@ def least_multiplier(
 def read_rate(rate: Number) -> Fraction:
     """Read a sampling rate, or say what is wrong with it."""
     share = exact(rate, "rate")
-    if not 0 < share <= 1:
-        raise UsageError(f"rate must be above 0 and at most 1, got rate={rate}.")
+    if not _LEAST_RATE <= share <= 1:
+        raise UsageError(
+            f"rate must be at least {float(_LEAST_RATE):g} and at most 1, got rate={rate!s:.40}."
+        )
     return share
 
 

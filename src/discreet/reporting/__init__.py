@@ -8,14 +8,17 @@ from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
 from discreet.reporting.network import plot_network
 from discreet.reporting.plots import plot_comparison, plot_posterior
+from discreet.reporting.states import plot_emissions, plot_states
 
 __all__ = [
     "plot_adversary",
     "plot_calibration",
     "plot_comparison",
     "plot_distinguishability",
+    "plot_emissions",
     "plot_network",
     "plot_posterior",
     "plot_privacy_loss",
     "plot_response",
+    "plot_states",
 ]

@@ -6,7 +6,7 @@ Figures 3 to 7 of Foulds et al. (2016), with the share of draws that agree as th
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,10 +72,12 @@ def draw_states(
     strip(axes)
     axes.hlines(np.arange(len(names) - 1) + 0.5, -0.5, len(times) - 0.5, color="white", linewidth=2.5)
     axes.set_yticks(
-        range(len(names)), [shorten(name) for name in names], color=INK, fontsize=9, parse_math=False
+        range(len(names)), [shorten(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
     )
     ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
-    axes.set_xticks(ticks, [shorten(times[t]) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False)
+    axes.set_xticks(
+        ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
+    )
     used = np.unique(likely)
     _name_states(axes, used if used.size <= 10 else used[:10])
 
@@ -97,7 +99,7 @@ def plot_emissions(
 
 def draw_emissions(
     tables: dict[str, np.ndarray],
-    labels: dict[str, Sequence[str]],
+    labels: Mapping[str, Sequence[str]],
     *,
     title: str,
     notes: list[str],
@@ -126,8 +128,8 @@ def draw_emissions(
                 rows = [f"{shorten(one)} = {shorten(labels[one][1], 10)}" for one in pairs]
             else:
                 draws = tables[name][:, k, shown[name]]
-                rows = [shorten(labels[name][j]) for j in shown[name]]
-            _bars(axes, draws, rows, _hue(k))
+                rows = [shorten(str(labels[name][j])) for j in shown[name]]
+            _bars(axes, draws, rows, _hue(k), max(len(rows), n_rows / 2))
             if k == 0 and name != "|":
                 axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
         grid[k][0].set_title(f"State {k + 1}", loc="left", color=_hue(k), fontsize=11, fontweight="bold")
@@ -138,7 +140,8 @@ def draw_emissions(
     return finish(figure, path)
 
 
-def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str) -> None:
+def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float) -> None:
+    """Draw a bar for each probability; ``room`` is for how many bars the panel has room."""
     rows = np.arange(len(names))
     mean = draws.mean(axis=0)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
@@ -146,7 +149,7 @@ def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str) -> None:
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
     strip(axes)
     axes.set_yticks(rows, names, color=INK, fontsize=8.5, parse_math=False)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_ylim(room - 0.4, -0.6)
     rule(axes)
 
 

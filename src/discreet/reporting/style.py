@@ -34,7 +34,7 @@ ACCENT = KNOWN["naive"]
 _MARGIN, _LETTER = 0.14, 0.07
 
 
-def shorten(text: str, most: int = 26) -> str:
+def shorten(text: str, most: int = 32) -> str:
     """Cut a name that would not fit."""
     return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import lgamma
 
 import numpy as np
@@ -92,7 +92,7 @@ def log_emissions(path: tuple[int, ...], counts: np.ndarray, beta: float) -> flo
     total = 0.0
     for state in range(N_STATES):
         mine = counts[np.array(path) == state].sum(axis=0)
-        for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True):
+        for begin, end in pairwise(STARTS):
             total += log_dirichlet_multinomial(mine[begin:end], beta)
     return total
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def simulate(width: float, gaussian: bool, rng: np.random.Generator) -> tuple[Dr
     counts = np.concatenate(
         [
             [rng.multinomial(n, emission[k, a:b]) for n, k in zip(totals, states, strict=True)]
-            for a, b in zip(starts[:-1], starts[1:], strict=True)
+            for a, b in pairwise(starts)
         ],
         axis=1,
     )
@@ -68,7 +70,7 @@ def least_p_values(
     for _ in range(TRIALS):
         truth, readings, noisy = simulate(width, gaussian, rng)
         cells = Cells(readings, SIZES, N_SEQUENCES, LENGTH)
-        aware = sample(N_STATES, cells, noisy=noisy, draws=100, burn_in=600, thin=30, rng=rng)
+        aware = sample(N_STATES, cells, noisy=noisy, draws=100, burn_in=1000, thin=50, rng=rng)
         naive = sample(N_STATES, cells.clipped(), draws=100, burn_in=100, thin=5, rng=rng)
         for name, drawn in (("aware", aware), ("naive", naive)):
             true = quantities(truth)

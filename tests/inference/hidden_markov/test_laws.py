@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from scipy.stats import multinomial
 
 from discreet.inference.structured.hidden_markov import paths, tables
-
 from tests.inference.hidden_markov.enumeration import (
     LAWS,
     LENGTH,
@@ -34,7 +34,9 @@ def simplex_rows(rng: np.random.Generator, *sizes: int, rows: int) -> np.ndarray
     return np.concatenate([rng.dirichlet(np.ones(size), rows) for size in sizes], axis=1)
 
 
-def conditional(path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, law: Any) -> np.ndarray:
+def conditional(
+    path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, law: Any
+) -> np.ndarray:
     """The law of one state given the others, by a function such as ``paths.collapsed_law``."""
     z = np.array(path)
     counts = np.zeros((N_STATES + 1, N_STATES))
@@ -62,7 +64,9 @@ def printed(
 
 def worst_error(law: Any, alpha: float, log_emission: np.ndarray) -> float:
     """The largest difference from the conditional laws of the enumerated joint law, over all paths and places."""
-    joint = {path: log_path(path, alpha) + sum(log_emission[t, k] for t, k in enumerate(path)) for path in PATHS}
+    joint = {
+        path: log_path(path, alpha) + sum(log_emission[t, k] for t, k in enumerate(path)) for path in PATHS
+    }
     worst = 0.0
     for path in PATHS:
         for place in range(LENGTH):
@@ -95,7 +99,9 @@ def test_filtering_and_smoothing_are_exact(rng: np.random.Generator) -> None:
     found = paths.filter_forward(transition, log_emission, filtered)
     assert found == pytest.approx(np.logaddexp.reduce(joint), abs=EXACT * abs(joint.max()))
     shares = normalized(joint)
-    marginals = np.array([[shares[[p[t] == k for p in PATHS]].sum() for k in range(N_STATES)] for t in range(LENGTH)])
+    marginals = np.array(
+        [[shares[[p[t] == k for p in PATHS]].sum() for k in range(N_STATES)] for t in range(LENGTH)]
+    )
     smoothed = np.empty((LENGTH, N_STATES))
     paths.smooth(transition, log_emission, LENGTH, smoothed)
     assert np.abs(smoothed - marginals).max() < EXACT
@@ -115,7 +121,9 @@ def test_states_given_noisy_tables(noise: str, rng: np.random.Generator) -> None
     for one in every:
         log_emission = one.counts @ np.log(p).T
         for path, prior in zip(PATHS, log_path_of, strict=True):
-            weight = math.exp(one.log_weight - top + prior + sum(log_emission[t, k] for t, k in enumerate(path)))
+            weight = math.exp(
+                one.log_weight - top + prior + sum(log_emission[t, k] for t, k in enumerate(path))
+            )
             for t, k in enumerate(path):
                 by_hand[t, k] += weight
         log_totals.append(one.log_weight + paths.filter_forward(transition, log_emission, filtered))
@@ -134,7 +142,7 @@ def test_moves_of_tables_keep_their_law(noise: str, rng: np.random.Generator) ->
 
     def log_mass(counts: np.ndarray) -> float:
         total = float(law.log_mass(READINGS[0] - counts).sum())
-        for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True):
+        for begin, end in pairwise(STARTS):
             total += float(multinomial.logpmf(counts[begin:end], counts[begin:end].sum(), p[begin:end]))
         return total
 
@@ -163,8 +171,8 @@ def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) ->
     full, size = 4, 2
 
     def log_multinomial(counts: np.ndarray) -> float:
-        parts = [counts[begin:end] for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True)]
-        shares = [p[begin:end] for begin, end in zip(STARTS[:-1], STARTS[1:], strict=True)]
+        parts = [counts[begin:end] for begin, end in pairwise(STARTS)]
+        shares = [p[begin:end] for begin, end in pairwise(STARTS)]
         return sum(float(multinomial.logpmf(c, c.sum(), q)) for c, q in zip(parts, shares, strict=True))
 
     def log_choose(n: float, k: float) -> float:

@@ -12,7 +12,6 @@ from discreet.inference.structured.hidden_markov import tables, transport
 from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
 from discreet.inference.structured.hidden_markov.relabel import most_frequent, relabel
 from discreet.inference.structured.hidden_markov.sampler import Draws, sample
-
 from tests.inference.hidden_markov.enumeration import (
     LAWS,
     LENGTH,
@@ -32,7 +31,11 @@ WIDTHS = {"laplace": 1.5, "gaussian": 1.2}
 
 def batch_z(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Distance of chains' means from the truth in standard errors, from 30 batches of each chain."""
-    batches = values.reshape(-1, 30, values.shape[1] // 30, values.shape[2]).mean(axis=2).reshape(-1, values.shape[2])
+    batches = (
+        values.reshape(-1, 30, values.shape[1] // 30, values.shape[2])
+        .mean(axis=2)
+        .reshape(-1, values.shape[2])
+    )
     return (batches.mean(axis=0) - truth) / (batches.std(axis=0, ddof=1) / np.sqrt(len(batches)))
 
 
@@ -100,16 +103,16 @@ def test_a_private_number_of_entries(rng: np.random.Generator) -> None:
         tables.grow_sweep(
             rng, 2, 3, np.zeros(1, dtype=np.int64), counts, totals, *arguments, *rest, np.zeros(40), 0
         )
-        tables.pair_sweep(
-            rng, 0, 1, counts, totals, *arguments, np.log(p)[None], *rest, np.array([0.0])
-        )
+        tables.pair_sweep(rng, 0, 1, counts, totals, *arguments, np.log(p)[None], *rest, np.array([0.0]))
         found[i] = totals[0]
     batches = found.reshape(120, -1).mean(axis=1)
     z = (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(120))
     assert abs(z) < stats.t.isf(FALSE_ALARM / 8, 119)
 
 
-def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(rng: np.random.Generator) -> None:
+def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(
+    rng: np.random.Generator,
+) -> None:
     starts = np.array([0, 3])
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
     size, n = 20_000, 12

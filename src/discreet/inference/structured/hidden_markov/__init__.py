@@ -20,8 +20,8 @@ from discreet.models.hidden_markov import HiddenMarkov
 #: Most exact first.
 ENGINES = ("gibbs", "naive")
 # Iterations before draws are kept, and for each kept draw.
-_BURN_IN = {"gibbs": 1500, "naive": 300}
-_THIN = {"gibbs": 5, "naive": 1}
+_BURN_IN = {"gibbs": 2500, "naive": 300}
+_THIN = {"gibbs": 8, "naive": 1}
 # R-hat up to which chains agree, and the share of parameters for which it may be above: labels that hardly occur.
 _R_HAT_LIMIT, _FEW = 1.1, 0.1
 
@@ -40,7 +40,7 @@ def refusal(release: Release, engine: str) -> str | None:
 
 
 def read_prior(model: HiddenMarkov, prior: Any) -> Concentrations:
-    """Read ``infer(prior=...)``: None, one number for both, or ``{"transition": 1, "emission": 0.5}``, either left out."""
+    """Read ``infer(prior=...)``: None, one number for both, or by name: ``{"transition": 1, "emission": 0.5}``."""
     known = ("transition", "emission")
     if prior is None:
         return Concentrations()
@@ -85,17 +85,16 @@ def draw(question: Question, engine: str) -> Answer:
             rng=question.rng,
         )
     )
-    size = (question.size,)
-    out = {
-        # numbered from 1, as they are named
-        "states": drawn.states.reshape(*size, model.n_sequences, model.time.n_labels) + 1,
-        "transition": drawn.transition.reshape(*size, model.states + 1, model.states),
-    }
-    emission = drawn.emission.reshape(*size, model.states, -1)
+    size = question.size
+    emission = drawn.emission.reshape(size, model.states, -1)
+    out = {}
     for feature, begin in zip(model.features, cells.starts, strict=False):
         # a level for missing values says nothing about the labels
         p = emission[..., begin : begin + feature.n_labels]
         out[feature.name] = p / p.sum(axis=-1, keepdims=True)
+    out["transition"] = drawn.transition.reshape(size, model.states + 1, model.states)
+    # numbered from 1, as they are named
+    out["states"] = drawn.states.reshape(size, model.n_sequences, model.time.n_labels) + 1
     if engine == "naive":
         warning = "noise is ignored, so this posterior is over-confident; use it for comparison only"
         return Answer(out, "noise ignored", (warning,), independent=False)

@@ -31,16 +31,15 @@ class Cells:
     sizes: tuple[int, ...]
     n_sequences: int
     length: int
-    observed: np.ndarray | None = field(default=None)
+    observed: np.ndarray = field(default_factory=lambda: np.ones(0, dtype=bool))
 
     def __post_init__(self) -> None:
         values = np.ascontiguousarray(self.values, dtype=float)
         if values.ndim != 2 or values.shape[1] != sum(self.sizes) or len(values) < self.n_placed:
             raise UsageError("counts must be a table of cells by the labels of all features.")
+        given = np.asarray(self.observed, dtype=bool).ravel()
         observed = np.ones(len(values), dtype=bool)
-        if self.observed is not None:
-            given = np.asarray(self.observed, dtype=bool).ravel()
-            observed[: given.size] = given
+        observed[: given.size] = given
         values = np.where(observed[:, None], values, 0.0)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "observed", observed)
@@ -88,7 +87,7 @@ class Noisy:
     widths: np.ndarray
     gaussian: bool
     n_entries: int | None = None
-    log_prior: np.ndarray | None = None
+    log_prior: np.ndarray = field(default_factory=lambda: np.zeros(0))
     low: int = 0
 
     @cached_property

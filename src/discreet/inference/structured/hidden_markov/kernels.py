@@ -12,9 +12,9 @@ from discreet.inference.structured.hidden_markov.paths import collapsed_sweep, d
 from discreet.inference.structured.hidden_markov.tables import exchange_sweep, grow_sweep, pair_sweep
 from discreet.inference.structured.hidden_markov.transport import switch_paths, tilt_sweep
 
-# What one iteration does to the latent tables, a share of them at a time: the tables of every fourth cell, the
-# probabilities of one feature, the path of one sequence.
-STRIDE = 4
+# What one iteration does to the latent tables, a share of them at a time: the tables of every eighth cell, the
+# probabilities of one feature, the path of one sequence. More would make an iteration cost more than ten without noise.
+STRIDE = 8
 
 
 @cache

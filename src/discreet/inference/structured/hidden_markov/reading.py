@@ -58,7 +58,8 @@ def with_private_total(noisy: Noisy, cells: Cells, records: RecordPrior) -> Nois
     over the number of ways, C(n + cells - 1, cells - 1).
     """
     read, sd = read_totals(cells, noisy)
-    middle, reach = float(np.maximum(read, 0.0).sum()), _FAR * sd * np.sqrt(len(read)) + 10
+    # cells below zero count as they are: the sum of all readings is unbiased, that of the positive ones is not
+    middle, reach = max(float(read.sum()), 0.0), _FAR * sd * np.sqrt(len(read)) + 10
     low = max(records.low, int(middle - reach), 0)
     high = max(int(middle + reach), low)
     if records.high is not None:

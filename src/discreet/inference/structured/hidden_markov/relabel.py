@@ -20,7 +20,7 @@ _MOST_ROUNDS = 20
 
 def relabel(draws: Draws) -> Draws:
     """Return the same draws with states numbered alike in all of them."""
-    n_chains, n_draws, n_cells = draws.states.shape
+    _, n_draws, n_cells = draws.states.shape
     n_states = draws.transition.shape[-1]
     flat = draws.states.reshape(-1, n_cells)
     one_hot = np.eye(n_states)

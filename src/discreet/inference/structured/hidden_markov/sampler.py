@@ -26,7 +26,8 @@ _FIRST_SIZE, _MOST_SIZE, _WANTED = 4, 96, 0.35
 _RAMP = 20
 # Iterations on readings taken for counts, before counts become latent.
 _FIRST_LOOK = 100
-# States that switch with their tables, on average over paths, below which this is tried in every eighth iteration.
+# States that switch with their tables, on average over paths, below which this is tried in every 32nd iteration, not
+# every fourth.
 _SELDOM = 0.05
 
 
@@ -196,9 +197,9 @@ class Chains:
         cells = self.cells
         sizes = np.clip(np.round(self.size), 1, _MOST_SIZE).astype(np.int64)
         # large exchanges take longer, so there are fewer of them
-        moves = np.maximum(4 * len(self.active) // (4 + sizes), 4)
+        moves = np.maximum(2 * len(self.active) // (4 + sizes), 4)
         # where paths never switch with their tables, it is seldom tried
-        switch = (self.switched > _SELDOM) | (self.turn % 8 == 0)
+        switch = self.turn % np.where(self.switched > _SELDOM, 4, 32) == 0
         done = kernels.move_tables(
             self.rng,
             self.turn,
@@ -221,7 +222,7 @@ class Chains:
             cells.n_placed,
             cells.length,
             self.factorials,
-            np.zeros(0) if noisy.log_prior is None else noisy.log_prior,
+            noisy.log_prior,
             noisy.low,
         )
         self.turn += 1

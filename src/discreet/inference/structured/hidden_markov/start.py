@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
@@ -26,12 +28,10 @@ def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
     """Return whole numbers of entries by cell, near what is read and possible."""
     read = np.maximum(read_totals(cells, noisy)[0], 0.0)
     read[~cells.observed] = 0.0
-    if noisy.n_entries is None:
-        whole = np.arange(noisy.low, noisy.low + len(noisy.log_prior))
-        possible = whole[np.isfinite(noisy.log_prior)]
+    wanted = noisy.n_entries
+    if wanted is None:
+        possible = noisy.low + np.flatnonzero(np.isfinite(noisy.log_prior))
         wanted = int(possible[np.argmin(np.abs(possible - read.sum()))])
-    else:
-        wanted = noisy.n_entries
     if read.sum() == 0:
         read = cells.observed.astype(float)
     return _rounded((read * (wanted / read.sum()))[None], np.array([wanted]))[0]
@@ -43,7 +43,7 @@ def first_tables(cells: Cells, noisy: Noisy, totals: np.ndarray, z: np.ndarray) 
     starts = cells.starts
     states = np.eye(z.max() + 1)[z] * cells.observed[:, None]
     size = np.maximum(states.sum(axis=0), 1.0)
-    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin, end in pairwise(starts):
         mine = cells.values[:, begin:end]
         noise = noisy.sd[begin:end] ** 2
         shares = np.maximum(states.T @ mine, 0.0) + 1.0

@@ -15,13 +15,14 @@ Every move is built so that the multinomial laws cancel in its acceptance, or ar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def loss(rest: float, rate: float, gaussian: bool) -> float:
+def loss(rest: Any, rate: Any, gaussian: bool) -> float:
     """Return minus the log mass of noise ``rest`` up to a constant; ``rate`` is 1/scale, or 1/sigma."""
     scaled = rest * rate
     return 0.5 * scaled * scaled if gaussian else abs(scaled)
@@ -78,36 +79,46 @@ def pair_sweep(
     How far a move reaches follows from the spread that the state and the noise leave, which the move does not change.
     """
     accepted = 0
+    inverse_p = 1.0 / p
+    inverse_noise = 0.5 * rates * rates
     for c in range(first_cell, z.size, stride):
         k = z[c]
         n = totals[c]
         if n == 0.0:
             continue
+        one_cell, one_reading, one_log_p, one_inverse = counts[c], readings[c], log_p[k], inverse_p[k]
         for d in range(starts.size - 1):
             begin, size = starts[d], starts[d + 1] - starts[d]
             if size < 2:
                 continue
             shift = 1 + int(gen.random() * (size - 1))
-            turn = int(gen.random() * size)
-            for s in range((size + 1) // 2):
-                i = begin + (turn + 2 * s) % size
-                j = begin + (turn + 2 * s + shift) % size
-                inverse = (p[k, i] + p[k, j]) / (n * p[k, i] * p[k, j] + 1e-12)
-                inverse += 0.5 * (rates[i] * rates[i] + rates[j] * rates[j])
-                reach = 1.0 + int(2.0 / math.sqrt(inverse))
+            i = int(gen.random() * size)
+            for _ in range((size + 1) // 2):
+                j = i + shift
+                if j >= size:
+                    j -= size
+                a, b = begin + i, begin + j
+                spread = (one_inverse[a] + one_inverse[b]) / n + inverse_noise[a] + inverse_noise[b]
+                reach = 1.0 + int(2.0 / math.sqrt(spread))
                 level = gen.random() * 2.0 * reach
                 step = float(1 + int(level)) if level < reach else -float(1 + int(level - reach))
-                ratio = pair_ratio(counts[c], readings[c], rates, log_p[k], i, j, step, gaussian, factorials)
-                if ratio >= 0.0 or gen.random() < math.exp(ratio):
-                    counts[c, i] -= step
-                    counts[c, j] += step
-                    accepted += 1
+                if one_cell[a] >= step and one_cell[b] >= -step:
+                    ratio = pair_ratio(
+                        one_cell, one_reading, rates, one_log_p, a, b, step, gaussian, factorials
+                    )
+                    if ratio >= 0.0 or gen.random() < math.exp(ratio):
+                        one_cell[a] -= step
+                        one_cell[b] += step
+                        accepted += 1
+                i += 2
+                if i >= size:
+                    i -= size
     return accepted
 
 
 @numba.njit(cache=True, error_model="numpy")
 def take_out(
-    gen: np.random.Generator, counts: np.ndarray, starts: np.ndarray, total: float, size: int, out: np.ndarray
+    gen: np.random.Generator, counts: np.ndarray, starts: np.ndarray, total: Any, size: int, out: np.ndarray
 ) -> None:
     """Fill ``out`` with ``size`` of a cell's entries, drawn without replacement, feature by feature."""
     out[:] = 0.0
@@ -174,7 +185,7 @@ def exchange_sweep(
     starts: np.ndarray,
     gaussian: bool,
 ) -> int:
-    """Offer ``moves`` exchanges of 1 to ``most`` entries between two active cells, in place; return how many were accepted.
+    """Offer ``moves`` exchanges of 1 to ``most`` entries between two active cells, in place; return the accepted.
 
     All ways to share out the entries over the cells are equally likely beforehand.
     """
@@ -218,7 +229,7 @@ def grow_sweep(
     log_prior: np.ndarray,
     low: int,
 ) -> int:
-    """Offer ``moves`` times an active cell 1 to ``most`` entries more or fewer, in place; return how many were accepted.
+    """Offer ``moves`` times an active cell 1 to ``most`` entries more or fewer, in place; return the accepted.
 
     ``log_prior[n - low]`` is the log-probability of n entries in all *and* of one way to share them out over the cells,
     minus infinity where n is impossible.

@@ -12,6 +12,7 @@ of the acceptance is the prior and the noise, which is wide.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,7 +22,7 @@ from discreet.inference.structured.hidden_markov.tables import loss
 
 
 @numba.njit(cache=True, error_model="numpy")
-def binomial(gen: np.random.Generator, n: float, share: float) -> float:
+def binomial(gen: np.random.Generator, n: Any, share: Any) -> float:
     """Draw Binomial(n, share), quickly where few are expected."""
     if n <= 0.0 or share <= 0.0:
         return 0.0
@@ -126,10 +127,10 @@ def switch_paths(
     filtered = np.empty((length, 2))
     for t in range(length):
         c = first + t
-        k, l = z[c], partner[z[c]]
+        k, other_k = z[c], partner[z[c]]
         log_weight[t, 0] = log_weight[t, 1] = 0.0
-        if observed[c] and k != l:
-            carry(gen, counts[c], p[k], p[l], starts, other[t])
+        if observed[c] and k != other_k:
+            carry(gen, counts[c], p[k], p[other_k], starts, other[t])
             log_weight[t, 0] = -cell_loss(counts[c], readings[c], rates, gaussian)
             log_weight[t, 1] = -cell_loss(other[t], readings[c], rates, gaussian)
     for t in range(length):
