@@ -33,9 +33,10 @@ def read_prior(model: Model, prior: Any) -> dict[str, np.ndarray]:
 def draw(question: Question, engine: str) -> Answer:
     """Draw the probabilities of the first state and of every step.
 
-    How often each state was left is latent, with a flat prior. Given these numbers every row of counts is multinomial,
-    and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of a private number of records. What
-    the numbers themselves say of the transition probabilities, through how often each state was entered, is not used.
+    How often each state was left is latent, with a flat prior up to what the declared places allow. Given these numbers
+    every row of counts is multinomial, and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of
+    a private number of records. What the numbers themselves say of the transition probabilities, through how often each
+    state was entered, is not used.
     """
     question.refuse_records()
     release, size, rng = question.release, question.size, question.rng
