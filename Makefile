@@ -59,14 +59,19 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/ledger.py --check
 	$(BIN)/python benchmarks/truncated_dirichlet.py --check
 	$(BIN)/python benchmarks/models.py --check
+	$(BIN)/python benchmarks/profiles.py --check
 
 studies: $(VENV)/.installed-dev
 	$(BIN)/python studies/bernstein2018.py --check
+	$(BIN)/python studies/dimitrakakis2017.py --check
 	$(BIN)/python studies/foulds2016.py --check
 	$(BIN)/python studies/foulds2016_hmm.py --check
+	$(BIN)/python studies/foulds2016_mcmc.py --check
 	$(BIN)/python studies/geumlek2020_ch5.py --check
 	$(BIN)/python studies/geumlek2020_ch6.py --check
+	$(BIN)/python studies/geumlek2020_ch7.py --check
 	$(BIN)/python studies/head_to_head.py --check
+	$(BIN)/python studies/noisy_sgd.py --check
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -59,6 +59,22 @@ def main() -> None:
         first=len(cases),
     )  # fmt: skip
     write_samples(np.random.default_rng(22), first=20)
+    write_chains(np.random.default_rng(24), first=40)
+    write_models(np.random.default_rng(23), first=30)
+    write_regressions(np.random.default_rng(23), first=60)
+
+
+def write_models(rng: np.random.Generator, *, first: int) -> None:
+    model = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "ü"], "g": 3}, split={"g": "3/2"})
+    rows = {
+        "c": rng.choice(["no", "yes", ""], 300).tolist(),
+        "f": rng.choice(["a", "ü", "?"], 300).tolist(),
+        "g": rng.integers(0, 4, 300).tolist(),
+    }
+    write({"naive-bayes": (rows, model, dc.LaplaceMechanism("0.5"), {})}, rng, first=first)
+    tables = dc.TablePosteriorMechanism(epsilon=2, samples=2, support="0.02")
+    drawn = sample_with(RandomSource.seeded(rng), rows, model, tables, impute={"c": "no", "f": "a", "g": 0})
+    save("naive-bayes-table-posterior", drawn, first + 1)
 
 
 def write_samples(rng: np.random.Generator, *, first: int) -> None:
@@ -81,6 +97,44 @@ def write_samples(rng: np.random.Generator, *, first: int) -> None:
     for number, (name, (data, family, how, mechanism)) in enumerate(cases.items(), first):
         release = sample_with(RandomSource.seeded(rng), data, family, mechanism, **how)
         save(name, release, number)
+
+
+def write_regressions(rng: np.random.Generator, *, first: int) -> None:
+    rows = {"age": rng.uniform(18, 90, 300), "sex": rng.choice(["f", "m"], 300)}
+    rows["smoker"] = np.where(rng.random(300) < rows["age"] / 120, "yes", "no")
+    model = dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 90), "sex": ["f", "m"]})
+    impute = {"impute": {"smoker": "no", "age": 50, "sex": "f"}}
+    secret = dc.NoisySGDMechanism(rho="0.5", order="secret", extra_steps=20)
+    walk = dc.LangevinMechanism(epsilon=1, delta="1e-6", steps=40, rate="1/4", samples=3)
+    cases: dict[str, Any] = {
+        "logistic-noisy-sgd": (dc.NoisySGDMechanism(rho="0.5"), impute),
+        "logistic-secret-order": (secret, {"missing": "none"}),
+        "logistic-langevin": (walk, {**impute, "neighbors": "add_remove"}),
+    }
+    for number, (name, (mechanism, how)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), rows, model, mechanism, **how), number)
+
+
+def write_chains(rng: np.random.Generator, *, first: int) -> None:
+    mixture = dc.models.Mixture(2, {"letter": ["a", "b", "ü"], "yes": 2})
+    table = {"letter": rng.choice(["a", "b", "ü", ""], 300).tolist(), "yes": rng.integers(0, 2, 300)}
+    coin, walk = rng.integers(0, 2, 300), {"support": ("0.05", "0.95"), "cells": 256}
+    cases = {
+        "mixture-private-gibbs": (
+            table, mixture, {"impute": {"letter": "a", "yes": "0"}},
+            dc.PrivateGibbsMechanism(epsilon=2, delta="1e-6", steps=3, support="0.05", share="1/2"),
+        ),
+        "bernoulli-private-metropolis": (
+            coin, dc.Bernoulli(), {"impute": 0},
+            dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=4, **walk),
+        ),
+        "bernoulli-private-annealing": (
+            coin, dc.Bernoulli(), {"missing": "none"},
+            dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, samples=2, levels=4, **walk),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
 
 
 def save(name: str, release: dc.Release, number: int) -> None:

@@ -19,7 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *(ROOT / "docs/how-to").glob("*.md")]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs").glob("tutorial*.md"),
+    *(ROOT / "docs/how-to").glob("*.md"),
+]
 _BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, errors, families, models, priors
+    from discreet import datasets, errors, families, models, priors, profiles
     from discreet.artifact.release import Release
     from discreet.diagnostics.calibration import calibrate
+    from discreet.diagnostics.distinguishability import distinguish
+    from discreet.diagnostics.greedy import adversary
     from discreet.diagnostics.mmd import discrepancy
     from discreet.errors import (
         BudgetError,
@@ -51,11 +53,18 @@ if TYPE_CHECKING:
     from discreet.inference.posterior import Posterior
     from discreet.mechanisms.curator import release
     from discreet.mechanisms.gaussian import GaussianMechanism
+    from discreet.mechanisms.langevin import LangevinMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.noisy_sgd import NoisySGDMechanism
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+    from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
+    from discreet.mechanisms.private_gibbs import PrivateGibbsMechanism
+    from discreet.mechanisms.private_metropolis import PrivateMetropolisMechanism
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+    from discreet.mechanisms.table_posterior import TablePosteriorMechanism
+    from discreet.privacy.chain_updates import WorstCaseRejection
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.ledger import Ledger
@@ -74,16 +83,21 @@ __all__ = [
     "Gamma",
     "GaussianMechanism",
     "Geometric",
+    "LangevinMechanism",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
     "LedgerError",
     "MetricDP",
     "MultivariateNormal",
+    "NoisySGDMechanism",
     "Normal",
     "Poisson",
     "Posterior",
     "PosteriorSamplingMechanism",
+    "PrivateAnnealingMechanism",
+    "PrivateGibbsMechanism",
+    "PrivateMetropolisMechanism",
     "PrivateQuantiles",
     "PureDP",
     "Release",
@@ -91,18 +105,23 @@ __all__ = [
     "RenyiDP",
     "RenyiPosteriorMechanism",
     "StatisticalQueryMechanism",
+    "TablePosteriorMechanism",
     "UsageError",
+    "WorstCaseRejection",
     "ZeroConcentratedDP",
     "__version__",
+    "adversary",
     "calibrate",
     "compose",
     "datasets",
     "discrepancy",
+    "distinguish",
     "errors",
     "families",
     "infer",
     "models",
     "priors",
+    "profiles",
     "release",
     "utilities",
 ]
@@ -113,12 +132,15 @@ _MODULES = {
     "families": "discreet.families",
     "models": "discreet.models",
     "priors": "discreet.priors",
+    "profiles": "discreet.profiles",
     "utilities": "discreet.inference.answering.utilities",
 }
 
 _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.diagnostics.calibration": ("calibrate",),
+    "discreet.diagnostics.distinguishability": ("distinguish",),
+    "discreet.diagnostics.greedy": ("adversary",),
     "discreet.diagnostics.mmd": ("discrepancy",),
     "discreet.errors": (
         "BudgetError",
@@ -144,11 +166,18 @@ _HOMES = {
     "discreet.inference.posterior": ("Posterior",),
     "discreet.mechanisms.curator": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
+    "discreet.mechanisms.langevin": ("LangevinMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
+    "discreet.mechanisms.noisy_sgd": ("NoisySGDMechanism",),
     "discreet.mechanisms.posterior_sampling": ("PosteriorSamplingMechanism",),
+    "discreet.mechanisms.private_annealing": ("PrivateAnnealingMechanism",),
+    "discreet.mechanisms.private_gibbs": ("PrivateGibbsMechanism",),
+    "discreet.mechanisms.private_metropolis": ("PrivateMetropolisMechanism",),
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
     "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
+    "discreet.privacy.chain_updates": ("WorstCaseRejection",),
+    "discreet.mechanisms.table_posterior": ("TablePosteriorMechanism",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.ledger": ("Ledger",),

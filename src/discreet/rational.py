@@ -82,7 +82,12 @@ def text(value: Fraction) -> str:
 def plain(value: Fraction) -> str:
     """Print a rational for people: as a short decimal if it is one exactly, else as ``p/q``."""
     decimal = f"{float(value):.12g}"
-    return decimal if Fraction(decimal) == value else text(value)
+    return decimal if Decimal(decimal).as_integer_ratio() == value.as_integer_ratio() else text(value)
+
+
+def quotient(a: Fraction, b: Fraction) -> float:
+    """Return the float nearest to a / b, without the quotient in lowest terms."""
+    return (a.numerator * b.denominator) / (a.denominator * b.numerator)
 
 
 def sqrt_up(value: Fraction, bits: int = 40) -> Fraction:

@@ -102,15 +102,3 @@ def printed_laplace(epsilon: float, successes: np.ndarray, n: int, rng: np.rando
     """Do the same as in equations 16 and 17: noise of scale 2/epsilon on both counts, negative ones set to zero."""
     counts = np.stack([successes, n - successes]) + rng.laplace(scale=2 / epsilon, size=(2, len(successes)))
     return 1 + np.maximum(counts, 0)
-
-
-def local_costs(least: float, successes: int, failures: int, high: float | None = None) -> float:
-    """Return the largest log-ratio on [least, high] of two posteriors that differ in one record besides these."""
-    high = 1 - least if high is None else high
-    p = np.linspace(least, high, 20_001)
-    weight = np.full(p.size, 1.0)
-    weight[[0, -1]] = 0.5
-    log_f = successes * np.log(p) + failures * np.log1p(-p) + np.log(weight)
-    log_odds = np.log(p) - np.log1p(-p)
-    shift = logsumexp(log_f + np.log(p)) - logsumexp(log_f + np.log1p(-p))
-    return float(max(log_odds[-1] - shift, shift - log_odds[0]))

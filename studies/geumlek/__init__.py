@@ -1,1 +1,1 @@
-"""Parts of the studies of Geumlek (2020), chapters 5 and 6."""
+"""Parts of the studies of Geumlek (2020), chapters 5 to 7."""

@@ -34,7 +34,11 @@ def test_samples_are_released_shown_and_read(capsys: pytest.CaptureFixture[str])
     assert made.samples.count == 3
     assert run("show out.json".split()) == 0
     assert run("infer out.json".split()) == 0
-    assert "concentrated posterior" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "concentrated posterior" in printed.out
+    assert "note" not in printed.err
+    assert run("infer out.json --draws 100 --chains 1".split()) == 0
+    assert "--draws, --chains and --seed change nothing" in capsys.readouterr().err
 
 
 def test_a_query_is_answered() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/smoking.json"
 HEAVY = {
     "numba",
     "arviz_base",
@@ -57,3 +59,13 @@ def test_the_analyst_never_loads_the_private_side() -> None:
         "import sys; assert not [m for m in sys.modules if m.startswith(('discreet.data', 'discreet.mechanisms'))]"
     )
     assert not imported_by(program) & {"duckdb", "opendp"}
+
+
+def test_a_posterior_of_labels_loads_neither_a_compiler_nor_splines() -> None:
+    """Both take longer to import than the draws to make."""
+    program = (
+        "import sys, discreet as dc\n"
+        f"dc.infer({str(EXAMPLE)!r}, rng=0)\n"
+        "assert 'scipy.interpolate' not in sys.modules"
+    )
+    assert "numba" not in imported_by(program)

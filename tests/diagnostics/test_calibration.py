@@ -45,10 +45,10 @@ SETTINGS = {
     ids=["plain", "missing", "private count", "labels", "gaussian"],
 )
 def test_the_exact_engine_passes(model: dc.Bernoulli | dc.Categorical, options: dict[str, Any], rng) -> None:
-    found = dc.calibrate(model, **options, trials=400, rng=rng, workers=1)
+    found = dc.calibrate(model, **options, trials=200, rng=rng, workers=1)
     assert found.passed(RARE)
-    assert found.engines == {"exact": 400}
-    assert found.trials == 400
+    assert found.engines == {"exact": 200}
+    assert found.trials == 200
 
 
 @pytest.mark.parametrize("model", [dc.Bernoulli(), dc.Categorical(3)])

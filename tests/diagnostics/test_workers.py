@@ -29,10 +29,10 @@ def seeds(number: int) -> list[np.random.SeedSequence]:
 
 def test_the_number_of_workers_does_not_matter() -> None:
     alone, together = (
-        dc.calibrate(dc.Categorical(["a", "b"]), n=10, epsilon=1, trials=700, rng=9, workers=workers)
+        dc.calibrate(dc.Categorical(["a", "b"]), n=10, epsilon=1, trials=250, rng=9, workers=workers)
         for workers in (1, 2)
     )
-    assert alone.trials == together.trials == 700
+    assert alone.trials == together.trials == 250
     for name, ranks in alone.ranks.items():
         assert (ranks == together.ranks[name]).all()
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
     "docs/tutorial.md",
+    "docs/tutorial-profiles.md",
     *(f"docs/how-to/{p.name}" for p in (ROOT / "docs/how-to").glob("*.md")),
 ]
 _BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -58,7 +58,11 @@ def finite(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("mechanism", [dc.LaplaceMechanism(1), dc.GaussianMechanism(rho=0.5)], ids=["l", "g"])
-@pytest.mark.parametrize("case", [CASES[0], CASES[4], CASES[-2], CASES[-1]], ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [CASES[0], CASES[4], CASES[-2], pytest.param(CASES[-1], marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_an_absurd_reading(case: Case, mechanism: NoiseMechanism, rng: np.random.Generator) -> None:
     """Forty standard deviations of noise beyond what any data could give: the draws are finite."""
     release = release_of(table(case.family, case.thetas[0], rng), case.family, mechanism, rng,

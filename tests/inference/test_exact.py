@@ -7,7 +7,6 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import gammaln
 
 import discreet as dc
@@ -15,7 +14,7 @@ from discreet.artifact import Release
 from discreet.families.base import Family
 from discreet.inference.counting.binary import binary_counts, yes_counts
 from discreet.inference.counting.cells import CellCounts, cell_counts
-from discreet.inference.counting.draws import _betas, bernoulli_counts, categorical_counts
+from discreet.inference.counting.draws import bernoulli_counts, categorical_counts
 from discreet.inference.counting.weights import log_rising
 from discreet.inference.records import RecordPrior, record_prior
 from discreet.mechanisms.base import Draw, NoiseMechanism
@@ -476,15 +475,3 @@ def test_cases_drawn_from_the_model_are_never_refused(rng: np.random.Generator) 
         assert records.high is not None
         expected = total_by_convolution(alpha, y, law, records, usable, records.high)
         assert np.abs(got - expected[totals]).sum() + (1 - expected[totals].sum()) < 1e-8
-
-
-@pytest.mark.parametrize(
-    "shapes", [(1.01, 1.01), (1.2, 30.0), (2.0, 2.0), (301.0, 701.0), (3.0, 1e9), (0.3, 5.0)]
-)
-def test_betas_follow_their_law(shapes, rng) -> None:
-    a, b = shapes
-    drawn = _betas(np.full(20_000, a), np.full(20_000, b), rng)
-    # six laws, each with a control a tenth of a standard deviation away
-    law = stats.beta(a, b)
-    assert stats.kstest(drawn, law.cdf).pvalue > 1e-3 / 12
-    assert stats.kstest(drawn + law.std() / 10, law.cdf).pvalue < 1e-3 / 12

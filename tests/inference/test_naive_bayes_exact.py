@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from scipy.stats import chi2
 
 import discreet as dc
 from discreet.inference.records import RecordPrior
-from discreet.inference.structured.naive_bayes import ClassLaw, class_law
+from discreet.inference.structured.naive_bayes import ClassLaw, class_law, readings
+from discreet.inference.structured.rows import Reading
 from discreet.mechanisms.curator import release_with
 from discreet.models import NaiveBayes
 
@@ -139,10 +141,90 @@ def test_a_private_number_of_records(rng: np.random.Generator) -> None:
 
 
 def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
-    """The control: the same reading, believed to have 20% more noise, has another law by far more than the tolerance."""
+    """The control: the same reading, believed to have 20% more noise, has another law by far more than 1e-10."""
     release = released(rng, dc.LaplaceMechanism(6), missing="none")
     record = release.noise_record
     wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))
     law = class_law(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
     found, truth = enumerated(release, (4,), False)
     assert np.abs(by_engine(release, found, False, law) - truth).max() > 1e-3
+
+
+def direct(row: Reading, n: int) -> np.ndarray:
+    """The log-likelihood of a row for totals 0, ..., n, by sums of positive terms, without tilts, panels or Fourier."""
+    t = np.arange(n + 1)
+
+    def rising(a: float) -> np.ndarray:
+        return gammaln(a + t) - gammaln(t + 1) - gammaln(a)
+
+    out = np.ones(1)
+    for a, y, law in zip(row.alpha, row.y, row.noise, strict=False):
+        shape = law.log_mass(y - t)
+        out = np.convolve(out, np.exp(rising(a) + shape - shape.max()))[: n + 1]
+    out = out / np.exp(rising(row.alpha.sum()))
+    if row.missing:
+        out = np.convolve(out, np.exp(row.noise[-1].log_mass(row.y[-1] - t)))[: n + 1] / (t + 1)
+    with np.errstate(divide="ignore"):
+        return np.log(out)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dc.LaplaceMechanism(0.02),
+        dc.LaplaceMechanism(0.3),
+        dc.LaplaceMechanism(5),
+        dc.GaussianMechanism(rho=0.01),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("missing", ["count", "none"])
+def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng: np.random.Generator) -> None:
+    """From noise that drowns everything to noise of a few records: windows, panels and tilts change nothing."""
+    n, k = 150, 8
+    model = NaiveBayes({"c": 2}, {"f": k, "g": 2})
+    codes = rng.integers([2, k, 2], size=(n, 3)).astype(str)
+    data = dict(zip("cfg", codes.T, strict=True))
+    release = release_with(lambda law: int(law.sample(1, rng)[0]), data, model, mechanism, missing=missing)
+    prior = model.concentrations(0.7)
+    law = class_law(release, prior, RecordPrior())
+    logs = [sum(direct(row, n) for row in group) for group in readings(release, prior)]
+    # all pairs of totals, and the records without a class that they leave
+    i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+    left = n - i - j
+    u, possible = i + j, (left == 0) if missing == "none" else (left >= 0)
+    polya = [gammaln(0.7 + m) - gammaln(m + 1) for m in (i, j)]
+    log_p = logs[0][i] + logs[1][j] + sum(polya) - (gammaln(1.4 + u) - gammaln(u + 1))
+    if missing == "count":
+        log_p = log_p + logs[2][np.maximum(left, 0)]
+    p = np.where(possible, np.exp(log_p - log_p[possible].max()), 0.0)
+    truth = p.sum(axis=1) / p.sum()
+    mine = law.totals.marginals[0]
+    low = law.totals.panel.cells[law.totals.panel.order.index(0)].low
+    np.testing.assert_allclose(mine, truth[low : low + mine.size], atol=CLOSE, rtol=0)
+
+
+def test_draws_follow_the_law(rng: np.random.Generator) -> None:
+    """Draws of totals and tables against their exact probabilities: chi-square at 1e-4; a shifted law is rejected."""
+    release = released(rng, dc.LaplaceMechanism(6), missing="none")
+    prior = MODEL.concentrations(PRIOR)
+    law = class_law(release, prior, RecordPrior())
+    n_draws = 20_000
+    totals = law.totals.sample(n_draws, rng)
+    tables_drawn = [law.rows[c][d].split(totals[:, c], rng) for d in (0, 1) for c in (0, 1)]
+    drawn = np.concatenate(tables_drawn, axis=1)
+    found, truth = enumerated(release, (4,), False)
+    seen = Counter(map(tuple, drawn.tolist()))
+    observed = np.array([seen[tuple(one)] for one in found.tolist()])
+    assert observed.sum() == n_draws
+
+    def p_value(expected: np.ndarray) -> float:
+        # rare tables are pooled, so that the chi-square law is near
+        common = expected * n_draws >= 10
+        o = np.append(observed[common], observed[~common].sum())
+        e = np.append(expected[common], expected[~common].sum()) * n_draws
+        return float(chi2.sf(((o - e) ** 2 / e).sum(), len(o) - 1))
+
+    assert p_value(truth) > 1e-4
+    wrong = np.sqrt(truth) / np.sqrt(truth).sum()
+    assert p_value(wrong) < 1e-4

@@ -91,7 +91,8 @@ def test_a_signal_interrupts_the_caller_and_no_draw_leaves() -> None:
         for _ in range(5):
             signal.setitimer(signal.ITIMER_REAL, 0.02)
             with pytest.raises(Struck):
-                undisturbed(lambda generator: [generator.random(50_000) for _ in range(40)])
+                # ten times as long as the signal waits, or longer: the draw goes on after it
+                undisturbed(lambda generator: [generator.random(50_000) for _ in range(8)])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -59,8 +59,8 @@ def test_noise_and_temperatures_that_are_off_are_found(study: Any, monkeypatch: 
 
 def test_costs_that_are_too_large_are_found(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     costs = importlib.import_module("foulds.costs")
-    honest = costs.local_costs
-    monkeypatch.setattr(costs, "local_costs", lambda *given, **named: 1.02 * honest(*given, **named))
+    honest = costs.NextRecord.epsilon
+    monkeypatch.setattr(costs.NextRecord, "epsilon", lambda *given: 1.02 * honest(*given))
     assert "theorem 2" in failed(costs.adversary(60))
     monkeypatch.setattr(costs, "_log_odds", lambda *given: 0.0)
     assert failed(costs.recipe()) == {"theorem 2"}

@@ -120,7 +120,7 @@ def seal(body: dict[str, Any]) -> str:
 def decode(content: str) -> Release:
     """Read the text of a release file."""
     try:
-        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_no_repeats)
+        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=no_repeats)
     except (ValueError, RecursionError):
         raise ReleaseFileError("this is not a release file: its JSON is damaged or incomplete.") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -241,7 +241,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON, or raise ValueError if a field is there twice."""
     if len({key for key, _ in pairs}) != len(pairs):
         raise ValueError("a field is repeated")
     return dict(pairs)

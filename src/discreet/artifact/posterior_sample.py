@@ -15,8 +15,8 @@ from discreet.privacy.parameter_grid import SLACK, ParameterGrid, check_support,
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
-# Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
-_ROOM = Fraction(5, 10**11)
+#: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
+ROOM = Fraction(5, 10**11)
 # What a floating-point sampler may miss the edge of the simplex by.
 _EDGE = 1e-12
 
@@ -38,10 +38,7 @@ def check(release: Release) -> None:
         needed, slack = simplex_range(len(family.labels), least), Fraction(0)
         if others or most != 1 - (len(family.labels) - 1) * least:
             raise ValueError("its support is not that of its labels")
-        p = draws["p"]
-        inside = p.ndim == 2 and p.shape[1] == len(family.labels) and bool((p >= float(least) - _EDGE).all())
-        if not inside or not np.allclose(p.sum(axis=1), 1.0, rtol=0.0, atol=1e-9):
-            raise ValueError("a draw lies outside its support")
+        check_simplex(draws["p"], (samples.count, len(family.labels)), least)
     else:
         refusal = grid_refusal(family)
         if refusal is not None:
@@ -53,7 +50,7 @@ def check(release: Release) -> None:
         grid = ParameterGrid(
             family, release.domain, record.conjugate, record.support, grid_cells(family, int(cells))
         )
-        needed, slack = grid.range() * (1 - _ROOM), SLACK
+        needed, slack = grid.range() * (1 - ROOM), SLACK
         if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
             raise ValueError("a draw lies outside its support")
     promised = release.guarantees["samples"]
@@ -61,3 +58,11 @@ def check(release: Release) -> None:
         raise ValueError("its temperature is less than its guarantee needs")
     if samples.count * (claimed / temperature + slack) > promised.epsilon:
         raise ValueError("its temperature is less than its guarantee needs")
+
+
+def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Fraction | int) -> None:
+    """Raise unless an array is of this shape and holds probabilities, none of them below ``least``."""
+    if p.shape != shape or not (p >= float(least) - _EDGE).all():
+        raise ValueError("a draw lies outside its support")
+    if not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise ValueError("a draw lies outside its support")

@@ -17,6 +17,7 @@ from discreet.families.layout import Domain, Layout, layout_for
 from discreet.families.shapes import Neighbors
 from discreet.models.base import Model
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, compose
+from discreet.rational import quotient
 
 #: Noise laws a file may name. A closed list: nothing is ever imported by a name found in a file.
 LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
@@ -129,7 +130,7 @@ class Release:
         record = self.noise_record
         law = LAWS[record.name]
         return tuple(
-            law(float(scale / grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
+            law(quotient(scale, grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
         )
 
     def __repr__(self) -> str:

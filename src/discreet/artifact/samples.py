@@ -30,6 +30,12 @@ CHECKS: Mapping[str, str] = {
     "concentrated_posterior": "discreet.artifact.renyi_posterior",
     "diffused_query": "discreet.artifact.renyi_posterior",
     "concentrated_query": "discreet.artifact.renyi_posterior",
+    "langevin": "discreet.artifact.langevin",
+    "noisy_sgd": "discreet.artifact.noisy_sgd",
+    "private_metropolis": "discreet.artifact.private_walks",
+    "private_annealing": "discreet.artifact.private_walks",
+    "private_gibbs": "discreet.artifact.private_gibbs",
+    "table_posterior": "discreet.artifact.table_posterior",
 }
 
 #: How the samples differ from those of the posterior that everybody would expect, by mechanism.
@@ -40,11 +46,21 @@ KINDS: Mapping[str, str] = {
     "concentrated_posterior": "concentrated",
     "diffused_query": "diffused",
     "concentrated_query": "concentrated",
+    "table_posterior": "tempered",
 }
 
 #: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
 #: mechanism is in :data:`KINDS` or here.
-WAYS: Mapping[str, str] = {}
+WAYS: Mapping[str, str] = {
+    "langevin": "states of a Langevin walk with finite steps",
+    "noisy_sgd": "the last iterate of noisy gradient descent",
+    "private_metropolis": "the trace of a tempered Markov chain",
+    "private_annealing": "the outcome of annealed importance sampling of a tempered posterior",
+    "private_gibbs": "the trace of a tempered Markov chain",
+}
+
+#: Mechanisms whose samples depend on each other: states of a walk, or choices among a few.
+DEPENDENT = frozenset({"langevin", "private_annealing", "private_gibbs", "private_metropolis"})
 
 _FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6

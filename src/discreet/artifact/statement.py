@@ -10,6 +10,7 @@ from discreet.artifact.release import Release
 from discreet.artifact.samples import KINDS
 from discreet.models.base import Model
 from discreet.models.columns import Labels
+from discreet.models.declared_loss import DeclaredLoss
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -116,26 +117,39 @@ def _how_much(release: Release) -> str:
             if len(promised.orders) == 1
             else ("each of these orders", "its epsilon")
         )
-        return f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
+        said = f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
+        # one order alone is too little to be put into other words
+        return (
+            said if len(promised.orders) == 1 else f"{said} {_in_words(_implied_epsilon(promised))}".rstrip()
+        )
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
-    epsilon = _implied_epsilon(promised)
+    return f"{divergence}. {_in_words(_implied_epsilon(promised))}".rstrip()
+
+
+def _in_words(epsilon: Fraction | None) -> str:
+    """Say what an epsilon at the usual delta means; nothing if it is beyond words."""
     if epsilon is None:
-        return f"{divergence}."
+        return ""
     return (
-        f"{divergence}. It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this "
-        f"file becomes more than {_factor(epsilon)} times likelier because of one record, up to an extra probability "
-        f"of {plain(_DELTA)}."
+        f"It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this file becomes "
+        f"more than {_factor(epsilon)} times likelier because of one record, up to an extra probability of "
+        f"{plain(_DELTA)}."
     )
 
 
-def _implied_epsilon(promised: ZeroConcentratedDP) -> Fraction | None:
-    """Return the epsilon of a zero-concentrated promise, rounded up to three digits; None if it is beyond words."""
-    if promised.rho > _HIGHEST_RHO:
+def _implied_epsilon(promised: ZeroConcentratedDP | RenyiDP) -> Fraction | None:
+    """Return the epsilon of such a promise, rounded up to three digits; None if it is beyond words."""
+    largest = promised.rho if isinstance(promised, ZeroConcentratedDP) else promised.epsilons[0]
+    if largest > _HIGHEST_RHO:
         return None
     # of the sum alone: the parts could say a little less, after a long computation
-    epsilon = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors).to_approx(_DELTA).epsilon
+    if isinstance(promised, ZeroConcentratedDP):
+        alone = ZeroConcentratedDP(promised.rho, neighbors=promised.neighbors)
+    else:
+        alone = RenyiDP(promised.orders, promised.epsilons, neighbors=promised.neighbors)
+    epsilon = alone.to_approx(_DELTA).epsilon
     return Fraction(_UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
 
 
@@ -143,7 +157,9 @@ def _weakness(release: Release) -> list[str]:
     """Say that a promise is too weak to mean much."""
     promised = release.guarantee
     epsilon = promised.budgets().get("epsilon")
-    if isinstance(promised, ZeroConcentratedDP):
+    if isinstance(promised, ZeroConcentratedDP) or (
+        isinstance(promised, RenyiDP) and len(promised.orders) > 1
+    ):
         epsilon = _implied_epsilon(promised) or _HIGHEST_RHO
     weak = epsilon is not None and epsilon > HIGHEST_EPSILON
     return ["So weak a promise protects hardly anybody."] if weak else []
@@ -196,6 +212,8 @@ def _assumed(release: Release) -> str:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
     if isinstance(release.model, Model):
         parts += _columns(release, release.model)
+    if isinstance(release.model, DeclaredLoss):
+        parts.append("the loss has the constants that the curator declared, which nobody can check here")
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":
@@ -204,7 +222,7 @@ def _assumed(release: Release) -> str:
         shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
         parts.append(f"missing values were replaced by {shown}")
     elif isinstance(release.model, Model):
-        parts.append("missing and undeclared values were counted as a label of their own")
+        parts.append(release.model.missing_in_words)
     elif release.neighbors == "replace":
         parts.append("missing values were left out, and how many there were is itself protected")
     else:

@@ -10,12 +10,18 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
+from discreet.cli.adversary import adversary
 from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.demo import demo
+from discreet.cli.distinguish import distinguish
 from discreet.cli.infer import infer
 from discreet.cli.ledger import export, init, verify
 from discreet.cli.ledger import show as show_ledger
+from discreet.cli.profile_reports import infer as infer_profiles
+from discreet.cli.profile_reports import privatize
+from discreet.cli.profiles import audit as audit_profiles
+from discreet.cli.profiles import fit, plot
 from discreet.cli.release import release
 from discreet.cli.respond import respond
 from discreet.cli.show import show
@@ -72,6 +78,7 @@ def discreet_(
 
 
 _ledger = typer.Typer(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+_profiles = typer.Typer(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def _add(
@@ -84,7 +91,7 @@ def _add(
 
 
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
-_EITHER = "Either: simulates, reads no data"
+_EITHER, _LOCAL = "Either: simulates, reads no data", "Without a curator: everybody perturbs their own data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
@@ -103,3 +110,25 @@ _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")
+_add(distinguish, _EITHER, "discreet distinguish --epsilon 0.5 --error 0.01 -o limit.png")
+_add(
+    adversary,
+    _EITHER,
+    "discreet adversary -m bernoulli --prior beta:1,1 --support=0.1,0.9 --epsilon 1 -o path.png",
+)
+app.add_typer(
+    _profiles,
+    name="profiles",
+    help="Hide who, keep what: reports that do not tell people's profiles apart.",
+    rich_help_panel=_LOCAL,
+)
+_add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", _profiles)
+_add(audit_profiles, None, "discreet profiles audit mechanism.json", _profiles, "audit")
+_add(
+    privatize,
+    None,
+    "discreet profiles privatize mechanism.json observed.csv --value usage --profile user -o reports.csv",
+    _profiles,
+)
+_add(infer_profiles, None, "discreet profiles infer mechanism.json reports.csv", _profiles, "infer")
+_add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", _profiles)

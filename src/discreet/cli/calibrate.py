@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,7 +24,7 @@ from discreet.cli.arguments import (
     read_records,
 )
 from discreet.cli.console import console, paragraph, plain, print_json
-from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.pictures import Picture, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,17 +107,7 @@ def calibrate(
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.01,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Save a picture: .png, .pdf or .svg.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
+    output: Picture = None,
     json: AsJson = False,
 ) -> None:
     """Check by simulation that posteriors are as sure as they should be. No data is read, no budget spent.
@@ -136,10 +125,7 @@ def calibrate(
     family = families.parse(model)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     counts = read_records(records)
-    if output is not None:
-        ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
-        ensure_no_release(output)
-        ensure_writable(output, replace=True)
+    check_picture(output)
 
     from discreet.diagnostics import calibrate as simulate
 

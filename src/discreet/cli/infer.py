@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.priors import Prior
 
 _OUTPUT = "Output"
+_DRAWS, _CHAINS = 4000, 4
 
 
 def infer(
@@ -41,8 +43,8 @@ def infer(
     prior: PriorText = None,
     records: Records = None,
     engine: EngineOption = "auto",
-    draws: Draws = 4000,
-    chains: Chains = 4,
+    draws: Draws = _DRAWS,
+    chains: Chains = _CHAINS,
     seed: Seed = None,
     prob: Annotated[
         float, typer.Option(metavar="P", help="Probability of the intervals.", rich_help_panel=_OUTPUT)
@@ -84,6 +86,11 @@ def infer(
         ensure_no_release(path)
         ensure_writable(path, replace=True)
     release = load_release(file)
+    if release.samples is not None and (draws, chains, seed) != (_DRAWS, _CHAINS, None):
+        print(
+            "note: this release holds samples, so --draws, --chains and --seed change nothing.",
+            file=sys.stderr,
+        )
     chosen = _prior(prior, release)
     with busy("Inferring …"):
         posterior = make_posterior(

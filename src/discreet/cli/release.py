@@ -34,6 +34,7 @@ from discreet.cli.sampling import (
     Order,
     Prior,
     Samples,
+    Steps,
     Support,
     choose_mechanism,
 )
@@ -64,6 +65,7 @@ def release(
     neighbors: Neighbors = "replace",
     prior: Prior = None,
     samples: Samples = None,
+    steps: Steps = None,
     support: Support = None,
     order: Order = None,
     mode: Mode = None,
@@ -99,7 +101,8 @@ def release(
 ) -> None:
     """Spend budget: turn rows into a private release file.
 
-    It holds noisy totals or, with --mechanism posterior-sample or renyi-posterior, a few draws from a posterior.
+    It holds noisy totals or, with --mechanism posterior-sample, renyi-posterior or a private chain, a few draws from a
+    posterior.
 
     One line of a CSV file is one record; a file with line breaks inside fields must be rewritten first, for example as
     Parquet. Noise comes from the operating system's random source; there is no seed. Every run is a new release and
@@ -108,7 +111,14 @@ def release(
     from discreet import families
 
     family = families.parse(model)
-    options = {"prior": prior, "samples": samples, "support": support, "order": order, "mode": mode}
+    options = {
+        "prior": prior,
+        "samples": samples,
+        "steps": steps,
+        "support": support,
+        "order": order,
+        "mode": mode,
+    }
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
     chosen = choose_mechanism(mechanism, family, budget, options)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 SAMPLING = "Samples"
 
 AnyMechanism = Annotated[
-    Literal["laplace", "gaussian", "posterior-sample", "renyi-posterior", "statistical-query"],
+    Literal[
+        "laplace",
+        "gaussian",
+        "posterior-sample",
+        "renyi-posterior",
+        "statistical-query",
+        "private-metropolis",
+        "private-annealing",
+    ],
     typer.Option(
         "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon; "
-        "renyi-posterior and statistical-query take epsilon with --order.",
+        "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
+        "--steps; private-annealing takes epsilon.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -58,6 +67,16 @@ Samples = Annotated[
         metavar="N",
         help="How many draws, for the whole budget.",
         show_default="1",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps",
+        metavar="N",
+        help="How many updates a private walk makes, for the whole budget; every state is released.",
+        show_default=False,
         rich_help_panel=SAMPLING,
     ),
 ]
@@ -124,31 +143,61 @@ def _posterior_sample(
 ) -> SamplingMechanism:
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
 
+    given = _tempered("posterior-sample", family, budget, options, ("samples",))
+    return PosteriorSamplingMechanism(given.pop("prior"), **given)
+
+
+def _tempered(
+    name: str,
+    family: Family,
+    budget: Mapping[str, str | None],
+    options: Mapping[str, Any],
+    optional: Sequence[str],
+    needed: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what mechanisms with a tempered likelihood take: prior, epsilon, support, and options of their own."""
     if budget["delta"] is not None or budget["rho"] is not None:
-        raise UsageError("posterior-sample takes epsilon alone.")
-    for option in ("order", "mode"):
-        if options.get(option) is not None:
-            raise UsageError(f"posterior-sample takes no --{option}.")
-    for option in ("prior", "support"):
+        raise UsageError(f"{name} takes epsilon alone.")
+    taken = ("prior", "support", *needed)
+    for option, value in options.items():
+        if value is not None and option not in (*taken, *optional):
+            raise UsageError(f"{name} takes no --{option}.")
+    for option in taken:
         if options[option] is None:
-            example = "--prior beta:1,1 --support=0.01,0.99"
-            raise UsageError(f"posterior-sample needs --{option}.", hint=f"for example {example}")
+            example = "--prior beta:1,1 --support=0.01,0.99" + "".join(f" --{each} 20" for each in needed)
+            raise UsageError(f"{name} needs --{option}.", hint=f"for example {example}")
     if budget["epsilon"] is None:
-        raise UsageError("posterior-sample needs --epsilon.")
-    return PosteriorSamplingMechanism(
-        options["prior"],
-        epsilon=budget["epsilon"],
-        samples=1 if options["samples"] is None else options["samples"],
-        support=read_support(family, options["support"]),
-    )
+        raise UsageError(f"{name} needs --epsilon.")
+    own = {option: options[option] for option in (*needed, *optional) if options[option] is not None}
+    support = read_support(family, options["support"])
+    return {"prior": options["prior"], "epsilon": budget["epsilon"], "support": support, **own}
+
+
+def _private_metropolis(
+    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> SamplingMechanism:
+    from discreet.mechanisms.private_metropolis import PrivateMetropolisMechanism
+
+    given = _tempered("private-metropolis", family, budget, options, (), ("steps",))
+    return PrivateMetropolisMechanism(given.pop("prior"), **given)
+
+
+def _private_annealing(
+    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> SamplingMechanism:
+    from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
+
+    given = _tempered("private-annealing", family, budget, options, ("samples",))
+    return PrivateAnnealingMechanism(given.pop("prior"), **given)
 
 
 def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | None]) -> dict[str, Any]:
     """Return what both mechanisms with a Rényi guarantee take."""
     if budget["delta"] is not None or budget["rho"] is not None:
         raise UsageError(f"{name} takes epsilon with --order.")
-    if options["support"] is not None:
-        raise UsageError(f"{name} takes no --support.")
+    for option in ("support", "steps"):
+        if options.get(option) is not None:
+            raise UsageError(f"{name} takes no --{option}.")
     given = {"epsilon": budget["epsilon"], **{option: options[option] for option in ("prior", "order")}}
     for option, value in given.items():
         if value is None:
@@ -181,6 +230,8 @@ MECHANISMS: Mapping[
     "posterior-sample": _posterior_sample,
     "renyi-posterior": _renyi_posterior,
     "statistical-query": _statistical_query,
+    "private-metropolis": _private_metropolis,
+    "private-annealing": _private_annealing,
 }
 
 

@@ -9,8 +9,6 @@ from discreet.cli.console import console, number, paragraph, plain, print_json, 
 from discreet.cli.files import load_release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
     from discreet.artifact import Release, Samples, SamplingRecord
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 # what is shown of many draws, or of long ones
 _MOST_DRAWS = 20
 _MOST_COLUMNS = 8
+_LONG = 8
 
 
 def show(file: ReleaseFile, json: AsJson = False) -> None:
@@ -37,7 +36,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         facts.add_row(name, paragraph(value))
     out.print(facts)
     if release.samples is not None:
-        out.print(_draws(release.samples, release.model.labels))
+        out.print(_draws(release, release.samples))
         return
     statistics = release.totals
     totals = table("released total", "value", "noise scale")
@@ -54,18 +53,17 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         out.print(_in_counts(release))
 
 
-def _draws(samples: Samples, labels: Sequence[str] | None) -> Table:
+def _draws(release: Release, samples: Samples) -> Table:
     """Return the first draws as a table, one line each; components are called as ``infer`` calls them."""
     import numpy as np
 
-    arrays = {name: values.reshape(samples.count, -1) for name, values in samples.arrays().items()}
-    heads = [
-        name if values.shape[1] == 1 else plain(f"{name}[{labels[i] if labels else i}]")
-        for name, values in arrays.items()
-        for i in range(values.shape[1])
-    ]
-    shown = table("released draw", *heads[:_MOST_COLUMNS])
-    rows = np.concatenate(list(arrays.values()), axis=1)[:_MOST_DRAWS, :_MOST_COLUMNS]
+    from discreet.inference.analyst import infer
+
+    drawn = infer(release).scalars()
+    heads = [plain(name) for name in drawn]
+    most = _MOST_COLUMNS if max(map(len, heads)) < _LONG else _MOST_COLUMNS // 2
+    shown = table("released draw", *heads[:most])
+    rows = np.column_stack(list(drawn.values()))[:_MOST_DRAWS, :most]
     for i, row in enumerate(rows):
         shown.add_row(str(i + 1), *(number(float(value)) for value in row))
     if samples.count > _MOST_DRAWS:

@@ -10,6 +10,7 @@ from discreet.data.coded import CodedBatch, coded_batches
 from discreet.data.records import Records, read_records
 from discreet.data.summary import Inspection, Summary, column_names, inspect, summarize
 from discreet.data.tables import TableSummary, count_tables
+from discreet.data.transitions import count_transitions
 
 __all__ = [
     "CellCounts",
@@ -22,6 +23,7 @@ __all__ = [
     "column_names",
     "count_cells",
     "count_tables",
+    "count_transitions",
     "inspect",
     "read_records",
     "summarize",

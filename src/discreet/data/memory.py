@@ -248,7 +248,8 @@ def from_array(array: np.ndarray) -> Column:
     if plain.dtype.kind == "f" and plain.dtype.itemsize not in (4, 8):
         with np.errstate(all="ignore"):
             plain = plain.astype(np.float64)
-    plain = plain.astype(plain.dtype.newbyteorder("="), copy=False)
+    # Arrow is slow at columns that lie apart in memory
+    plain = np.ascontiguousarray(plain.astype(plain.dtype.newbyteorder("="), copy=False))
     return _typed(lambda: pa.array(plain, mask=mask))
 
 

@@ -12,7 +12,8 @@ from discreet.data.seal import sealed
 from discreet.families.layout import Domain
 from discreet.models.base import Model, Table
 
-_TROUBLE = "the data could not be read to its end."
+#: What is said of any trouble on the way, whatever it was.
+TROUBLE = "the data could not be read to its end."
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def count_tables(data: Any, model: Model, domain: Domain) -> TableSummary:
                 total += np.bincount(cell, minlength=len(total))
         return n_records
 
-    n_records = sealed(walk, _TROUBLE)
+    n_records = sealed(walk, TROUBLE)
     kept = [_kept(c.reshape(s), t, domain) for c, s, t in zip(counts, shapes, tables, strict=True)]
     return TableSummary(tuple(v for cells in kept for v in cells.tolist()), n_records, model.column_names)
 

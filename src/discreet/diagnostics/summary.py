@@ -88,7 +88,7 @@ class CalibrationSummary:
                 f"{100 * c.share:.1f}% ({100 * c.low:.1f}–{100 * c.high:.1f})" for c in self.coverage[name]
             )
             shares.append([name, *cells])
-        return [*_aligned(tests), "", *_aligned(shares)]
+        return [*aligned(tests), "", *aligned(shares)]
 
     @property
     def sentences(self) -> list[str]:
@@ -126,7 +126,8 @@ def p_value(p: float) -> str:
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Align a table as lines: the first column to the left, all others to the right."""
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     return [
         "  ".join(

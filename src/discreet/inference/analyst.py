@@ -113,7 +113,11 @@ def _released(release: Release, engine: str, prior: Any, records: Any) -> Poster
     sampled.check(engine, prior, records)
     answer = sampled.answer(release)
     diagnostics = Diagnostics(
-        "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+        "samples",
+        answer.approximation,
+        "the release holds samples",
+        answer.warnings,
+        independent=answer.independent,
     )
     return Posterior(answer.draws, diagnostics, labels=_labels(release), about=about(release))
 

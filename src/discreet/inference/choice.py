@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Literal, Protocol, cast
 
@@ -26,6 +27,7 @@ class _Module(Protocol):
     def draw(self, question: Question) -> Answer: ...
 
 
+@cache
 def engine(name: str) -> _Module:
     """Return the module of an engine."""
     return cast(_Module, import_module(f"discreet.inference.{name}"))

@@ -84,15 +84,17 @@ class Diagnostics:
         if self.independent or not self.chains:
             return ()
         doubts = []
+        # what was released cannot be continued
+        remedy = "the released chain is short" if self.engine == "samples" else "run longer"
         worst = max((float(np.max(v)) for v in self.r_hat.values()), default=1.0)
         if not worst <= R_HAT_LIMIT:
             doubts.append(
-                f"the chains do not agree (R-hat {worst:.3f}, want at most {R_HAT_LIMIT}): run longer."
+                f"the chains do not agree (R-hat {worst:.3f}, want at most {R_HAT_LIMIT}): {remedy}."
             )
         least = min((float(np.min(v)) for v in self.ess.values()), default=np.inf)
         if not least >= ESS_PER_CHAIN * self.n_chains:
             doubts.append(
-                f"few effective draws (ESS {least:.0f}, want at least {ESS_PER_CHAIN * self.n_chains}): run longer."
+                f"few effective draws (ESS {least:.0f}, want at least {ESS_PER_CHAIN * self.n_chains}): {remedy}."
             )
         return tuple(doubts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.artifact import Release
-from discreet.artifact.samples import KINDS
+from discreet.artifact.samples import DEPENDENT, KINDS
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer
 
@@ -14,6 +14,21 @@ _WORDS = {
     "order": "order {}",
     "r": "likelihood weight r = {}",
     "m": "prior weight m = {}",
+    "steps": "{} steps",
+    "step_size": "step size {}",
+}
+_CHAIN = (
+    "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, and "
+    "nothing in a release can show that it reached its tempered posterior"
+)
+# What the samples of a mechanism must not be taken for.
+_CAUTIONS = {
+    "private_gibbs": _CHAIN,
+    "private_metropolis": _CHAIN,
+    "private_annealing": "draws may repeat: they were chosen among the ends of a few annealed trajectories",
+    "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
+    "posterior: how far it had come, and what its steps and noise distort, nobody has measured",
+    "noisy_sgd": "the last iterate of a descent is one noisy estimate, not a draw of a posterior",
 }
 
 
@@ -42,9 +57,12 @@ def answer(release: Release) -> Answer:
     ]
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
+    if release.sampling_record.name in _CAUTIONS:
+        warnings.append(_CAUTIONS[release.sampling_record.name])
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
-    return Answer(release.samples.arrays(), kind(release), tuple(warnings))
+    independent = release.mechanism.name not in DEPENDENT
+    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent=independent)
 
 
 def kind(release: Release) -> str:

@@ -69,7 +69,9 @@ class Summary:
         for row in self.rows:
             group = _parameter(row)
             decimals[group] = max(
-                decimals.get(group, 0), decimals_for(row.sd if row.sd > 0 else abs(row.mean))
+                # a spread of rounding errors is none
+                decimals.get(group, 0),
+                decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
         table = [header, *(_cells(row, decimals[_parameter(row)]) for row in self.rows)]
         widths = [max(len(line[column]) for line in table) for column in range(len(header))]

@@ -23,6 +23,7 @@ from discreet.mechanisms.sampling import RandomSource, SamplingMechanism
 from discreet.mechanisms.sealing import Mechanism, check_count, draw_samples, privatize, promised
 from discreet.models.base import Model
 from discreet.models.base import fallback as first_values
+from discreet.models.markov import MarkovChain
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantees import check_neighbors
 
@@ -77,10 +78,13 @@ class Declared:
 
     def _read_structured(self, model: Model) -> Pending:
         """Read the rows of a model of several columns: counts for noise, or every record."""
-        from discreet.data import count_tables, read_records
+        from discreet.data import count_tables, count_transitions, read_records
 
         if not isinstance(self.mechanism, RecordMechanism):
-            counts = count_tables(self.data, model, self.domain)
+            if isinstance(model, MarkovChain):
+                counts = count_transitions(self.data, model)
+            else:
+                counts = count_tables(self.data, model, self.domain)
             check_count(counts.n_records, self.neighbors)
             return Pending(self, None, counts)
         domain = self.domain

@@ -149,7 +149,7 @@ class PosteriorSamplingMechanism(SamplingMechanism):
             refusal = grid_refusal(family)
             if refusal is not None:
                 raise UsageError(f"{refusal}.")
-            support = _pairs(family, self.support)
+            support = support_pairs(family, self.support)
             check_support(family, support)
             cells = grid_cells(family, self.cells)
             needed, slack = ParameterGrid(family, domain, self.prior, support, cells).range(), SLACK
@@ -183,7 +183,7 @@ class PosteriorSamplingMechanism(SamplingMechanism):
         return Samples.of({"p": drawn}, "floating")
 
 
-def _pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
     """Read a support as one exact pair for each parameter, in the order of the draws."""
     if isinstance(support, Mapping):
         names = family.draw_names

@@ -29,16 +29,21 @@ def secure_draw(noise: Noise) -> int:
     OpenDP reads the float scale as an exact rational and samples without floating-point error (Canonne, Kamath and
     Steinke 2020). The 64-bit type is asked for by name: OpenDP's default integer has 32 bits and saturates.
     """
+    return int(_adds(noise)(0))
+
+
+@lru_cache(maxsize=32)
+def _adds(noise: Noise) -> Any:
+    """Return OpenDP's measurement for a law. It holds no state, and the cells of a table share one law."""
     dp = _opendp()
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
     match noise:
         case DiscreteLaplace(scale):
-            measurement = dp.m.make_laplace(*space, scale=scale)
+            return dp.m.make_laplace(*space, scale=scale)
         case DiscreteGaussian(sigma):
-            measurement = dp.m.make_gaussian(*space, scale=sigma)
+            return dp.m.make_gaussian(*space, scale=sigma)
         case _:
             raise TypeError(f"no secure sampler for {type(noise).__name__}")
-    return int(measurement(0))
 
 
 def secure_choose(law: PermuteAndFlip) -> int:
@@ -69,4 +74,4 @@ def secure_select(law: ExponentialChoice) -> int:
 
 def secure_source() -> RandomSource:
     """Return the randomness of releases of samples: the operating system's, without a seed."""
-    return RandomSource(undisturbed, secure_select)
+    return RandomSource(undisturbed, secure_select, secure_draw)

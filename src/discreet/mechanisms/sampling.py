@@ -16,7 +16,7 @@ from discreet.families.base import Family
 from discreet.families.layout import Domain, layout_for
 from discreet.families.shapes import Neighbors
 from discreet.priors.base import Prior
-from discreet.privacy import Guarantee
+from discreet.privacy import Guarantee, Noise
 from discreet.privacy.selection import ExponentialChoice
 
 # more draws than a posterior needs, and than a file should hold
@@ -50,21 +50,31 @@ class Totals:
         return tuple(self.family.geometry.unmap(usable, features, shift, half))
 
 
+def _no_noise(noise: Noise) -> int:
+    raise TypeError(f"this source has no sampler for {type(noise).__name__}")
+
+
 @dataclass(frozen=True)
 class RandomSource:
     """Where the randomness of a sampling mechanism comes from.
 
     Releases use :func:`discreet.mechanisms.sampler.secure_source`, which takes no seed; simulations use :meth:`seeded`.
-    ``floating`` runs a floating-point sampler on a generator; ``choose`` makes one choice from a public grid.
+    ``floating`` runs a floating-point sampler on a generator; ``choose`` makes one choice from a public grid; ``draw``
+    draws one integer of noise.
     """
 
     floating: Callable[[Callable[[np.random.Generator], Any]], Any]
     choose: Callable[[ExponentialChoice], int]
+    draw: Callable[[Noise], int] = _no_noise
 
     @classmethod
     def seeded(cls, rng: np.random.Generator) -> RandomSource:
         """Return a source for simulation."""
-        return cls(lambda sampler: sampler(rng), lambda law: law.sample(rng))
+        return cls(
+            lambda sampler: sampler(rng),
+            lambda law: law.sample(rng),
+            lambda noise: int(noise.sample(1, rng)[0]),
+        )
 
 
 class SamplingMechanism(ABC):

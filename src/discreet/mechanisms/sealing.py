@@ -26,6 +26,7 @@ from discreet.mechanisms.records import RecordMechanism
 from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
 from discreet.models.base import Model
 from discreet.privacy import Guarantee, PureDP
+from discreet.rational import quotient
 from discreet.version import __version__
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def privatize(
     layout = layout_for(model, domain, neighbors)
     scales = mechanism.scales(layout)
     noisy = [
-        value + draw(mechanism.law(float(scale / grid)))
+        value + draw(mechanism.law(quotient(scale, grid)))
         for value, scale, grid in zip(values, scales, layout.grid, strict=True)
     ]
     return Release(

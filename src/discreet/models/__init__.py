@@ -8,7 +8,27 @@ from __future__ import annotations
 
 from discreet.models.base import Model, Table
 from discreet.models.columns import Column, Labels, Numeric, read_columns
+from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.markov import MarkovChain
+from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.network import BayesianNetwork
+from discreet.models.regression import LinearRegression, LogisticRegression
 
-__all__ = ["Column", "HiddenMarkov", "Labels", "Model", "NaiveBayes", "Numeric", "Table", "read_columns"]
+__all__ = [
+    "BayesianNetwork",
+    "Column",
+    "DeclaredLoss",
+    "HiddenMarkov",
+    "Labels",
+    "LinearRegression",
+    "LogisticRegression",
+    "MarkovChain",
+    "Mixture",
+    "Model",
+    "NaiveBayes",
+    "Numeric",
+    "Table",
+    "read_columns",
+]

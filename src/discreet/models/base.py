@@ -57,6 +57,8 @@ class Model(ABC):
     columns: tuple[Column, ...]
     #: Families of labels have these; a model's are in its columns.
     labels: ClassVar[None] = None
+    #: What becomes of missing values that are counted, for the privacy statement.
+    missing_in_words: ClassVar[str] = "missing and undeclared values were counted as a label of their own"
 
     @property
     @abstractmethod
@@ -125,6 +127,11 @@ class Model(ABC):
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns, in the order in which they are read."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Columns that rows to be predicted or weighed may lack, such as a target."""
+        return ()
 
     @property
     def label_columns(self) -> tuple[Labels, ...]:

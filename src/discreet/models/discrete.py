@@ -70,7 +70,7 @@ class DiscreteModel(Model):
         else:
             given = dict.fromkeys(self.draw_names, 1 if prior is None else prior)
         return {
-            one.child.name: _concentration(given[one.child.name], one.child) for one in self.conditionals()
+            one.child.name: concentration(given[one.child.name], one.child) for one in self.conditionals()
         }
 
     def counts(self, codes: np.ndarray) -> dict[str, np.ndarray]:
@@ -125,7 +125,8 @@ class DiscreteModel(Model):
         return total
 
 
-def _concentration(given: Any, column: Labels) -> np.ndarray:
+def concentration(given: Any, column: Labels) -> np.ndarray:
+    """Read the Dirichlet parameters of a column's labels: one positive number for all, or one for each."""
     several = isinstance(given, list | tuple | np.ndarray)
     values = list(given) if several else [given] * column.n_labels
     if len(values) != column.n_labels:

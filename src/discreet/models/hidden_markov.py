@@ -92,6 +92,11 @@ class HiddenMarkov(Model):
         return (*self._place, *self.features)
 
     @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Rows to be weighed may lack features, which then say nothing."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
     def _place(self) -> tuple[Labels, ...]:
         return (self.time,) if self.chain is None else (self.chain, self.time)
 

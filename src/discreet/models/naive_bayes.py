@@ -76,6 +76,10 @@ class NaiveBayes(DiscreteModel):
         """The target, then the features."""
         return (self.target, *self.features)
 
+    @property
+    def optional_columns(self) -> tuple[str, ...]:
+        return (self.target.name,)
+
     def constants(self) -> dict[str, Any]:
         written: dict[str, Any] = {
             "target": encode_columns([self.target])[0],

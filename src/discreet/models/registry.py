@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 #: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
 MODELS: dict[str, str] = {
+    "bayesian_network": "discreet.models.network:BayesianNetwork",
+    "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
+    "linear_regression": "discreet.models.regression:LinearRegression",
+    "logistic_regression": "discreet.models.regression:LogisticRegression",
+    "markov_chain": "discreet.models.markov:MarkovChain",
+    "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
 }
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class Curve:
         values = bound(grid)
         best = int(np.argmin(values))
         around = np.log(grid[[max(best - 1, 0), min(best + 1, grid.size - 1)]] - 1)
-        refined = minimize_scalar(
+        refined: Any = minimize_scalar(
             lambda u: float(bound(np.minimum(1 + np.exp(np.array([u])), self.last))[0]),
             bounds=tuple(around),
             method="bounded",

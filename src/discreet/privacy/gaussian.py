@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -63,7 +64,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         a = 1 + np.exp(log_order_minus_one)
         return float((a - 1) * (a * rho - epsilon) - np.log(a - 1) + a * np.log1p(-1 / a))
 
-    best = minimize_scalar(log_delta, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-6})
+    best: Any = minimize_scalar(log_delta, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-6})
     return float(np.exp(min(0.0, best.fun)))
 
 

@@ -39,8 +39,8 @@ _DEFAULT_POINTS = {1: 4096, 2: 256}
 SCALE_BITS = 52
 #: What rounding the scores adds to the log-ratio of a choice: two of them, of one step each.
 SLACK = Fraction(2, 1 << SCALE_BITS)
-# A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
-_LOWEST = -(1 << 62)
+#: A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
+LOWEST = -(1 << 62)
 # Larger logarithms would leave float64 when they are made fixed-point numbers.
 _STEEPEST = 1e200
 # Tables are fixed-point numbers with this many binary digits.
@@ -132,17 +132,25 @@ class ParameterGrid:
         scores' differences by what it moves the log-likelihood's, over T, and by at most two steps more. Raising
         scores that lie far below the best one moves none of them further than it would have moved without.
         """
+        scores = self.scores(features, n_records, 1 / temperature)
+        best = max(scores)
+        return ExponentialChoice([max(score - best, LOWEST) for score in scores], float(1 << SCALE_BITS))
+
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> list[int]:
+        """Return the log-weight of every point for a likelihood raised to ``power``, in steps of 2^-52, rounded down.
+
+        The integers are of any size: a choice between some of the points may need the difference of two low ones.
+        """
         denominator = lcm(*(feature.denominator for feature in features))
         sums = [int(feature * denominator) for feature in features]
-        top, bottom = temperature.numerator, temperature.denominator
+        top, bottom = power.denominator, power.numerator
         n_scaled = n_records * denominator
         unit = top * denominator << _TABLE_BITS
         scores = []
         for base, level, slopes in zip(*self._fixed, strict=True):
             likelihood = sum(map(int.__mul__, slopes, sums)) + n_scaled * level
             scores.append(((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit)
-        best = max(scores)
-        return ExponentialChoice([max(score - best, _LOWEST) for score in scores], float(1 << SCALE_BITS))
+        return scores
 
     @cached_property
     def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:

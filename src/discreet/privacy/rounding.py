@@ -7,7 +7,7 @@ is raised; results of float64 searches are raised by far more than float64 can b
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal, Overflow
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Overflow
 from fractions import Fraction
 
 from discreet.errors import UsageError
@@ -34,6 +34,12 @@ def rational_up(value: Decimal, digits: int = _DIGITS) -> Fraction:
     return Fraction(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(raised))
 
 
+def rational_down(value: Decimal, digits: int = _DIGITS) -> Fraction:
+    """Return a short rational that is at most ``value``, positive and with an error below 50 digits."""
+    lowered = _FINE.subtract(value, _FINE.multiply(abs(value), Decimal(10) ** -50))
+    return Fraction(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(lowered))
+
+
 def short_up(value: Fraction) -> Fraction:
     """Return ``value`` itself or, if it takes too many digits to be written, a short rational just above it."""
     return value if is_short(value) else rational_up(decimal(value), 40)
@@ -58,6 +64,13 @@ def exp_up(exponent: Fraction) -> Fraction | None:
         return rational_up(_FINE.exp(decimal(exponent)), 40)
     except Overflow:  # pragma: no cover - the guard above is far below the limit
         return None
+
+
+def exp_down(exponent: Fraction) -> Fraction:
+    """Return a rational that is at most e^exponent, for exponents up to 10000."""
+    value = _FINE.exp(decimal(exponent))
+    lowered = _FINE.subtract(value, _FINE.multiply(value, Decimal(10) ** -50))
+    return Fraction(Context(prec=40, rounding=ROUND_FLOOR).create_decimal(lowered))
 
 
 def log_up(value: Fraction) -> Fraction:

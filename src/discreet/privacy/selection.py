@@ -102,6 +102,11 @@ class ExponentialChoice:
         weights = np.exp(self._log_weights)
         return weights / weights.sum()
 
+    def log_mass(self) -> np.ndarray:
+        """Return the log-probability of each candidate, also where the probability is too small for a float."""
+        weights = self._log_weights
+        return weights - np.log(np.exp(weights).sum())
+
     def sample(self, rng: np.random.Generator) -> int:
         """Draw one candidate, for simulation."""
         return int(np.argmax(self._log_weights + rng.gumbel(size=len(self.scores))))

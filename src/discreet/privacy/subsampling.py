@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import Literal
 
 from discreet.errors import UsageError
+from discreet.families.shapes import Neighbors
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
 from discreet.privacy.rounding import log_mixed_up
 from discreet.rational import Number, exact
 
 #: Each record joins the sample on its own with a given probability, or a sample of fixed size is drawn.
 Sampling = Literal["poisson", "fixed_size"]
-_FITTING = {"poisson": "add_remove", "fixed_size": "replace"}
+#: The neighbor relation that each form of sampling helps.
+FITTING: dict[Sampling, Neighbors] = {"poisson": "add_remove", "fixed_size": "replace"}
 
 
 def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guarantee:
@@ -38,11 +40,11 @@ def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guar
     gamma = exact(rate, "rate")
     if not 0 < gamma <= 1:
         raise UsageError(f"rate must be above 0 and at most 1, got rate={rate}.")
-    if sampling not in _FITTING:
+    if sampling not in FITTING:
         raise UsageError(f"sampling must be 'poisson' or 'fixed_size', got sampling={sampling!r}.")
-    if guarantee.neighbors != _FITTING[sampling]:
+    if guarantee.neighbors != FITTING[sampling]:
         raise UsageError(
-            f"sampling={sampling!r} helps a guarantee for neighbors={_FITTING[sampling]!r} only, "
+            f"sampling={sampling!r} helps a guarantee for neighbors={FITTING[sampling]!r} only, "
             f"got neighbors={guarantee.neighbors!r}."
         )
     if isinstance(guarantee, PureDP):

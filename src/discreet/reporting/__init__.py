@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.reporting.adversaries import plot_adversary, plot_distinguishability
 from discreet.reporting.answers import plot_response
 from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
@@ -9,8 +10,10 @@ from discreet.reporting.plots import plot_comparison, plot_posterior
 from discreet.reporting.states import plot_emissions, plot_states
 
 __all__ = [
+    "plot_adversary",
     "plot_calibration",
     "plot_comparison",
+    "plot_distinguishability",
     "plot_emissions",
     "plot_posterior",
     "plot_privacy_loss",

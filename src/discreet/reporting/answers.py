@@ -16,6 +16,7 @@ from discreet.reporting.style import (
     PALETTE,
     QUIET,
     Heading,
+    few_ticks,
     finish,
     new_figure,
     rule,
@@ -25,7 +26,6 @@ from discreet.reporting.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import Locator
 
     from discreet.inference.answering.response import Response
 
@@ -112,7 +112,7 @@ def number_panel(axes: Axes, response: Response, hue: str) -> None:
     axes.axvline(response.candidate, color=QUIET, linewidth=0.9, zorder=0)
     marker = {"color": "white", "markeredgecolor": hue, "markersize": 7.5, "markeredgewidth": 1.8}
     axes.plot(response.candidate, response.expected, "o", zorder=3, **marker)
-    axes.yaxis.set_major_locator(_few_ticks())
+    axes.yaxis.set_major_locator(few_ticks())
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
     axes.set_axisbelow(True)
@@ -147,9 +147,3 @@ def _measured(response: Response) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _few_ticks() -> Locator:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(5)

@@ -16,6 +16,7 @@ from discreet.reporting.style import (
     PALETTE,
     QUIET,
     Heading,
+    few_ticks,
     finish,
     new_figure,
     strip,
@@ -25,7 +26,6 @@ from discreet.reporting.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import Locator
 
 #: Parameters shown unless the caller asks for more.
 MOST_PARAMETERS = 6
@@ -119,7 +119,7 @@ def difference_panel(
     axes.set_ylim(-reach, reach)
     strip(axes)
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.yaxis.set_major_locator(_few_ticks())
+    axes.yaxis.set_major_locator(few_ticks(4))
     axes.set_ylabel("share below − rank", color=QUIET, fontsize=9)
 
 
@@ -140,10 +140,4 @@ def histogram_panel(axes: Axes, ranks: np.ndarray) -> None:
     axes.set_ylim(0, 1.15 * max(counts.max(), highest))
     strip(axes)
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.yaxis.set_major_locator(_few_ticks(integer=True))
-
-
-def _few_ticks(*, integer: bool = False) -> Locator:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4, integer=integer)
+    axes.yaxis.set_major_locator(few_ticks(4, integer=True))

@@ -22,6 +22,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import Locator
 
 INK, QUIET, HAIRLINE = "#1f2933", "#66737f", "#d5dae0"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -77,6 +78,13 @@ def rule(axes: Axes) -> None:
     """Draw thin vertical lines behind, for reading values off."""
     axes.grid(axis="x", color=HAIRLINE, linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def few_ticks(most: int = 5, *, integer: bool = False) -> Locator:
+    """Return a locator of at most so many intervals between round numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(most, integer=integer)
 
 
 def title_panel(axes: Axes, name: str, words: str) -> None:

@@ -174,10 +174,11 @@ def independent_epsilon(charges: list[Guarantee], delta: float) -> float:
     return best
 
 
-def test_adaptive_sequences_never_pass_an_independent_bound(rng: np.random.Generator) -> None:
-    """Ten thousand curators, each asking for more or less as the noise of earlier releases goes."""
+@pytest.mark.parametrize("curators", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_adaptive_sequences_never_pass_an_independent_bound(curators: int, rng: np.random.Generator) -> None:
+    """Thousands of curators, each asking for more or less as the noise of earlier releases goes."""
     accepted_by_renyi = refusals = 0
-    for trial in range(10_000):
+    for trial in range(curators):
         epsilon = float(f"{rng.uniform(0.3, 6):.2g}")
         budget = [dc.PureDP(epsilon), dc.ZeroConcentratedDP(epsilon / 10), dc.ApproxDP(epsilon, 1e-6)][
             trial % 3
@@ -209,8 +210,8 @@ def test_adaptive_sequences_never_pass_an_independent_bound(rng: np.random.Gener
             assert independent_epsilon(made, 1e-6) <= epsilon * (1 + 1e-9)
             accepted_by_renyi += rho > 0
     # otherwise nothing was tried
-    assert refusals > 5_000
-    assert accepted_by_renyi > 1_000
+    assert refusals > curators / 2
+    assert accepted_by_renyi > curators / 10
 
 
 def adversary(terms: Terms, step: str, *, late: bool) -> float:
@@ -223,12 +224,11 @@ def adversary(terms: Terms, step: str, *, late: bool) -> float:
     assert isinstance(terms.budget, dc.ApproxDP)
     limit, delta, e = float(terms.budget.epsilon), float(terms.budget.delta), float(step)
     n_orders = len(terms.orders)
+    curves = [(a, float(pure_curve(a, Fraction(step)))) for a in terms.orders]
 
     def holds(n: int, share: float) -> bool:
         return share > 0 and any(
-            n * float(pure_curve(a, Fraction(step))) + float(conversion(a, Fraction(share / n_orders)))
-            <= limit
-            for a in terms.orders
+            n * curve + float(conversion(a, Fraction(share / n_orders))) <= limit for a, curve in curves
         )
 
     def spendable(n: int) -> float:

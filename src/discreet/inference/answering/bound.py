@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, log, sqrt
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.privacy.metric.bounds import sampling_half_width
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,9 @@ def sampling_bound(
 ) -> SamplingBound:
     """Return the bound of Lemma 11, with the union over candidates and questions."""
     low, high = utility_range
-    n_events = 2.0 * n_questions * n_candidates
-    half_width = (high - low) * sqrt(log(n_events / (1 - confidence)) / (2 * n_draws))
+    half_width = (high - low) * sampling_half_width(
+        n_draws, 1 - confidence, responses=n_candidates, questions=n_questions
+    )
     return SamplingBound(
         min(2 * half_width, high - low),
         min(half_width, high - low),

@@ -168,7 +168,7 @@ def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
     if high - low > _MOST_CELLS:
         raise _too_wide()
     log_weights = log_rising(a, low, high) + log_rising(b, n - high, n - low)[::-1]
-    log_weights += noise.log_mass(np.arange(2 * low - n, 2 * high - n + 1, 2) - y_z)
+    log_weights += noise.log_mass(np.arange(2 * low - n - y_z, 2 * high - n - y_z + 1, 2))
     return YesCounts(n, low, np.exp(log_weights - log_weights.max()))
 
 

@@ -58,10 +58,13 @@ class CellCounts:
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw count vectors from the posterior, independently, cells on the last axis."""
         totals, probabilities = self.totals()
-        u = totals[sample_index(probabilities, size, rng)]
+        return self.split(totals[sample_index(probabilities, size, rng)], rng)
+
+    def split(self, u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw counts given their totals, each of which must be in one of the panels."""
         if len(self.panels) == 1:
             return self.panels[0].split(u, rng)
-        counts = np.empty((size, len(self.panels[0].cells)), dtype=np.int64)
+        counts = np.empty((u.size, len(self.panels[0].cells)), dtype=np.int64)
         for panel in self.panels:
             mine = np.flatnonzero((u >= panel.low) & (u <= panel.high))
             if mine.size:

@@ -20,9 +20,6 @@ from discreet.priors import Beta, Dirichlet
 
 # Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
 _SMALL = 0.1
-# A uniform of 0 would have no logarithm; the next one is 2^-53.
-_LEAST = 2.0**-54
-_LOG_4 = float(np.log(4))
 
 
 def reads(release: Release) -> bool:
@@ -43,7 +40,9 @@ def _bernoulli(
     counts = bernoulli_counts(release, prior, records)
     drawn = counts.sample(size, rng)
     no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
-    return {"p": _betas(prior.a + yes, prior.b + no, rng)}
+    usable = counts.n if isinstance(counts, YesCounts) else no + yes
+    a, b = float(prior.a), float(prior.b)
+    return {"p": _betas(a + yes, b + no, a + b + usable, rng)}
 
 
 def _categorical(
@@ -53,23 +52,40 @@ def _categorical(
     return {"p": dirichlet_columns((np.asarray(prior.alpha) + counts).T, rng).T}
 
 
-def _betas(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one beta variable for each pair.
+def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Beta(a, b) variable for each pair; ``total`` is a + b, which may be one number for all.
 
     One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful
-    of array operations, in less time than two gammas take; the others are drawn afresh.
+    of array operations, in less time than two gammas take; the others are drawn afresh. The log odds beyond those of
+    the mean are x = s logit(u), and x is accepted with probability exp(a x) / (1 + share (e^x - 1))^total over
+    4 u (1 - u), which small steps x keep accurate however large ``a`` is.
     """
     if min(a.min(), b.min()) <= 1:
         return dirichlet_columns(np.stack([b, a]), rng)[1]
-    total = a + b
-    u = np.maximum(rng.random((2, a.size)), _LEAST)
-    log_u, log_v = np.log(u)
-    log_odds = log_u - np.log1p(-u[0])
-    stretched = log_odds * np.sqrt((total - 2) / (2 * a * b - total))
-    w = a * np.exp(stretched)
-    log_ratio = a * stretched + log_odds - _LOG_4 + total * np.log(total / (b + w))
-    out = w / (b + w)
-    rejected = np.flatnonzero(log_ratio < 2 * log_u + log_v)
+    u, v = rng.random((2, a.size))
+    against = 1.0 - u
+    # in place from here on: arrays that stay in the cache are a twentieth of the time of ``infer``
+    x = a * b
+    x *= 2.0
+    x -= total
+    np.sqrt(np.divide(total - 2.0, x, out=x), out=x)
+    v *= u
+    v *= against
+    v *= 4.0
+    # a uniform of 0 has no logarithm; it is rejected, as minus infinity is not above itself
+    with np.errstate(divide="ignore"):
+        log_level = np.log(v, out=v)
+        x *= np.log(np.divide(u, against, out=u), out=u)
+    risen = np.expm1(x, out=u)
+    out = a / total
+    risen *= out
+    x *= a
+    x -= total * np.log1p(risen, out=against)
+    accepted = x > log_level
+    (rejected,) = np.logical_not(accepted, out=accepted).nonzero()
+    out += risen
+    risen += 1.0
+    out /= risen
     out[rejected] = rng.beta(a[rejected], b[rejected])
     return out
 

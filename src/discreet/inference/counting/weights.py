@@ -23,13 +23,17 @@ DEPTH = 36.0
 
 def log_rising(alpha: float, low: int, high: int, reference: int | None = None) -> np.ndarray:
     """Return log g_alpha(c) - log g_alpha(reference) for c = low, ..., high, from ratios; from ``low`` by default."""
+    if alpha == 1:
+        return np.zeros(high - low + 1)  # g_1 is 1 everywhere
     reference = low if reference is None else reference
     start, stop = min(low, reference), max(high, reference)
-    out = np.empty(stop - start + 1)
+    out = np.arange(start, stop + 1, dtype=float)
+    first = 2 if start == 0 else 1
+    ratios = out[first:]
+    np.log1p(np.divide(alpha - 1.0, ratios, out=ratios), out=ratios)
+    out[1:first] = log(alpha)  # g(1) / g(0) is alpha itself, which 1 + (alpha - 1) would round
     out[0] = 0.0
-    first = 1 if start == 0 else 0  # g(1) / g(0) is alpha itself, which 1 + (alpha - 1) would round
-    steps = np.log1p((alpha - 1.0) / np.arange(start + 1 + first, stop + 1, dtype=float))
-    np.cumsum(steps if first == 0 else np.concatenate([[np.log(alpha)], steps])[: stop - start], out=out[1:])
+    np.cumsum(out, out=out)
     return out[low - start : high - start + 1] - out[reference - start]
 
 
@@ -85,11 +89,21 @@ def locate(
 def sample_index(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw indices independently, with probability proportional to ``weights``.
 
-    How often each index comes up is multinomial, and given that, every order is as likely: for tables shorter than the
-    sample this is faster than looking up each draw.
+    A level in [0, 1) falls between two cumulative weights. For tables shorter than the sample most levels are looked
+    up in a guide: of equal cells of [0, 1) it knows the index, unless a cumulative weight falls into the cell.
     """
+    cumulative = weights.cumsum()
+    cumulative /= cumulative[-1]
+    levels = rng.random(size)
     if weights.size > 2 * size:
-        cumulative = np.cumsum(weights)
-        return np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    times = rng.multinomial(size, weights / weights.sum())
-    return rng.permutation(np.repeat(np.arange(weights.size), times))
+        return cumulative.searchsorted(levels, side="right")
+    n_cells = 1 << (2 * weights.size).bit_length()  # a power of two, so that scaling by it rounds nothing
+    cumulative *= n_cells
+    levels *= n_cells
+    falls = np.bincount(np.ceil(cumulative).astype(np.intp), minlength=n_cells + 1)
+    guide = falls.cumsum()
+    guide[:-1][falls[1:] > 0] = -1
+    found = guide.take(levels.astype(np.intp))
+    (unknown,) = (found < 0).nonzero()
+    found[unknown] = cumulative.searchsorted(levels[unknown], side="right")
+    return found

@@ -22,7 +22,10 @@ from discreet.models.base import Model
 
 #: Where each model's engines are, by the model's name.
 MODULES: dict[str, str] = {
+    "bayesian_network": "discreet.inference.structured.network",
     "hidden_markov": "discreet.inference.structured.hidden_markov",
+    "markov_chain": "discreet.inference.structured.markov",
+    "mixture": "discreet.inference.structured.mixture",
     "naive_bayes": "discreet.inference.structured.naive_bayes",
 }
 
@@ -53,7 +56,11 @@ def infer_structured(
         sampled.check(engine, prior, None if records == RecordPrior() else records)
         answer = sampled.answer(release)
         how = Diagnostics(
-            "samples", answer.approximation, "the release holds samples", answer.warnings, independent=True
+            "samples",
+            answer.approximation,
+            "the release holds samples",
+            answer.warnings,
+            independent=answer.independent,
         )
         return ModelPosterior(
             answer.draws, how, labels=_labels(model, answer), about=about(release), model=model

@@ -10,7 +10,9 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.inference.posterior import Posterior
 from discreet.models.base import Model
+from discreet.models.columns import Labels
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.regression import LinearRegression, LogisticRegression
 from discreet.models.rows import code_rows
 
 # numbers held at a time while rows are weighed
@@ -29,20 +31,23 @@ class ModelPosterior(Posterior):
     def log_likelihood(self, rows: Any) -> np.ndarray:
         """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
 
-        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A column that
-        is left out is missing in every row, and so is whatever was not declared; a missing value says nothing.
+        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
+        undeclared value says nothing, and so does a target that is left out.
         """
-        codes, values = code_rows(self.model, rows, absent=self.model.column_names)
+        codes, values = code_rows(self.model, rows, absent=self.model.optional_columns)
         return self._log_mean(codes, values)
 
     def predict_proba(self, rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, in the order of the target's labels.
 
         The joint probability of class and features is averaged over the draws, and then normalized. The target's column
-        may be left out of the rows, and is ignored if it is there.
+        may be left out of the rows, and is ignored if it is there. A regression's probabilities are averaged instead.
         """
+        if isinstance(self.model, LogisticRegression):
+            second = self.model.predict_proba(self.draws["weights"], rows).mean(axis=0)
+            return np.stack([1 - second, second], axis=1)
         model = self._classifier()
-        codes, _ = code_rows(model, rows, absent=model.column_names)
+        codes, _ = code_rows(model, rows, absent=model.optional_columns)
         distinct, where = _distinct(codes[:, 1:])
         out = np.empty((len(distinct), model.target.n_labels))
         step = max(_MOST // (self.n_draws * model.target.n_labels), 1)
@@ -55,9 +60,14 @@ class ModelPosterior(Posterior):
         return np.exp(out)[where]
 
     def predict(self, rows: Any) -> np.ndarray:
-        """Return each row's most probable class; of equally probable ones the first."""
-        model = self._classifier()
-        return np.array(model.target.labels)[self.predict_proba(rows).argmax(axis=1)]
+        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean."""
+        if isinstance(self.model, LinearRegression):
+            return self.model.predict(self.draws["weights"], rows).mean(axis=0)
+        target = (
+            self.model.target if isinstance(self.model, LogisticRegression) else self._classifier().target
+        )
+        assert isinstance(target, Labels)
+        return np.array(target.labels)[self.predict_proba(rows).argmax(axis=1)]
 
     def _classifier(self) -> NaiveBayes:
         if not isinstance(self.model, NaiveBayes):

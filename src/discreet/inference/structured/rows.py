@@ -10,7 +10,8 @@ counted, m - v of the m records of the row have no label, any number of them as 
 
     L(m) = 1 / (m + 1)  sum over v of  [ w_1 * ... * w_K ](v) / g_A(v)  noise(y_missing - (m - v)),
 
-one more convolution. Convolutions are accurate near their peak, so all cells are tilted to where the total is wanted
+one more convolution. A convolution is accurate near its peak only, and dividing by g_A, which grows like m^(A - 1), can
+lift what lies far below it. So the first one is made in panels, each tilted to a part of the range of totals
 (:mod:`discreet.inference.counting.tilt`).
 """
 
@@ -21,15 +22,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import EngineError
+from discreet.inference.counting.cells import CellCounts
 from discreet.inference.counting.panels import Panel
 from discreet.inference.counting.splits import split_off
-from discreet.inference.counting.tables import FLOOR, Table
+from discreet.inference.counting.tables import Table
 from discreet.inference.counting.tilt import Cell, tilt_for
 from discreet.inference.counting.weights import log_rising
+from discreet.inference.structured.totals import Window, log_sums
 from discreet.privacy import Noise
 
-# How much of a law may be lost beyond the edge of a table that was cut where rounding begins.
-_LOST = 1e-11
+# How far below its peak a convolution is trusted: rounding is 1e-16 of the peak, so to nine or ten digits.
+_TRUSTED = 1e-6
+_MOST_PANELS = 400
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
 
@@ -66,13 +70,13 @@ class Reading:
 class RowLaw:
     """log L(m) for m = low, low + 1, ..., up to a constant; and the counts given m.
 
-    ``panel`` splits the labelled records into labels; ``unlabelled`` and ``labelled`` are the weights of the two parts
+    ``labels`` splits the labelled records into labels; ``unlabelled`` and ``labelled`` are the weights of the two parts
     of m where missing values are counted.
     """
 
     low: int
     log_weights: np.ndarray
-    panel: Panel
+    labels: CellCounts
     unlabelled: Table | None = None
     labelled: Table | None = None
 
@@ -83,12 +87,15 @@ class RowLaw:
             drawn = np.empty(totals.size, dtype=np.int64)
             split_off(part.weights, part.low, rest.weights, rest.low, totals, rng, _TRIES, drawn)
             totals = totals - drawn
-        return self.panel.split(totals, rng)
+        return self.labels.split(totals, rng)
 
     def share(self, counts: np.ndarray, total: int) -> np.ndarray:
         """Return P(counts of the labels | the row's total) of count vectors."""
         used = counts.sum(axis=-1)
-        inside = self.panel.share(counts)
+        inside = np.zeros(len(counts))
+        for panel in self.labels.panels:
+            mine = (used >= panel.low) & (used <= panel.high)
+            inside[mine] = panel.share(counts[mine])
         if self.unlabelled is None or self.labelled is None:
             return np.where(used == total, inside, 0.0)
         v = np.arange(total + 1)
@@ -99,35 +106,65 @@ class RowLaw:
 def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
     """Return the law of a row for totals in [low, high], accurate around ``target``."""
     cells = row.cells(high)
-    tilt = tilt_for(cells, min(max(target, 0.0), high), high)
-    made = [Table(*cell.weights(tilt, high)[:2]) for cell in cells]
-    named = made[: len(row.alpha)]
-    order = tuple(sorted(range(len(named)), key=lambda k: -named[k].spread))
-    ordered = [named[k] for k in order]
-    partial = [ordered[0]]
-    for table in ordered[1:]:
-        partial.append(partial[-1].convolve(table))
-    panel = Panel(0, np.empty(0), np.empty(0), order, tuple(ordered), tuple(partial))
-    m = np.arange(low, high + 1)
-    mass = float(row.alpha.sum())
+    named, mass = cells[: len(row.alpha)], float(row.alpha.sum())
     if not row.missing:
-        sums = partial[-1]
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(sums.at(m)) - tilt * (m - low) - log_rising(mass, low, high)
-        return RowLaw(low, log_weights, panel)
-    labelled = _divided(partial[-1], mass, high)
-    sums = labelled.convolve(made[-1])
+        labels = _covering(named, int(min(max(target, low), high)), low, high)
+        sums = np.concatenate([panel.log_weights for panel in labels.panels])
+        return RowLaw(low, sums - log_rising(mass, low, high), labels)
+    gap = cells[-1]
+    first, weights, _ = gap.weights(0.0, high)
+    # of the records that the row could have, so many have a label
+    least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
+    spare = row.variance - gap.noise.sd**2
+    pull = (target - row.total) * spare / max(row.variance, 1e-12)
+    middle = int(min(max(row.total - int(row.y[-1]) + pull, least), most))
+    labels = _covering(named, middle, least, most)
+    sums = np.concatenate([panel.log_weights for panel in labels.panels])
     with np.errstate(divide="ignore"):
-        log_weights = np.log(sums.at(m)) - tilt * (m - low) - np.log(m + 1.0)
-    return RowLaw(low, log_weights, panel, made[-1], labelled)
+        parts = [Window(first, np.log(weights)), Window(least, sums - log_rising(mass, least, most))]
+    unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
+    log_weights = log_sums(parts[0], parts[1], low, high, target) - np.log(np.arange(low, high + 1) + 1.0)
+    return RowLaw(low, log_weights, labels, unlabelled, labelled)
 
 
-def _divided(sums: Table, mass: float, high: int) -> Table:
-    """Divide weights of totals by g_A, which no cell knows of; refuse if that lifts what rounding has swallowed."""
-    last = min(sums.high, high)
-    weights = sums.weights[: last - sums.low + 1] * np.exp(-log_rising(mass, sums.low, last))
-    swallowed = sums.weights[: weights.size] <= 100 * FLOOR * sums.weights.max()
-    cut = [weights[0] if sums.low > 0 else 0.0, weights[-1] if last < high else 0.0, weights[swallowed].sum()]
-    if max(cut) > _LOST * weights.sum():
-        raise EngineError("the prior is too strong for this noise to enumerate the counts exactly.")
-    return Table(sums.low, weights / weights.sum())
+def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts:
+    """Return panels that hold the log of the cells' convolution at every total in [low, high], on one scale."""
+    panels = [_panel(cells, target, low, high, target)]
+    for above in (False, True):
+        while (panels[-1].high < high) if above else (panels[0].low > low):
+            last = panels[-1] if above else panels[0]
+            half = (last.high - last.low) // 2
+            edge = last.high + 1 if above else last.low - 1
+            aim = min(edge + half, high) if above else max(edge - half, low)
+            new = _panel(cells, aim, low, high, edge)
+            new = new.cut(edge, high) if above else new.cut(low, edge)
+            panels.insert(len(panels) if above else 0, new)
+            if len(panels) > _MOST_PANELS:
+                raise EngineError("the prior is too strong for this noise to enumerate the counts exactly.")
+    return CellCounts(tuple(panels))
+
+
+def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Panel:
+    """Return a panel around ``aim``, or nearer to ``needed``, that is accurate there; cut to [low, high]."""
+    while True:
+        tilt = tilt_for(cells, aim, high)
+        made = [cell.weights(tilt, high) for cell in cells]
+        tables = [Table(first, weights) for first, weights, _ in made]
+        order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
+        ordered = [tables[k] for k in order]
+        partial = [ordered[0]]
+        for table in ordered[1:]:
+            partial.append(partial[-1].convolve(table))
+        sums = partial[-1]
+        trusted = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
+        first, last = max(sums.low + int(trusted[0]), low), min(sums.low + int(trusted[-1]), high)
+        if first <= needed <= last:
+            break
+        if aim == needed:
+            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+        aim = (aim + needed) // 2 if abs(aim - needed) > 1 else needed
+    u = np.arange(first, last + 1)
+    # each cell is tilted around its own reading, so the total is tilted around their sum
+    log_scale = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in cells))
+    log_weights = np.log(sums.at(u)) + log_scale
+    return Panel(first, log_weights, log_weights, order, tuple(ordered), tuple(partial))

@@ -7,6 +7,7 @@ it: exact and independent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ from discreet.errors import EngineError
 from discreet.inference.counting.panels import Panel
 from discreet.inference.counting.tables import Table
 
+# How far below its peak a convolution is trusted: rounding is 1e-16 of the peak.
+_TRUSTED = 1e-6
 # Weights this far below a window's peak are nothing.
 _LIGHT = 32.0
 # The whole must be within this of the convolution's peak, where rounding (1e-16 of the peak) does not matter.
@@ -37,12 +40,17 @@ class Window:
 
     def tilted(self, tilt: float) -> np.ndarray:
         """Return the weights times exp(tilt m), scaled to sum to 1."""
+        return self.normalized(tilt)[0]
+
+    def normalized(self, tilt: float) -> tuple[np.ndarray, float]:
+        """Return the weights times exp(tilt (m - low)), scaled to sum to 1, and the log of what they summed to."""
         height = self.log_weights + tilt * np.arange(self.log_weights.size)
         peak = height.max()
         if not np.isfinite(peak):
             raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
         weights = np.exp(height - peak)
-        return weights / weights.sum()
+        total = float(weights.sum())
+        return weights / total, float(peak) + math.log(total)
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class SharedTotals:
     @classmethod
     def of(cls, windows: Sequence[Window], whole: int) -> SharedTotals:
         """Tilt and convolve."""
-        tilt = _tilt(windows, whole)
+        tilt = balance(windows, whole)
         tables = [Table(window.low, window.tilted(tilt)) for window in windows]
         order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
         ordered = [tables[k] for k in order]
@@ -101,7 +109,48 @@ class SharedTotals:
         return out
 
 
-def _tilt(windows: Sequence[Window], whole: int) -> float:
+def log_sums(a: Window, b: Window, low: int, high: int, target: float) -> np.ndarray:
+    """Return the log weights of the sum of two counts at every sum in [low, high], whatever their range.
+
+    Each tilt serves the sums around one aim; from ``target`` on they go outwards until all are served.
+    """
+    out = np.full(high - low + 1, -np.inf)
+    first, last = max(low, a.low + b.low), min(high, a.high + b.high)
+    if first > last:
+        return out
+
+    def serve(aim: float, needed: int) -> tuple[int, int]:
+        while True:
+            tilt = balance([a, b], aim)
+            (mine, log_a), (others, log_b) = a.normalized(tilt), b.normalized(tilt)
+            sums = Table(a.low, mine).convolve(Table(b.low, others))
+            good = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
+            start, stop = max(sums.low + int(good[0]), first), min(sums.low + int(good[-1]), last)
+            if start <= needed <= stop:
+                m = np.arange(start, stop + 1)
+                with np.errstate(divide="ignore"):
+                    log_weights = np.log(sums.at(m)) + log_a + log_b - tilt * (m - a.low - b.low)
+                out[start - low : stop - low + 1] = log_weights
+                return start, stop
+            if aim == needed:
+                raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+            aim = 0.5 * (aim + needed) if abs(aim - needed) > 1 else needed
+
+    middle = int(min(max(target, first), last))
+    start, stop = served = serve(middle, middle)
+    while start > first:
+        half = max((served[1] - served[0]) // 2, 0)
+        served = serve(max(start - 1 - half, first), start - 1)
+        start = served[0]
+    served = start, stop
+    while stop < last:
+        half = max((served[1] - served[0]) // 2, 0)
+        served = serve(min(stop + 1 + half, last), stop + 1)
+        stop = served[1]
+    return out
+
+
+def balance(windows: Sequence[Window], whole: float) -> float:
     """Return a tilt at which the totals' means add up to ``whole``, to a fraction of their spread."""
     lows = sum(window.low for window in windows)
     steps = [np.arange(window.log_weights.size) for window in windows]

@@ -3,7 +3,8 @@
     coefficients, kernels   how much a Markov kernel forgets
     mixing                  theorem 15: an (epsilon, delta) guarantee after such a kernel
     coupling                theorem 20: more noise on a private output, in Rényi divergence
-    iteration               theorems 21 and 22: noisy iteration and noisy projected gradient descent
+    iteration               theorem 21: noisy iteration
+    descent                 theorem 22: noisy projected gradient descent
     statements              the numbers of these as guarantees, rounded up
     diffusion               the Ornstein-Uhlenbeck mechanism
 
@@ -21,15 +22,14 @@ from discreet.privacy.amplification.coupling import (
     iterated_laplace_epsilons,
     laplace_epsilons,
 )
+from discreet.privacy.amplification.descent import NoisySGD, shuffled_epsilons
 from discreet.privacy.amplification.diffusion import OrnsteinUhlenbeck
 from discreet.privacy.amplification.divergences import hockey_stick_divergence, renyi_divergence
 from discreet.privacy.amplification.iteration import (
-    NoisySGD,
     best_split,
     gradient_step_lipschitz,
     iteration_rho,
     path_rho,
-    shuffled_epsilons,
 )
 from discreet.privacy.amplification.kernels import (
     GaussianKernel,

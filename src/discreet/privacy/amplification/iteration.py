@@ -11,18 +11,12 @@ Geumlek (2020), section 6.4.1. Feldman, Mironov, Talwar and Thakurta (2018), Pri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero, count, finite_orders, positive
-from discreet.privacy.amplification.differences import log_mean_exp
-from discreet.privacy.amplification.statements import concentrated, curve
-from discreet.privacy.guarantees import ZeroConcentratedDP
-from discreet.privacy.renyi import RenyiDP
+from discreet.privacy.amplification.checks import at_least_zero, count, positive
 
 
 def path_rho(hidden: ArrayLike, lipschitz: ArrayLike, sigma: ArrayLike) -> float:
@@ -119,121 +113,6 @@ def gradient_step_lipschitz(step_size: float, smoothness: float, strong_convexit
     if rho > beta:
         raise UsageError("strong_convexity must not exceed smoothness.")
     return float(max(1 - eta * rho, eta * beta - 1, 0.0))
-
-
-@dataclass(frozen=True)
-class NoisySGD:
-    r"""One pass of noisy projected stochastic gradient descent, of which only the last iterate is published.
-
-    x_i = projection of x_{i-1} - step_size (gradient of loss(x_{i-1}, z_i) + N(0, sigma^2 I)) onto a convex set, i =
-    1, ..., n; x_0 does not depend on the records. (The body of the loop is missing in the printed algorithm; the noise
-    in x has standard deviation step_size * sigma.)
-
-    Parameters
-    ----------
-    n_records
-        Number of records, public; each is used once.
-    gradient_bound
-        C: the loss is C-Lipschitz in x on the set, for every record. It is enough that the gradients of two records at
-        one point are never further than 2 C apart.
-    smoothness, strong_convexity
-        Of the loss in x on the set, for every record. No strong convexity: 0.
-    step_size, sigma
-        Of the algorithm.
-
-    Privacy
-    -------
-    Neighbors: ``replace``. The order of the records matters: see :meth:`rhos` (each place, in an order that may be
-    public), :meth:`rho` (everybody, in such an order) and :meth:`shuffled_epsilons` (everybody, in a secret random
-    order).
-
-    References
-    ----------
-    Geumlek (2020), algorithm 5 and theorem 22.
-    """
-
-    n_records: int
-    gradient_bound: float
-    smoothness: float
-    strong_convexity: float
-    step_size: float
-    sigma: float
-
-    def __post_init__(self) -> None:
-        count(self.n_records, "n_records")
-        positive(self.gradient_bound, "gradient_bound")
-        positive(self.sigma, "sigma")
-        _ = self.lipschitz  # checks the other three
-
-    @property
-    def lipschitz(self) -> float:
-        """Lipschitz constant of a gradient step."""
-        return gradient_step_lipschitz(self.step_size, self.smoothness, self.strong_convexity)
-
-    def rhos(self) -> np.ndarray:
-        r"""Return rho_i for each place i in the order: the Rényi divergence at index i is at most order * rho_i.
-
-        rho_i = (2 C^2 / sigma^2) / sum_{j=0}^{r} L^(-2j), r = n - i steps to come. The order of the records may be
-        public.
-
-        Notes
-        -----
-        Given x_{i-1}, the two gradient steps end at most 2 C step_size apart; by quasi-convexity of the Rényi
-        divergence the worst x_{i-1} bounds the mixture. From there on it is :func:`iteration_rho`, the first step
-        being the noise of step i itself on the identity map. Theorem 22 of Geumlek (2020) spends that noise on nothing
-        and uses (6.5): (2 C^2 / ((n - i) sigma^2)) (1 - 2 step_size b r / (b + r))^((n - i + 1) / 2), valid and
-        larger.
-        """
-        with np.errstate(divide="ignore"):
-            log_terms = np.full(self.n_records, -2 * np.log(self.lipschitz))
-        log_terms[0] = 0.0
-        log_sums = np.logaddexp.accumulate(np.cumsum(log_terms))
-        return 2 * (self.gradient_bound / self.sigma) ** 2 * np.exp(-log_sums[::-1])
-
-    def rho(self) -> float:
-        """Return rho for everybody if the order may be known: the last record's, 2 C^2 / sigma^2, not amplified.
-
-        References
-        ----------
-        Geumlek (2020), theorem 22, which is a statement about one index; the guarantee for all is the largest.
-        """
-        return float(self.rhos().max())
-
-    def shuffled_epsilons(self, order: ArrayLike) -> np.ndarray:
-        r"""Return the Rényi curve for everybody if the records are shuffled uniformly and the permutation stays secret.
-
-        log((1/n) sum_i e^((a - 1) a rho_i)) / (a - 1) at order a: the law of the output is the mean over the record's
-        place, and e^((a - 1) R_a) is jointly convex. The arithmetic mean of a rho_i is *not* a valid bound.
-
-        References
-        ----------
-        Geumlek (2020), theorem 22, averaged with care; Feldman, Mironov, Talwar and Thakurta (2018).
-        """
-        return shuffled_epsilons(order, self.rhos())
-
-    def guarantee(self, *, unit: str | None = None) -> ZeroConcentratedDP:
-        """Return what holds for everybody if the order may be known (:meth:`rho`)."""
-        return concentrated(self.rho(), unit=unit)
-
-    def shuffled_guarantee(self, orders: ArrayLike, *, unit: str | None = None) -> RenyiDP:
-        """Return what holds for everybody if the order is random and secret (:meth:`shuffled_epsilons`)."""
-        return curve(orders, self.shuffled_epsilons(orders), unit=unit)
-
-
-def shuffled_epsilons(order: ArrayLike, rhos: ArrayLike) -> np.ndarray:
-    """Return the Rényi curve of a mechanism that is order * rho_i at place i, for a record at a secret uniform place.
-
-    References
-    ----------
-    Joint convexity of e^((a - 1) R_a); attained if outputs for different places can be told apart. Neighbors:
-    ``replace``.
-    """
-    a, places = finite_orders(order), np.atleast_1d(np.asarray(rhos, dtype=float))
-    if places.ndim != 1 or not np.all(places >= 0):
-        raise UsageError("rhos must be a list of numbers that are not negative.")
-    # one order at a time: orders times records may not fit in memory
-    values = [log_mean_exp((b - 1) * b * places) / (b - 1) for b in a.ravel()]
-    return np.maximum(np.reshape(values, a.shape), 0.0)
 
 
 def _steps(lipschitz: ArrayLike, sigma: ArrayLike, n_steps: int | None) -> tuple[np.ndarray, np.ndarray]:

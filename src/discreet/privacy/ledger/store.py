@@ -97,11 +97,17 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """See one moment of the tables; no lock is taken and nothing can be written."""
+        with self._looking() as connection:
+            yield Session(connection, self.name)
+
+    @contextmanager
+    def _looking(self) -> Iterator[Connection]:
+        """See one moment of the database."""
         with explained(self.name, self._patience), self._connect() as connection:
             if self.url.get_backend_name() == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                yield Session(connection, self.name)
+                yield connection
 
     def create(self) -> None:
         """Make the tables unless they are there."""
@@ -119,7 +125,8 @@ class Store:
         database = self._file()
         if database is not None and not database.is_file():
             return False
-        with explained(self.name, self._patience), self._connect() as connection:
+        # of one moment: between two looks somebody else may make the tables
+        with self._looking() as connection:
             there = [sa.inspect(connection).has_table(name) for name in _METADATA.tables]
         if any(there) and not all(there):
             # they are made in one transaction, so one of them was removed

@@ -1,0 +1,61 @@
+"""What a file of sampled probability tables must satisfy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.models.discrete import DiscreteModel
+from discreet.privacy import PureDP
+from discreet.privacy.likelihood_range import simplex_range
+from discreet.rational import exact, text
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+# What a floating-point sampler may miss the edge of the simplex by.
+_EDGE = 1e-12
+_PRIOR = "symmetric_dirichlet:"
+
+
+def needed_range(model: DiscreteModel, least: Fraction) -> Fraction:
+    """Return how far one record can move the log-likelihood: the sum of the ranges of all columns' simplexes."""
+    return sum((simplex_range(one.child.n_labels, least) for one in model.conditionals()), Fraction(0))
+
+
+def prior_text(concentration: Fraction) -> str:
+    """Write the prior: the Dirichlet parameter of every label."""
+    return f"{_PRIOR}{text(concentration)}"
+
+
+def check(release: Release) -> None:
+    """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
+    record, samples, model = release.sampling_record, release.samples, release.model
+    assert samples is not None
+    if not isinstance(model, DiscreteModel) or release.neighbors != "replace":
+        raise ValueError("its mechanism is not for its model")
+    if set(record.parameters) != {"temperature", "range"} or record.paths or record.support is None:
+        raise ValueError("its mechanism has missing or unknown parameters")
+    if not isinstance(record.prior, str) or not record.prior.startswith(_PRIOR):
+        raise ValueError("its prior is not one that its mechanism takes")
+    model.concentrations(exact(record.prior.removeprefix(_PRIOR), "prior"))
+    if samples.arithmetic != "floating":
+        raise ValueError("its samples claim another arithmetic than their mechanism has")
+    (least, most), *others = record.support
+    if others or most != 1:
+        raise ValueError("its support is not one number")
+    needed = needed_range(model, least)
+    for (name, drawn), one in zip(samples.arrays().items(), model.conditionals(), strict=True):
+        inside = (
+            name == one.child.name and drawn.shape[1:] == one.shape and (drawn >= float(least) - _EDGE).all()
+        )
+        if not inside or not np.allclose(drawn.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+            raise ValueError("a draw lies outside its support")
+    temperature, claimed = record.parameters["temperature"], record.parameters["range"]
+    promised = release.guarantees["samples"]
+    if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+        raise ValueError("its temperature is less than its guarantee needs")
+    if samples.count * claimed / temperature > promised.epsilon:
+        raise ValueError("its temperature is less than its guarantee needs")

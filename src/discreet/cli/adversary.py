@@ -1,0 +1,41 @@
+"""``discreet adversary``: declarations in, how much of their worst case chosen records reach out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.arguments import AsJson, Bounds, Epsilon, Model, read_bounds
+from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.cli.sampling import Prior, Support, choose_mechanism
+
+
+def adversary(
+    model: Model,
+    prior: Prior = None,
+    support: Support = None,
+    epsilon: Epsilon = None,
+    bounds: Bounds = None,
+    records: Annotated[int, typer.Option(metavar="N", help="Number of records of the largest table.")] = 200,
+    output: Picture = None,
+    json: AsJson = False,
+) -> None:
+    """Let an adversary choose the records, so that a posterior sample gives one of them away. No data is read.
+
+    For each number of records the table's own epsilon is printed: how much one draw can tell about one record, given
+    all others. It is no guarantee; what it approaches, the worst case, is.
+    """
+    from discreet import families
+    from discreet.diagnostics import adversary as compute
+
+    check_picture(output)
+    family = families.parse(model)
+    mechanism = choose_mechanism(
+        "posterior-sample",
+        family,
+        {"epsilon": epsilon, "delta": None, "rho": None},
+        {"prior": prior, "support": support, "samples": None},
+    )
+    found = compute(family, bounds=read_bounds(bounds), records=records, **mechanism)
+    show_result("adversary", found, output, as_json=json)

@@ -1,0 +1,42 @@
+"""``discreet distinguish``: a guarantee in, what nobody can tell from releases out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.arguments import AsJson, Delta, Epsilon, Rho
+from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.errors import UsageError
+
+
+def distinguish(
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    error: Annotated[
+        float, typer.Option(metavar="P", help="How small both errors of the adversary are to be.")
+    ] = 0.05,
+    distance: Annotated[
+        int, typer.Option(metavar="N", help="In how many records the two tables differ.")
+    ] = 1,
+    output: Picture = None,
+    json: AsJson = False,
+) -> None:
+    """Compute how many releases it takes, at least, to tell two tables apart. No data is read, no budget spent.
+
+    Somebody sees releases with this guarantee and has to say which of two tables is behind them. No test, however
+    clever, has both errors below the least error. The Python function of this name also computes the best test.
+    """
+    from discreet.diagnostics import distinguish as compute
+    from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
+
+    check_picture(output)
+    if rho is not None and epsilon is None and delta is None:
+        guarantee = ZeroConcentratedDP(rho)
+    elif epsilon is not None and rho is None:
+        guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+    else:
+        raise UsageError("give the guarantee of one release: --epsilon, --epsilon with --delta, or --rho.")
+    show_result("distinguish", compute(guarantee, distance=distance, delta=error), output, as_json=json)

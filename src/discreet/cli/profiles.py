@@ -1,0 +1,243 @@
+"""``discreet profiles fit``, ``audit`` and ``plot``: a graph in, a mechanism for every device out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.arguments import AsJson
+from discreet.cli.console import busy, console, number, paragraph, plain, print_json, table
+from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.profiles import FittedMechanism, ProfileGraph, ProfileMechanism
+
+GraphFile = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.", show_default=False)
+]
+MechanismFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MECHANISM", help="Mechanism file, from discreet profiles fit.", show_default=False
+    ),
+]
+#: Mechanisms by the name in their files; ``auto`` is the smooth one for the graph.
+MechanismName = Literal[
+    "auto",
+    "one_bit_pair",
+    "one_bit_cluster",
+    "smooth_one_bit",
+    "smooth_categorical",
+    "randomized_response",
+    "k_randomized_response",
+]
+MechanismOption = Annotated[
+    MechanismName,
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        help="auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
+        "k_randomized_response; auto is the smooth one for the graph.",
+    ),
+]
+_MOST_EDGES = 10
+
+
+def fit(
+    graph: GraphFile,
+    epsilon: Annotated[
+        str,
+        typer.Option("--epsilon", metavar="NUMBER", help="Privacy loss of one report.", show_default=False),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Mechanism file to write.", show_default=False),
+    ],
+    mechanism: MechanismOption = "auto",
+    objective: Annotated[
+        Literal["largest", "expected"],
+        typer.Option(help="What smooth mechanisms keep small: the largest corruption, or the expected one."),
+    ] = "largest",
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Replace the mechanism file if it exists.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Fit a mechanism to a graph of profiles, checked in exact arithmetic. No data is read, no budget spent.
+
+    The file is what every device carries. The graph is a JSON file: {"profiles": {"ana": [0.2, 0.8],
+    "ben": [0.4, 0.6]}, "edges": [["ana", "ben"]]}, with "categories" if they have names; "edges" may also be
+    "complete" or "chain".
+    """
+    from discreet.profiles import ProfileGraph
+
+    ensure_distinct(output, graph)
+    ensure_no_release(output)
+    ensure_writable(output, replace=force)
+    profiles = ProfileGraph.load(graph)
+    method = _method(mechanism, profiles, objective)
+    with busy("Fitting …"):
+        fitted = method.fit(profiles, epsilon)
+        fitted.save(output)
+    if json:
+        print_json("profiles-fit", {**_facts(fitted), "file": str(output)})
+        return
+    out = console()
+    for line in fitted.statement().splitlines():
+        out.print(paragraph(line))
+    out.print(
+        paragraph(
+            f"A report is wrong with probability {number(float(fitted.corruption.mean()))} on average over the "
+            f"profiles, {number(float(fitted.corruption.max()))} for the worst."
+        )
+    )
+    out.print(f"Wrote {plain(str(output))}.", soft_wrap=True)
+
+
+def audit(
+    mechanism: MechanismFile,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Another graph with the same profiles: other edges, or how people behave now.",
+            show_default="the mechanism's own",
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Measure, in exact arithmetic, what one report costs on every edge: the worst edge, its worst report, epsilon."""
+    from discreet.profiles import FittedMechanism, ProfileGraph
+
+    fitted = FittedMechanism.load(mechanism)
+    measured_on = None if graph is None else ProfileGraph.load(graph)
+    found = fitted.audit(measured_on)
+    honored = found.honors(fitted.epsilon)
+    if json:
+        content = {
+            **_facts(fitted),
+            "achieved": found.to_dict()["epsilon"],
+            "honored": honored,
+            **found.to_dict(),
+        }
+        content.pop("epsilon", None)
+        print_json("profiles-audit", {**content, "epsilon": str(fitted.epsilon)})
+        return
+    out = console()
+    if found.worst is None:
+        out.print("The graph has no edges: nothing is promised, and nothing is hidden.")
+        return
+    rows = table("profiles", "telltale report", "epsilon")
+    for edge in found.edges[:_MOST_EDGES]:
+        loss = "infinite" if edge.ratio is None else f"{edge.epsilon:.6f}"
+        rows.add_row(plain(f"{edge.likelier} over {edge.other}"), plain(str(edge.report)), loss)
+    out.print(rows)
+    if len(found.edges) > _MOST_EDGES:
+        out.print(f"and {len(found.edges) - _MOST_EDGES:,} more edges")
+    from discreet.rational import plain as short
+
+    verdict = "honored" if honored else "NOT honored"
+    out.print(
+        paragraph(f"Promised: epsilon = {short(fitted.epsilon)} on every edge. Exactly checked: {verdict}.")
+    )
+
+
+def plot(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Graph or mechanism file.", show_default=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Picture to write: .png, .pdf or .svg.", show_default=False
+        ),
+    ],
+    kind: Annotated[
+        Literal["spread", "costs", "flips"],
+        typer.Option(
+            help="spread: reports against epsilon, for each profile; costs: for each category; "
+            "flips: flipping probability against difference."
+        ),
+    ] = "spread",
+    category: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Category whose reports are drawn.", show_default="the last one"),
+    ] = None,
+    mechanism: MechanismOption = "auto",
+    json: AsJson = False,
+) -> None:
+    """Draw what a mechanism does to a graph's reports, beside randomized response."""
+    from discreet.profiles import plots
+
+    ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
+    ensure_no_release(output)
+    ensure_writable(output, replace=True)
+    graph = _graph_of(file)
+    with busy("Drawing …"):
+        if kind == "flips":
+            plots.plot_flips(graph, path=output)
+        elif kind == "costs":
+            plots.plot_costs(graph, _method(mechanism, graph), path=output)
+        else:
+            chosen = None if category is None else named(category, graph)
+            plots.plot_spread(graph, _method(mechanism, graph), category=chosen, path=output)
+    if json:
+        print_json("profiles-plot", {"kind": kind, "file": str(output)})
+    else:
+        console().print(f"Wrote {plain(str(output))}.", soft_wrap=True)
+
+
+def named(text: str, graph: ProfileGraph) -> Any:
+    """Return the category that is written like this."""
+    for label in graph.categories:
+        if str(label) == text:
+            return label
+    raise UsageError(f"{text!r:.40} is no category of the graph.")
+
+
+def _method(name: str, graph: ProfileGraph, objective: Any = "largest") -> ProfileMechanism:
+    from discreet import profiles
+
+    if name == "auto":
+        name = "smooth_one_bit" if graph.n_categories == 2 else "smooth_categorical"
+    smooth = {"smooth_one_bit": profiles.SmoothOneBit, "smooth_categorical": profiles.SmoothCategorical}
+    if name in smooth:
+        return smooth[name](objective)
+    if objective != "largest":
+        raise UsageError("--objective is for the smooth mechanisms.")
+    others = (
+        profiles.OneBitPair,
+        profiles.OneBitCluster,
+        profiles.RandomizedResponse,
+        profiles.KRandomizedResponse,
+    )
+    return {one.name: one for one in others}[name]()
+
+
+def _graph_of(path: Path) -> ProfileGraph:
+    """Read a graph, also that of a mechanism file."""
+    from discreet.profiles import FittedMechanism
+    from discreet.profiles.codec import FORMAT
+    from discreet.profiles.graph_file import graph_from_json, load_json
+
+    body = load_json(path)
+    if isinstance(body, dict) and body.get("format") == FORMAT:
+        return FittedMechanism.load(path).graph
+    return graph_from_json(body)
+
+
+def _facts(fitted: FittedMechanism) -> dict[str, Any]:
+    return {
+        "method": fitted.method,
+        "settings": dict(fitted.settings),
+        "epsilon": str(fitted.epsilon),
+        "achieved": fitted.achieved,
+        "profiles": fitted.graph.n_profiles,
+        "categories": fitted.graph.n_categories,
+        "edge_count": len(fitted.graph.edges),
+        "largest_corruption": fitted.largest_corruption,
+        "corruption": dict(zip(map(str, fitted.graph.profiles), fitted.corruption.tolist(), strict=True)),
+    }

@@ -1,0 +1,58 @@
+"""Markov chains from noisy counts of steps: row by row exact, and naive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.inference.counting.cells import cell_counts
+from discreet.inference.counting.draws import dirichlet_columns
+from discreet.inference.engine import Answer, Question
+from discreet.inference.naive import warning
+from discreet.inference.records import RecordPrior
+from discreet.models.base import Model
+from discreet.models.markov import INITIAL, TRANSITION, MarkovChain
+
+ENGINES = ("exact", "naive")
+_ROWS = "steps out of a state are taken as independent given their number, any number being as likely as any other"
+
+
+def refusal(release: Release, engine: str) -> str | None:
+    """Return None: both engines read every release of a Markov chain."""
+    return None
+
+
+def read_prior(model: Model, prior: Any) -> dict[str, np.ndarray]:
+    """Return the Dirichlet parameters of the first state and of every row."""
+    assert isinstance(model, MarkovChain)
+    return model.concentrations(prior)
+
+
+def draw(question: Question, engine: str) -> Answer:
+    """Draw the probabilities of the first state and of every step.
+
+    How often each state was left is latent, with a flat prior. Given these numbers every row of counts is multinomial,
+    and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of a private number of records. What
+    the numbers themselves say of the transition probabilities, through how often each state was entered, is not used.
+    """
+    release, size, rng = question.release, question.size, question.rng
+    model = release.model
+    assert isinstance(model, MarkovChain)
+    k = model.state.n_labels
+    readings = np.array(release.totals.values, dtype=np.int64).reshape(k + 1, k)
+    noise = [release.noise[k * row : k * (row + 1)] for row in range(k + 1)]
+    alphas = [question.prior[INITIAL], *[question.prior[TRANSITION]] * k]
+    most = RecordPrior(0, release.records)
+    rows = []
+    for alpha, y, laws in zip(alphas, readings, noise, strict=True):
+        if engine == "naive":
+            counts = np.broadcast_to(np.maximum(y, 0), (size, k))
+        else:
+            counts = cell_counts(alpha, y, tuple(laws), most, None).sample(size, rng)
+        rows.append(dirichlet_columns((alpha + counts).T, rng).T)
+    draws = {INITIAL: rows[0], TRANSITION: np.stack(rows[1:], axis=1)}
+    if engine == "naive":
+        return Answer(draws, "noise ignored", (warning(release),))
+    return Answer(draws, _ROWS)

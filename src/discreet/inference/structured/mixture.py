@@ -1,0 +1,73 @@
+"""The posterior of a mixture given the noisy counts of all combinations of its labels."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.inference.engine import Answer, Question
+from discreet.inference.structured.mixture_sampler import MixtureCells, by_weight, sample_mixture
+from discreet.models.base import Model
+from discreet.models.mixture import WEIGHTS, Mixture
+
+ENGINES = ("gibbs", "naive")
+
+#: Sweeps that every chain forgets, at least.
+_LEAST_BURN_IN = 300
+# A sweep touches every cell for every component and chain; more would take hours.
+_MOST_CELLS = 50_000
+
+
+def refusal(release: Release, engine: str) -> str | None:
+    """Say why an engine does not apply, or return None."""
+    if engine == "gibbs" and release.records is None:
+        return "the number of records is private, and the chain needs a public one"
+    if len(release.totals.values) > _MOST_CELLS:
+        return f"the table has more than {_MOST_CELLS} cells"
+    return None
+
+
+def read_prior(model: Model, prior: Any) -> dict[str, float]:
+    """Return the Dirichlet parameter of the weights and of every column."""
+    assert isinstance(model, Mixture)
+    return model.concentrations(prior)
+
+
+def draw(question: Question, engine: str) -> Answer:
+    """Draw from the posterior: with the noise's law (``gibbs``), or as if there were none (``naive``)."""
+    release, model = question.release, question.release.model
+    assert isinstance(model, Mixture)
+    cells = MixtureCells(model.components, model.sizes, missing=release.domain.missing == "count")
+    values = np.array([int(value) for value in release.totals.values], dtype=np.int64)
+    # all cells are of one table, so they have one law
+    noise = release.noise[0]
+    aware = engine == "gibbs"
+    per_chain = question.size // question.chains
+    burn_in = max(_LEAST_BURN_IN, per_chain // 2)
+    sampler = sample_mixture(
+        cells,
+        values,
+        noise.log_mass if aware else None,
+        noise.sd,
+        release.records or int(np.maximum(values, 0).sum()),
+        chains=question.chains,
+        weight_prior=question.prior[WEIGHTS],
+        label_prior=[question.prior[column.name] for column in model.columns],
+        rng=question.rng,
+    )
+    kept = [by_weight(one) for one in islice(sampler, burn_in, burn_in + per_chain)]
+    draws = {WEIGHTS: _chain_after_chain([one.weights for one in kept])}
+    for d, column in enumerate(model.columns):
+        draws[column.name] = _chain_after_chain([one.tables[d] for one in kept])
+    how = "none" if aware else "the noise is ignored: negative counts are taken for 0, and the rest for true"
+    warnings = ["the components have no names: in every draw they are numbered by weight, largest first"]
+    return Answer(draws, how, tuple(warnings), independent=False)
+
+
+def _chain_after_chain(states: list[np.ndarray]) -> np.ndarray:
+    """Put sweeps of all chains in the order of a posterior: one chain after the other."""
+    stacked = np.stack(states, axis=1)
+    return stacked.reshape(-1, *stacked.shape[2:])

@@ -1,0 +1,76 @@
+"""Markov chains over the latent joint table of a network."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from discreet.inference.structured.network.law import NetworkLaw, conditional_draws, likely_joint
+
+#: The largest joint table that chains are run over.
+MOST_JOINT = 4096
+# sweeps before the first draw that is kept, as a share of those that are
+_BURN_IN = 0.5
+_LEAST_BURN_IN = 200
+
+
+def table_draws(
+    law: NetworkLaw, n_records: int | None, size: int, chains: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return draws of all tables end to end, draws first, chain after chain.
+
+    Parameters
+    ----------
+    law
+        The posterior of the joint table.
+    n_records
+        The public number of records, or None.
+    size, chains
+        How many draws in all, in how many chains. Every chain begins in a table drawn from the records' law under
+        conditional probabilities that the noisy tables make likely.
+    """
+    # numba takes half a second to import
+    from discreet.inference.structured.network.lines import Moves, State, Target, walk
+
+    structure = law.structure
+    target = Target(
+        structure.cells,
+        structure.rows,
+        law.alpha,
+        law.row_alpha,
+        law.readings,
+        law.slope,
+        law.curve,
+    )
+    moves = Moves(
+        np.array([prod(structure.levels[i + 1 :]) for i in range(len(structure.levels))]),
+        np.array(structure.levels),
+        _width(law),
+        n_records is None,
+    )
+    each = size // chains
+    out = np.empty((chains, each, len(law.readings)), dtype=np.int64)
+    for kept in out:
+        tables = np.maximum(law.readings, 0)
+        guess = [part[0] for part in conditional_draws(structure, law.alpha, tables[None], rng)]
+        n = _likely_total(law) if n_records is None else n_records
+        joint = likely_joint(structure, guess, n, rng).astype(np.int64)
+        tables = structure.tables(joint)
+        rows = np.bincount(structure.rows, weights=tables).astype(np.int64)
+        burn_in = max(_LEAST_BURN_IN, int(_BURN_IN * each))
+        walk(State(joint, tables, rows), target, moves, burn_in, kept, rng)
+    return out.reshape(chains * each, -1)
+
+
+def _likely_total(law: NetworkLaw) -> int:
+    """Return the number of records that the readings speak for, all tables having the same sum."""
+    sums = [part.sum() for part in law.structure.split(law.readings)]
+    return max(1, round(float(np.mean(sums))))
+
+
+def _width(law: NetworkLaw) -> float:
+    """Return the first step of a slice: about the spread of one reading."""
+    spreads = np.where(law.slope > 0, 1.5 / np.maximum(law.slope, 1e-300), 1.0)
+    spreads = np.where(law.curve > 0, np.sqrt(0.5 / np.maximum(law.curve, 1e-300)), spreads)
+    return float(max(1.0, spreads.mean()))

@@ -1,0 +1,264 @@
+"""Annealed importance sampling along a path of temperatures, every step of it paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from discreet.artifact import Samples, SamplingRecord
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.layout import Domain
+from discreet.families.shapes import Neighbors
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals, read_samples
+from discreet.mechanisms.walking import barker_walk, planned_walk, read_steps, walk_of
+from discreet.priors import Prior, parse
+from discreet.privacy import DiscreteLaplace, PureDP
+from discreet.privacy.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
+from discreet.privacy.chain_updates import gibbs_law
+from discreet.privacy.grid_walk import GridWalk
+from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.parameter_grid import LOWEST, SCALE_BITS, SLACK
+from discreet.privacy.rounding import decimal, rational_down
+from discreet.privacy.selection import ExponentialChoice
+from discreet.rational import Number, float_up, plain
+
+_EXAMPLE = 'for example dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))'
+_LEAST = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class PrivateAnnealingMechanism(SamplingMechanism):
+    """Release draws chosen among annealed trajectories in proportion to their importance weights.
+
+    Parameters
+    ----------
+    prior
+        The family's conjugate prior, or its text. It is part of the guarantee, is not tempered, and is the flattest law
+        of a path that begins at 0.
+    epsilon
+        The price of everything together: first draws, all updates, and the choice by weights.
+    support
+        ``(low, high)`` of the parameter, from public knowledge, strictly inside its range.
+    path
+        The levels, as epsilons that an exact draw from each would cost, from the flattest law to the target; they must
+        not decrease. By default ``levels`` equal steps from 0 to what ``epsilon`` pays for.
+    levels
+        How many levels the default path has.
+    trajectories
+        How many annealed trajectories.
+    moves
+        How many updates by Barker's rule at each level between the ends.
+    samples
+        How many draws are released.
+    weights
+        ``"resample"``: every draw is chosen in proportion to the weights, at a cost of epsilon_0 - epsilon_n each.
+        ``"laplace"``: the normalized weights get Laplace noise once, at a cost of ``weights_epsilon``, and all draws
+        are chosen by what comes out.
+    weights_epsilon
+        For ``weights="laplace"``: how much of ``epsilon`` is for the weights; by default half.
+    width, cells
+        As in :class:`~discreet.mechanisms.private_metropolis.PrivateMetropolisMechanism`.
+
+    Privacy
+    -------
+    Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
+    log-likelihood difference over the support, and that of one step, R'. Theorem: the first state is an exact draw
+    from the flattest law, the exponential mechanism at epsilon_n, which is the prior itself at 0; an update by
+    Barker's rule at level j is (epsilon_j R' / R)-DP; all add up, for every level between the ends and every
+    trajectory. The trajectories count as published. Given them, one record moves the logarithm of a weight by the sum
+    of (epsilon_j - epsilon_{j+1}) d / R over its states. On a path that never goes back that is an average of values
+    of d times (epsilon_0 - epsilon_n) / R, so that all weights move within epsilon_0 - epsilon_n of each other: a
+    choice in proportion to them is the exponential mechanism at that price, and the normalized weights have L1
+    sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.annealing_path`). The printed sensitivity,
+    2, is true of any two points of a simplex. All choices are made by OpenDP in exact arithmetic, and the noise on
+    weights is OpenDP's discrete Laplace, in steps of 2^-20.
+
+    Notes
+    -----
+    Where an exact draw from the posterior on a grid is to be had, as for one parameter, one posterior sample costs
+    less: see :class:`~discreet.mechanisms.posterior_sampling.PosteriorSamplingMechanism`.
+
+    References
+    ----------
+    Foulds, Geumlek, Welling and Chaudhuri (2016), supplement C.2. Neal (2001), Annealed importance sampling.
+    """
+
+    name: ClassVar[str] = "private_annealing"
+    prior: Prior
+    epsilon: Fraction
+    samples: int
+    support: Any
+    path: AnnealingPath | None
+    levels: int
+    trajectories: int
+    moves: int
+    weights: Literal["resample", "laplace"]
+    weights_epsilon: Fraction | None
+    width: int | None
+    cells: int | None
+
+    def __init__(
+        self,
+        prior: Prior | str,
+        *,
+        epsilon: Number | None = None,
+        support: Any = None,
+        path: Any = None,
+        levels: int = 8,
+        trajectories: int = 8,
+        moves: int = 1,
+        samples: int = 1,
+        weights: Literal["resample", "laplace"] = "resample",
+        weights_epsilon: Number | None = None,
+        width: int | None = None,
+        cells: int | None = None,
+    ) -> None:
+        prior = parse(prior) if isinstance(prior, str) else prior
+        if not isinstance(prior, Prior):
+            raise UsageError("annealing needs a prior, which is part of its guarantee.", hint=_EXAMPLE)
+        for what, value in {"epsilon": epsilon, "support": support}.items():
+            if value is None:
+                raise UsageError(f"annealing needs {what}.", hint=_EXAMPLE)
+        assert epsilon is not None
+        if weights not in ("resample", "laplace"):
+            raise UsageError(f"weights must be 'resample' or 'laplace', got weights={weights!r:.40}.")
+        if weights_epsilon is not None and weights != "laplace":
+            raise UsageError("weights_epsilon is for weights='laplace'; resampling costs what the path says.")
+        budget = positive_budget(epsilon, "epsilon")
+        noise = None
+        if weights == "laplace":
+            noise = budget / 2 if weights_epsilon is None else positive_budget(weights_epsilon, "epsilon")
+            if noise >= budget:
+                raise UsageError("weights_epsilon must leave something of epsilon for the trajectories.")
+        for name, value in {
+            "prior": prior,
+            "epsilon": budget,
+            "samples": read_samples(samples),
+            "support": support,
+            "path": None if path is None else read_path(path),
+            "levels": read_steps(levels, "levels", 1000),
+            "trajectories": read_steps(trajectories, "trajectories", 1000),
+            "moves": read_steps(moves, "moves", 1000),
+            "weights": weights,
+            "weights_epsilon": noise,
+            "width": width,
+            "cells": cells,
+        }.items():
+            object.__setattr__(self, name, value)
+        if self.levels < 2:
+            raise UsageError("a path has at least 2 levels, got levels=1.")
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP:
+        return PureDP(self.epsilon, neighbors=neighbors)
+
+    def check(self, family: Family, domain: Domain) -> None:
+        self._record(family, domain)
+
+    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+        return self._record(family, domain)
+
+    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
+        walk = planned_walk(self, family, domain)
+        needed, step = walk.grid.range(), walk.range()
+        path = self.path or self._default_path(needed, step)
+        if path.epsilons[-1] > needed:
+            raise UsageError(
+                f"the path ends at epsilon = {float(path.epsilons[-1]):.4g}, where the temperature is below 1: the "
+                f"posterior itself costs {float(needed):.4g}."
+            )
+        cost = path.cost(
+            step / needed,
+            trajectories=self.trajectories,
+            moves=self.moves,
+            samples=self.samples,
+            weights_epsilon=self.weights_epsilon,
+        )
+        if cost > self.epsilon:
+            raise UsageError(
+                f"this path costs epsilon = {float(cost):.4g}, more than epsilon={plain(self.epsilon)}.",
+                hint="take fewer trajectories, levels or moves, or a path that ends lower",
+            )
+        numbers = {
+            "range": needed,
+            "step_range": step,
+            **walk.numbers,
+            "trajectories": Fraction(self.trajectories),
+            "moves": Fraction(self.moves),
+        }
+        if self.weights_epsilon is not None:
+            numbers["weights_epsilon"] = self.weights_epsilon
+        paths = {"epsilons": path.epsilons}
+        return SamplingRecord(self.name, self.prior, walk.grid.support, numbers, paths)
+
+    def _default_path(self, needed: Fraction, step: Fraction) -> AnnealingPath:
+        """Return equal steps from 0 to where the budget is used up, or to the posterior itself."""
+        share, unit = step / needed, AnnealingPath.linear(self.levels, Fraction(1))
+        # costs are linear in the top of the path, but for the rounding
+        rounding = (self.trajectories * self.moves + 4 * self.samples) * self.levels * SLACK
+        each = self.trajectories * self.moves * share * sum(unit.epsilons[1:-1])
+        if self.weights_epsilon is None:
+            each += self.samples
+        left = self.epsilon - rounding - (self.weights_epsilon or 0)
+        top = needed if each == 0 else min(needed, left / each)
+        if top < _LEAST:
+            raise UsageError(
+                f"epsilon is too small for so many updates, got epsilon={plain(self.epsilon)}.",
+                hint="take fewer trajectories, levels or samples",
+            )
+        return AnnealingPath.linear(self.levels, rational_down(decimal(top)))
+
+    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+        walk, path = walk_of(record, totals.family, totals.domain), AnnealingPath(record.paths["epsilons"])
+        powers = path.powers(record.parameters["range"])
+        features, n = totals.features(), totals.n_records
+        tables = [walk.grid.scores(features, n, power) for power in powers]
+        runs = [trajectory(walk, tables, self.moves, source) for _ in range(self.trajectories)]
+        log_weights = [log_weight(tables, run) for run in runs]
+        ends = [run[-1] for run in runs]
+        if self.weights_epsilon is None:
+            law = weight_choice(log_weights)
+            chosen = [ends[source.choose(law)] for _ in range(self.samples)]
+        else:
+            noisy = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
+            picked = source.floating(lambda rng: rng.choice(len(ends), self.samples, p=noisy))
+            chosen = [ends[i] for i in picked]
+        return Samples.of({name: values[chosen] for name, values in walk.grid.points.items()}, "exact")
+
+    def _noisy_weights(
+        self, log_weights: list[int], path: AnnealingPath, epsilon: Fraction, source: RandomSource
+    ) -> np.ndarray:
+        """Return normalized weights with Laplace noise; what follows the noise is for everybody to do."""
+        law = weight_choice(log_weights)
+        steps = np.floor(gibbs_law(np.array(law.scores, dtype=float) / law.scale) * WEIGHT_STEPS + 0.5)
+        noise = DiscreteLaplace(float_up(path.weight_sensitivity(len(steps)) / epsilon))
+        noisy = np.array([max(0, int(step) + source.draw(noise)) for step in steps], dtype=float)
+        return noisy / noisy.sum() if noisy.any() else np.full(len(steps), 1 / len(steps))
+
+
+def trajectory(walk: GridWalk, tables: list[list[int]], moves: int, source: RandomSource) -> list[int]:
+    """Return the states of one trajectory: an exact draw from the first law, then one after each level between.
+
+    State i was drawn under law i, so that it is the state *before* the updates of law i + 1.
+    """
+    best = max(tables[0])
+    first = ExponentialChoice([max(s - best, LOWEST) for s in tables[0]], float(1 << SCALE_BITS))
+    states = [source.choose(first)]
+    for scores in tables[1:-1]:
+        offsets = source.floating(lambda rng: walk.propose(moves, rng))
+        states.append(barker_walk(walk, scores, states[-1], offsets, source)[-1])
+    return states
+
+
+def log_weight(tables: list[list[int]], states: list[int]) -> int:
+    """Return the logarithm of a trajectory's weight, in steps of 2^-52: f_{next} / f_{own} at every state."""
+    return sum(tables[i + 1][state] - tables[i][state] for i, state in enumerate(states))
+
+
+def weight_choice(log_weights: list[int]) -> ExponentialChoice:
+    """Return the choice of a trajectory in proportion to its weight."""
+    best = max(log_weights)
+    return ExponentialChoice([max(w - best, LOWEST) for w in log_weights], float(1 << SCALE_BITS))

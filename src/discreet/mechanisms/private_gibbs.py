@@ -1,0 +1,236 @@
+"""A Gibbs sampler of a mixture, every sweep of it paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.artifact import Samples, SamplingRecord
+from discreet.errors import UsageError
+from discreet.families.layout import Domain
+from discreet.families.shapes import Neighbors
+from discreet.mechanisms.mixture_chain import MixtureChain, sweeps
+from discreet.mechanisms.records import RecordMechanism
+from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.truncated_dirichlet import check_lower
+from discreet.mechanisms.walking import read_steps, read_temperature, too_many_steps
+from discreet.models.base import Model
+from discreet.models.mixture import WEIGHTS, Mixture
+from discreet.privacy import ApproxDP, PureDP
+from discreet.privacy.gibbs_costs import SweepCosts
+from discreet.privacy.guarantees import failure_probability, positive_budget
+from discreet.privacy.likelihood_range import simplex_range
+from discreet.rational import Number, exact, plain
+
+if TYPE_CHECKING:
+    from discreet.data.records import Records
+
+_EXAMPLE = "for example dc.PrivateGibbsMechanism(epsilon=1, steps=20, support=0.02)"
+# Lighter ones leave float64, heavier ones outweigh any data there is.
+_LIGHTEST_PRIOR, _HEAVIEST_PRIOR = Fraction(1, 1000), Fraction(10**9)
+# What a file should hold.
+_MOST_VALUES = 10**6
+
+
+@dataclass(frozen=True)
+class PrivateGibbsMechanism(RecordMechanism):
+    """Release the states of a tempered Gibbs sampler of a :class:`~discreet.models.mixture.Mixture`, one per sweep.
+
+    Parameters
+    ----------
+    epsilon
+        The price of all sweeps together.
+    delta
+        With it the guarantee is (epsilon, delta), the sweeps are added up through Rényi divergences, and the
+        temperature grows with the square root of their number, not with the number itself.
+    steps
+        How many sweeps, and how many states are released. A sweep assigns every record to a component, then draws
+        label probabilities and weights. The chain starts at a draw from the prior, which costs nothing.
+    support
+        The least that any label's probability can be: one number for all columns, or one for each by name. Without it
+        one record could change the posterior without limit.
+    weight_prior, label_prior
+        Parameters of the symmetric Dirichlet priors of the weights and of every column's labels; ``label_prior`` is at
+        least 1. They are part of the guarantee and are not tempered.
+    temperature
+        The temperature of the chain. By default the least one, at least 1, at which the budget pays for all sweeps; if
+        given, more sweeps than it pays for are refused.
+    share
+        The share of the records, chosen at random, that are assigned anew in a sweep; 1 is all of them. Less than that
+        makes no pure guarantee cheaper; with ``delta`` it does.
+
+    Privacy
+    -------
+    Neighbors: ``replace``. Every record counts once, missing labels imputed. Sensitivity: the range R_d of one column's
+    log-likelihood over the truncated simplex, a constant, not the range at the current state. Theorem: the states are
+    public one after the other. The assignment of a record is the exponential mechanism over components, (sum_d R_d /
+    T)-DP; it reads this record alone, so that all assignments of a sweep cost as much as one. Given the assignments a
+    record is in one component, and its update of column d costs R_d / T. The weights given the assignments cost
+    nothing. ``steps`` sweeps add up (:mod:`discreet.privacy.gibbs_costs`); for (epsilon, delta) each exponential
+    mechanism of range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in
+    pure terms, because everybody sees what moved: the printed 4 D Q / N is wrong.
+
+    The assignments count as published but are not in the file, and the law of what is does not depend on the order of
+    the records. Draws are made in floating point, from the operating system's random bits, and the release says so.
+
+    References
+    ----------
+    Foulds, Geumlek, Welling and Chaudhuri (2016), section 4.1. Song, Chaudhuri and Sarwate (2013), Stochastic gradient
+    descent with differentially private updates (parallel composition).
+    """
+
+    name: ClassVar[str] = "private_gibbs"
+    epsilon: Fraction
+    delta: Fraction | None
+    steps: int
+    support: Any
+    weight_prior: Fraction
+    label_prior: Fraction
+    temperature: Fraction | None
+    share: Fraction
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        steps: int | None = None,
+        support: Any = None,
+        weight_prior: Number = 1,
+        label_prior: Number = 1,
+        temperature: Number | None = None,
+        share: Number = 1,
+    ) -> None:
+        for what, value in {"epsilon": epsilon, "steps": steps}.items():
+            if value is None:
+                raise UsageError(f"private Gibbs sampling needs {what}.", hint=_EXAMPLE)
+        if support is None:
+            raise UsageError(
+                "private Gibbs sampling needs a support, the least that a label's probability can be: without it one "
+                "record changes the likelihood without limit.",
+                hint=_EXAMPLE,
+            )
+        assert epsilon is not None
+        for name, value in {
+            "epsilon": positive_budget(epsilon, "epsilon"),
+            "delta": None if delta is None else failure_probability(delta),
+            "steps": read_steps(steps),
+            "support": support,
+            "weight_prior": _read_prior("weight_prior", weight_prior),
+            "label_prior": _read_prior("label_prior", label_prior),
+            "temperature": read_temperature(temperature),
+            "share": exact(share, "share"),
+        }.items():
+            object.__setattr__(self, name, value)
+        if self.label_prior < 1:
+            # below it the sampler of truncated probabilities is slow for some tables, which would show
+            raise UsageError(f"label_prior must be at least 1, got label_prior={plain(self.label_prior)}.")
+        if not 0 < self.share <= 1:
+            raise UsageError(f"share must be above 0 and at most 1, got share={plain(self.share)}.")
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
+        if self.delta is None:
+            return PureDP(self.epsilon, neighbors=neighbors)
+        return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
+
+    def check(self, model: Model, domain: Domain) -> None:
+        self._record(model)
+
+    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+        record = self._record(model)
+        assert n_records is not None
+        if self.share * n_records < 1:
+            raise UsageError(
+                f"a share of {plain(self.share)} of {n_records} records is less than one record.",
+                hint="take a larger share",
+            )
+        return record
+
+    def _record(self, model: Model) -> SamplingRecord:
+        if not isinstance(model, Mixture):
+            raise UsageError(
+                f"private Gibbs sampling is for dc.models.Mixture, and {model.name} is none.",
+                hint="the states of its chain would need an analysis of their own",
+            )
+        values = self.steps * model.components * (1 + sum(model.sizes))
+        if values > _MOST_VALUES:
+            raise UsageError(
+                f"{self.steps} states of this mixture are {values} numbers, more than a file should hold."
+            )
+        least = self._least(model)
+        ranges = tuple(simplex_range(k, low) for k, low in zip(model.sizes, least, strict=True))
+        for k, low in zip(model.sizes, least, strict=True):
+            check_lower(float(low), k)
+        numbers = {
+            "temperature": self._temperature(SweepCosts(ranges, self.share)),
+            "share": self.share,
+            "weight_prior": self.weight_prior,
+            "label_prior": self.label_prior,
+        }
+        support = tuple((low, 1 - (k - 1) * low) for k, low in zip(model.sizes, least, strict=True))
+        return SamplingRecord(self.name, None, support, numbers)
+
+    def _least(self, model: Mixture) -> tuple[Fraction, ...]:
+        """Read the support: one least probability for each column."""
+        support = self.support
+        if isinstance(support, Mapping):
+            if set(support) != set(model.column_names):
+                raise UsageError("the support of a mixture is one number, or one for each column by name.")
+            return tuple(exact(support[name], "support") for name in model.column_names)
+        if isinstance(support, list | tuple | np.ndarray):
+            raise UsageError("the support of a mixture is one number, or one for each column by name.")
+        return (exact(support, "support"),) * len(model.columns)
+
+    def _temperature(self, costs: SweepCosts) -> Fraction:
+        """Return the temperature to use, or refuse to take more sweeps than the budget pays for."""
+        if self.temperature is None:
+            return costs.temperature(self.epsilon, self.steps, self.delta)
+        cost = costs.epsilon(self.temperature, self.steps, self.delta)
+        if cost > self.epsilon:
+            least = costs.temperature(self.epsilon, self.steps, self.delta)
+            paid = _paid(costs, self.temperature, self.epsilon, self.steps, self.delta)
+            raise too_many_steps(self.steps, cost, self.epsilon, paid, least)
+        return self.temperature
+
+    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
+        model = records.model
+        assert isinstance(model, Mixture)
+        assert record.support is not None
+        n = records.n_records
+        chain = MixtureChain(
+            model.components,
+            model.sizes,
+            tuple(float(low) for low, _ in record.support),
+            float(record.parameters["temperature"]),
+            float(self.weight_prior),
+            float(self.label_prior),
+            None if self.share == 1 else int(self.share * n),
+        )
+        states = source.floating(lambda rng: list(islice(sweeps(chain, records.codes, rng), self.steps)))
+        tables = {
+            name: np.array([state.tables[d] for state in states]) for d, name in enumerate(model.column_names)
+        }
+        return Samples.of({WEIGHTS: np.array([state.weights for state in states]), **tables}, "floating")
+
+
+def _read_prior(name: str, value: Number) -> Fraction:
+    read = exact(value, name)
+    if not _LIGHTEST_PRIOR <= read <= _HEAVIEST_PRIOR:
+        raise UsageError(f"{name} must be between 0.001 and 1e9, got {name}={plain(read)}.")
+    return read
+
+
+def _paid(
+    costs: SweepCosts, temperature: Fraction, epsilon: Fraction, steps: int, delta: Fraction | None
+) -> int:
+    """Return how many sweeps the budget pays for, fewer than ``steps``."""
+    low, high = 0, steps
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if costs.epsilon(temperature, middle, delta) <= epsilon else (low, middle)
+    return low

@@ -1,0 +1,209 @@
+"""A random walk over one parameter, every step of it paid for: Barker's rule, or that of Metropolis with its delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from discreet.artifact import Samples, SamplingRecord
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.layout import Domain
+from discreet.families.shapes import Neighbors
+from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
+from discreet.mechanisms.walking import (
+    barker_walk,
+    planned_walk,
+    read_steps,
+    read_temperature,
+    too_many_steps,
+    walk_of,
+)
+from discreet.priors import Prior, parse
+from discreet.privacy import ApproxDP, PureDP
+from discreet.privacy.chain_updates import WorstCaseRejection, metropolis_law
+from discreet.privacy.grid_walk import GridWalk
+from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.likelihood_range import temperature_for
+from discreet.privacy.parameter_grid import SCALE_BITS, SLACK
+from discreet.rational import Number, plain
+
+_EXAMPLE = 'for example dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
+
+
+@dataclass(frozen=True)
+class PrivateMetropolisMechanism(SamplingMechanism):
+    """Release the states of a random walk whose target is a tempered posterior, one state for each step.
+
+    Parameters
+    ----------
+    prior
+        The family's conjugate prior, or its text. It is part of the guarantee and is not tempered.
+    epsilon
+        The price of all steps together.
+    steps
+        How many updates, and how many states are released. The first state is a draw from the prior and costs nothing.
+    support
+        ``(low, high)`` of the parameter, from public knowledge, strictly inside its range.
+    temperature
+        The temperature of the chain. By default the least one, at least 1, at which ``epsilon`` pays for all steps; if
+        given, more steps than ``epsilon`` pays for are refused.
+    width
+        How many points of the grid a proposal may be away; by default a sixteenth of them. Shorter steps cost less.
+    cells
+        How many points the public grid has; by default 4096.
+    rejection
+        A :class:`~discreet.privacy.chain_updates.WorstCaseRejection` chooses the rule of Metropolis in place of
+        Barker's, and adds ``steps`` times its bound to the guarantee as delta. It is checked, never believed.
+
+    Privacy
+    -------
+    Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
+    log-likelihood difference between any two records, over all pairs of parameters that one proposal can join
+    (:class:`~discreet.privacy.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R / T)-DP
+    whether it accepts or rejects, because the logarithms of s(a) and 1 - s(a) change no faster than a
+    (:mod:`discreet.privacy.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The choice
+    between staying and moving is made by OpenDP in exact arithmetic, on integer scores whose rounding is paid for.
+
+    The rule of Metropolis has no finite epsilon: a proposal that is uphill is never rejected and may be downhill for a
+    neighbor. With a proven bound delta on the probability of rejection, for every table and every state, an update is
+    (R / T, delta)-DP (Foulds et al. 2016, theorem C.1, where the bound reads as if the rate at hand would do). Deltas
+    add up, and one small enough to mean something leaves a chain that hardly looks at the data: the form is here to
+    be compared with.
+
+    References
+    ----------
+    Foulds, Geumlek, Welling and Chaudhuri (2016), supplements C.1 and D. Barker (1965).
+    """
+
+    name: ClassVar[str] = "private_metropolis"
+    prior: Prior
+    epsilon: Fraction
+    steps: int
+    support: Any
+    temperature: Fraction | None
+    width: int | None
+    cells: int | None
+    rejection: WorstCaseRejection | None
+
+    def __init__(
+        self,
+        prior: Prior | str,
+        *,
+        epsilon: Number | None = None,
+        steps: int | None = None,
+        support: Any = None,
+        temperature: Number | None = None,
+        width: int | None = None,
+        cells: int | None = None,
+        rejection: WorstCaseRejection | None = None,
+    ) -> None:
+        prior = parse(prior) if isinstance(prior, str) else prior
+        if not isinstance(prior, Prior):
+            raise UsageError("a private walk needs a prior, which is part of its guarantee.", hint=_EXAMPLE)
+        for what, value in {"epsilon": epsilon, "steps": steps, "support": support}.items():
+            if value is None:
+                raise UsageError(f"a private walk needs {what}.", hint=_EXAMPLE)
+        assert epsilon is not None
+        if rejection is not None and not isinstance(rejection, WorstCaseRejection):
+            raise UsageError(
+                "rejection must be a WorstCaseRejection: a bound for every table and every state, and its proof.",
+                hint="an observed rejection rate is a number about one table; leave out rejection for Barker's rule",
+            )
+        for name, value in {
+            "prior": prior,
+            "epsilon": positive_budget(epsilon, "epsilon"),
+            "steps": read_steps(steps),
+            "support": support,
+            "temperature": read_temperature(temperature),
+            "width": width,
+            "cells": cells,
+            "rejection": rejection,
+        }.items():
+            object.__setattr__(self, name, value)
+        if rejection is not None and self.steps * rejection.bound >= 1:
+            raise UsageError(
+                f"delta adds up over the steps: {self.steps} times {plain(rejection.bound)} is 1 or more, "
+                "and promises nothing.",
+                hint="Barker's rule, the default, needs no delta",
+            )
+
+    @property
+    def samples(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """How many states are released: one for each step."""
+        return self.steps
+
+    @property
+    def rule(self) -> Literal["barker", "metropolis"]:
+        """Which rule accepts proposals."""
+        return "barker" if self.rejection is None else "metropolis"
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
+        if self.rejection is None:
+            return PureDP(self.epsilon, neighbors=neighbors)
+        return ApproxDP(self.epsilon, self.steps * self.rejection.bound, neighbors=neighbors)
+
+    def check(self, family: Family, domain: Domain) -> None:
+        self._record(family, domain)
+
+    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+        record = self._record(family, domain)
+        if self.rejection is not None:
+            walk = walk_of(record, family, domain)
+            worst = walk.worst_rejection(n_records, record.parameters["temperature"])
+            if worst > self.rejection.bound:
+                raise UsageError(
+                    "the bound on rejections is too low: some table of this size rejects with probability "
+                    f"{worst:.3g}, got bound={plain(self.rejection.bound)}.",
+                    hint="Barker's rule, the default, needs no such bound",
+                )
+        return record
+
+    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
+        walk = planned_walk(self, family, domain)
+        needed = walk.range()
+        numbers = {"temperature": self._temperature(needed), "range": needed, **walk.numbers}
+        if self.rejection is not None:
+            numbers["rejection"] = self.rejection.bound
+        return SamplingRecord(self.name, self.prior, walk.grid.support, numbers)
+
+    def _temperature(self, needed: Fraction) -> Fraction:
+        """Return the temperature to use, or refuse to take more steps than the budget pays for."""
+        least = temperature_for(needed, self.epsilon, self.steps, SLACK)
+        if self.temperature is None:
+            return least
+        each = needed / self.temperature + SLACK
+        if self.steps * each > self.epsilon:
+            raise too_many_steps(self.steps, self.steps * each, self.epsilon, int(self.epsilon / each), least)
+        return self.temperature
+
+    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+        walk = walk_of(record, totals.family, totals.domain)
+        features, n = totals.features(), totals.n_records
+        start = source.choose(walk.grid.law([Fraction(0)] * len(features), 0, Fraction(1)))
+        offsets = source.floating(lambda rng: walk.propose(self.steps, rng))
+        scores = walk.grid.scores(features, n, 1 / record.parameters["temperature"])
+        if self.rule == "barker":
+            path = barker_walk(walk, scores, start, offsets, source)
+        else:
+            path = source.floating(lambda rng: _metropolis_walk(walk, scores, start, offsets, rng))
+        arithmetic = "exact" if self.rule == "barker" else "floating"
+        return Samples.of({name: values[path] for name, values in walk.grid.points.items()}, arithmetic)
+
+
+def _metropolis_walk(
+    walk: GridWalk, scores: list[int], start: int, offsets: np.ndarray, rng: np.random.Generator
+) -> list[int]:
+    path, at = [], start
+    for offset, coin in zip(map(int, offsets), rng.random(len(offsets)), strict=True):
+        to = at + offset
+        if walk.holds(to):
+            # beyond this the probability is 0 in float64 anyway
+            log_odds = max((scores[to] - scores[at]) / (1 << SCALE_BITS), -1e4)
+            if coin < metropolis_law(np.array(log_odds))[0]:
+                at = to
+        path.append(at)
+    return path

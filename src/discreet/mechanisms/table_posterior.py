@@ -1,0 +1,144 @@
+"""Posterior samples of probability tables: privacy from a tempered likelihood and truncated Dirichlet laws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact.table_posterior import needed_range, prior_text
+from discreet.errors import UsageError
+from discreet.families.layout import Domain
+from discreet.families.shapes import Neighbors
+from discreet.mechanisms.records import RecordMechanism
+from discreet.mechanisms.sampling import RandomSource, read_samples
+from discreet.mechanisms.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.models.base import Model
+from discreet.models.discrete import DiscreteModel
+from discreet.privacy import PureDP
+from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.likelihood_range import temperature_for
+from discreet.rational import Number, exact
+
+if TYPE_CHECKING:
+    from discreet.data.records import Records
+
+# A rejection sampler that may accept more rarely than this, for some table, is refused.
+_LEAST_ACCEPTANCE = 1e-5
+_EXAMPLE = "for example dc.TablePosteriorMechanism(epsilon=1, support=0.01)"
+
+
+@dataclass(frozen=True)
+class TablePosteriorMechanism(RecordMechanism):
+    """Release ``samples`` draws of all probability tables of a model of labels, its likelihood raised to the power 1/T.
+
+    Parameters
+    ----------
+    prior
+        The Dirichlet parameter of every label of every table. It is part of the guarantee and is not tempered.
+    epsilon
+        The price of all samples together.
+    samples
+        How many draws. Each costs its share: the temperature grows in proportion.
+    support
+        The least that any probability in any table can be, from public knowledge.
+
+    Privacy
+    -------
+    Neighbors: ``replace``. The likelihood of a record is a product with one factor for each column, so replacing the
+    record, class and features and all, changes the log-likelihood by
+
+        d(theta) = sum over columns k of  log theta_k[parents', label'] - log theta_k[parents, label].
+
+    On tables whose probabilities are all at least a, each term lies between plus and minus
+    log((1 - (m_k - 1) a) / a), m_k the number of labels, whether the two distributions are the same one or not; and the
+    extremes of all terms are attained together if the parents' labels differ. So the range of d is the sum over columns
+    of the ranges of their simplexes, R, and a draw from prior(theta) likelihood(theta)^(1/T) is (R/T)-DP; N independent
+    ones with T = max(1, N R / epsilon) are epsilon-DP (Foulds et al. 2016, theorem 2; Dimitrakakis et al. 2017,
+    lemma 24). The lemma's 2 max(v) log(1/a), with v one more than the number of a column's children, covers the change
+    of a single entry; for a whole record it is too little, and all columns must be summed.
+
+    Given the counts the tables' rows are independent truncated Dirichlet laws, drawn in floating point by an exact
+    sampler (:mod:`discreet.mechanisms.truncated_dirichlet`), and the release says so.
+    """
+
+    name: ClassVar[str] = "table_posterior"
+    prior: Fraction
+    epsilon: Fraction
+    samples: int
+    support: Fraction
+
+    def __init__(
+        self,
+        prior: Number = 1,
+        *,
+        epsilon: Number | None = None,
+        samples: int = 1,
+        support: Number | None = None,
+    ) -> None:
+        if epsilon is None:
+            raise UsageError("posterior sampling needs epsilon.", hint=_EXAMPLE)
+        if support is None:
+            raise UsageError(
+                "posterior sampling needs a support, the least that any probability can be, from public knowledge.",
+                hint=_EXAMPLE,
+            )
+        for name, value in {
+            "prior": positive_budget(prior, "prior"),
+            "epsilon": positive_budget(epsilon, "epsilon"),
+            "samples": read_samples(samples),
+            "support": exact(support, "support"),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP:
+        return PureDP(self.epsilon, neighbors=neighbors)
+
+    def check(self, model: Model, domain: Domain) -> None:
+        self._record(model)
+
+    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+        record = self._record(model)
+        assert isinstance(model, DiscreteModel)
+        for one in model.conditionals():
+            # a row may be empty, so only the prior can promise that its draws do not take long
+            if acceptance_bound(np.full(one.child.n_labels, float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
+                raise UsageError(
+                    "drawing from these truncated posteriors could take too long for some tables.",
+                    hint="use a prior of at least 1",
+                )
+        return record
+
+    def _record(self, model: Model) -> SamplingRecord:
+        if not isinstance(model, DiscreteModel):
+            raise UsageError(f"{type(self).__name__} samples models of labels, and {model.name} is none.")
+        for one in model.conditionals():
+            check_lower(float(self.support), one.child.n_labels)
+        model.concentrations(self.prior)
+        needed = needed_range(model, self.support)
+        temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
+        numbers = {"temperature": temperature, "range": needed}
+        return SamplingRecord(self.name, prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
+
+    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
+        model, temperature = records.model, float(record.parameters["temperature"])
+        assert isinstance(model, DiscreteModel)
+        counts, least = model.counts(records.codes), float(self.support)
+
+        def sampler(rng: np.random.Generator) -> dict[str, Any]:
+            draws = {}
+            for one in model.conditionals():
+                rows = counts[one.child.name].reshape(-1, one.child.n_labels)
+                drawn = [
+                    sample_truncated_dirichlet(
+                        float(self.prior) + row / temperature, least, self.samples, rng
+                    )
+                    for row in rows
+                ]
+                draws[one.child.name] = np.stack(drawn, axis=1).reshape(self.samples, *one.shape)
+            return draws
+
+        return Samples.of(source.floating(sampler), "floating")

@@ -1,0 +1,141 @@
+"""A Markov chain over labels, seen in many sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.families.layout import Domain, Layout
+from discreet.families.shapes import UNIT, Neighbors
+from discreet.models.base import Model
+from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.discrete import concentration
+
+#: Draws: the distribution of the first state, and that of the next state given the present one.
+INITIAL, TRANSITION = "initial", "transition"
+# sequences times points in time that are laid out at once
+_MOST_PLACES = 10**8
+_EXAMPLE = (
+    'dc.models.MarkovChain({"ward": ["a", "b"]}, {"month": range(1, 13)}, {"status": ["free", "outbreak"]})'
+)
+
+
+@dataclass(frozen=True)
+class MarkovChain(Model):
+    """States that follow one another in time, in several sequences.
+
+    A record is one row: in this sequence, at this time, the state was that.
+
+    Parameters
+    ----------
+    sequence, time, state
+        A column each, declared by name with its labels. The labels of ``time`` are in order, and a step is from one of
+        them to the next.
+
+    Notes
+    -----
+    Parameters: ``initial``, the probabilities of the state at the first time, and ``transition``, a row for each state
+    with the probabilities of the next one; each row has a Dirichlet prior. Released: how often each state was first,
+    and how often each followed each.
+
+    A place, which is a sequence at a time, holds a state if exactly one record puts a declared state there. A step is
+    counted if both its places hold one. So a record counts at most twice: in the step that leads to its place (or as a
+    first state) and in the step that leaves it.
+
+    References
+    ----------
+    Dimitrakakis, Nelson, Zhang, Mitrokotsa and Rubinstein (2017), section 5.6, whose constant for a Markov model is for
+    one entry of one sequence, as here; a whole sequence of T entries is T times as much.
+    """
+
+    name: ClassVar[str] = "markov_chain"
+    missing_in_words: ClassVar[str] = (
+        "records with missing or undeclared values were left out, and so were all records of a sequence at a time that "
+        "has more than one"
+    )
+    columns: tuple[Column, ...]
+
+    def __init__(self, sequence: Any, time: Any, state: Any) -> None:
+        declared: list[Column] = []
+        for what, given in {"sequence": sequence, "time": time, "state": state}.items():
+            if isinstance(given, Labels):
+                declared.append(given)
+            elif isinstance(given, Mapping) and len(given) == 1:
+                declared += read_columns(_listed(given))
+            else:
+                raise UsageError(
+                    f"{what} must be one column with its labels, by name.", hint=f"for example {_EXAMPLE}"
+                )
+        columns = only_labels(read_columns(declared), "a Markov chain")
+        if columns[0].n_labels * columns[1].n_labels > _MOST_PLACES:
+            raise UsageError(f"a Markov chain has at most {_MOST_PLACES:,} sequences times points in time.")
+        object.__setattr__(self, "columns", columns)
+
+    @property
+    def state(self) -> Labels:
+        """The column of states."""
+        return self.label_columns[2]
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        return (INITIAL, TRANSITION)
+
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along each axis of each draw, for tables and plots."""
+        return {INITIAL: (self.state.labels,), TRANSITION: (self.state.labels, self.state.labels)}
+
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        """Return the released vector: first states, then steps, row after row.
+
+        A record that is added fills a place or, if that holds a state already, empties it: at most two counts change,
+        all up or all down. Replaced, it leaves one place and comes to another: at most four changes. They can all be in
+        one cell (a state that stays the same), so the L2 sensitivity is as large as the L1 sensitivity.
+        """
+        states, k = self.state.labels, self.state.n_labels
+        names = [f"first {one}" for one in states] + [f"{one} -> {two}" for one in states for two in states]
+        changed = Fraction(4 if neighbors == "replace" else 2)
+        size = k + k * k
+        return Layout(tuple(names), (), (UNIT,) * size, (UNIT,) * size, None, None, changed, changed)
+
+    def check_prior(self, prior: Any) -> None:
+        self.concentrations(prior)
+
+    def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
+        """Return the Dirichlet parameters of the first state and of every row.
+
+        ``prior`` is one positive number (1 by default), or a dictionary with a number, or one for each state, for
+        ``initial`` and ``transition``.
+        """
+        given = (
+            prior
+            if isinstance(prior, Mapping)
+            else dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+        )
+        unknown = [name for name in given if name not in self.draw_names]
+        if unknown:
+            raise UsageError(
+                f"the prior names {unknown[0]!r:.60}, and a Markov chain has initial and transition."
+            )
+        return {name: concentration(given.get(name, 1), self.state) for name in self.draw_names}
+
+    def constants(self) -> dict[str, Any]:
+        return {"columns": encode_columns(self.columns)}
+
+    @classmethod
+    def from_constants(cls, constants: Mapping[str, Any]) -> Self:
+        if set(constants) != {"columns"}:
+            raise ValueError("a Markov chain has columns")
+        columns = decode_columns(constants["columns"])
+        if len(columns) != 3:
+            raise ValueError("a Markov chain has three columns")
+        return cls(*columns)
+
+
+def _listed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Write out a range of whole numbers as labels."""
+    return {name: list(map(str, one)) if isinstance(one, range) else one for name, one in given.items()}

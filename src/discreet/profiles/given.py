@@ -1,0 +1,100 @@
+"""What users write down as profiles and edges, made into names, rows and pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.rational import Number, exact
+
+#: The name of a profile or of a category.
+Name = str | int
+#: Probabilities in the order of the categories or by category; one number is a Bernoulli probability of 1.
+Distribution = Number | Sequence[Number] | np.ndarray | Mapping[Any, Number]
+#: Pairs of names, or all pairs, or each with the next.
+Edges = Literal["complete", "chain"] | Iterable[tuple[Any, Any]]
+
+BERNOULLI: tuple[Name, ...] = (0, 1)
+
+
+def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
+    """Return names that are texts or integers and differ also as texts, since files and tables hold texts."""
+    names: list[Name] = []
+    for name in given:
+        plain = name.item() if isinstance(name, np.generic) else name
+        if isinstance(plain, bool) or not isinstance(plain, str | int) or plain == "":
+            raise UsageError(f"the name of a {what} must be a text or a whole number, got {name!r:.40}.")
+        names.append(plain)
+    if len({str(name) for name in names}) != len(names):
+        raise UsageError(f"two {'categories' if what == 'category' else what + 's'} have the same name.")
+    return tuple(names)
+
+
+def read_categories(profiles: Mapping[Any, Distribution], given: tuple[Any, ...] | None) -> tuple[Name, ...]:
+    """Return the categories that the distributions share."""
+    first = next(iter(profiles.values()))
+    if given is None:
+        if isinstance(first, Mapping):
+            given = tuple(first)
+        elif np.ndim(first) == 0:  # pyright: ignore[reportArgumentType]
+            given = BERNOULLI
+        else:
+            given = tuple(range(len(first)))  # pyright: ignore[reportArgumentType]
+    if len(given) < 2:
+        raise UsageError("there must be at least two categories.")
+    return read_names(given, "category")
+
+
+def ordered(given: Distribution, labels: tuple[Name, ...], name: Name) -> list[Number]:
+    """Return the probabilities in the order of the categories."""
+    if isinstance(given, Mapping):
+        if set(given) != set(labels):
+            raise UsageError(
+                f"profile {name!r} has other categories than the graph.",
+                hint="give every category, with 0 if need be",
+            )
+        return [given[label] for label in labels]
+    if isinstance(given, str) or np.ndim(given) == 0:  # pyright: ignore[reportArgumentType]
+        if len(labels) != 2:
+            raise UsageError(f"profile {name!r} needs {len(labels)} probabilities, got one.")
+        p = exact(given, f"the probability of profile {name!r}")  # pyright: ignore[reportArgumentType]
+        if not 0 <= p <= 1:
+            raise UsageError(f"the probability of profile {name!r} must lie in [0, 1].")
+        return [1 - p, p]
+    values = list(given)  # pyright: ignore[reportArgumentType]
+    if len(values) != len(labels):
+        raise UsageError(f"profile {name!r} has {len(values)} probabilities for {len(labels)} categories.")
+    return values
+
+
+def read_edges(names: tuple[Name, ...], given: Edges) -> tuple[tuple[int, int], ...]:
+    """Return edges as pairs of positions."""
+    if isinstance(given, str):
+        if given not in ("complete", "chain"):
+            raise UsageError(f"edges must be pairs of names, 'complete' or 'chain', got {given!r:.40}.")
+        every = range(len(names))
+        return tuple(combinations(every, 2) if given == "complete" else pairwise(every))
+    position = {name: i for i, name in enumerate(names)}
+    found: dict[tuple[int, int], None] = {}
+    for edge in given:
+        try:
+            a, b = edge
+            i, j = position[a], position[b]
+        except KeyError as unknown:
+            raise UsageError(f"an edge names {unknown.args[0]!r:.40}, which is no profile.") from None
+        except (TypeError, ValueError):
+            raise UsageError("every edge must be a pair of names.") from None
+        if i == j:
+            raise UsageError(f"an edge joins profile {a!r:.40} with itself.")
+        found[min(i, j), max(i, j)] = None
+    return tuple(found)
+
+
+def listed(names: Sequence[Name]) -> str:
+    """List names that are public, as far as a line holds them."""
+    shown = ", ".join(map(str, names[:8]))
+    return f"choose from {shown}" + (" …" if len(names) > 8 else "")

@@ -1,0 +1,247 @@
+"""Profiles, and which of them must not be told apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.profiles.distributions import read_distribution
+from discreet.profiles.given import (
+    Distribution,
+    Edges,
+    Name,
+    listed,
+    ordered,
+    read_categories,
+    read_edges,
+    read_names,
+)
+from discreet.rational import Number
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ProfileGraph:
+    """Known distributions over the same categories, and edges between those that must stay confusable.
+
+    A person has one profile, and what they observe is drawn from its distribution. Both are their own; the
+    distributions, the names and the edges are public. An edge promises that a report hardly helps to tell its two
+    ends apart; profiles that no edge joins may become known.
+
+    Parameters
+    ----------
+    profiles
+        Distribution by name: probabilities in the order of the categories, a mapping from category to probability,
+        or one number p for a Bernoulli distribution, P(1) = p. Probabilities are made exact, see
+        :func:`~discreet.profiles.distributions.read_distribution`.
+    edges
+        Pairs of names; or ``"complete"``: every pair; or ``"chain"``: each profile with the next.
+    categories
+        Names of the categories; by default those of the mappings, (0, 1) for Bernoulli distributions, and otherwise
+        0, 1, 2, ...
+
+    Examples
+    --------
+    >>> graph = ProfileGraph({"ana": 0.2, "ben": 0.3, "eva": 0.8}, [("ana", "ben")])
+    >>> graph
+    <ProfileGraph of 3 profiles over 2 categories, 1 edge>
+    >>> graph.components
+    ((0, 1), (2,))
+
+    References
+    ----------
+    Geumlek (2020), definition 25: a graph of data generating profiles and sensitive pairs of them.
+    """
+
+    profiles: tuple[Name, ...]
+    categories: tuple[Name, ...]
+    #: One row of exact probabilities for each profile.
+    distributions: tuple[tuple[Fraction, ...], ...]
+    #: Pairs of positions in ``profiles``, each once, the smaller first.
+    edges: tuple[tuple[int, int], ...] = field(default=())
+
+    def __init__(
+        self,
+        profiles: Mapping[Any, Distribution],
+        edges: Edges = (),
+        *,
+        categories: Iterable[Any] | None = None,
+    ) -> None:
+        if not isinstance(profiles, Mapping):
+            raise UsageError(
+                "profiles must map names to distributions.", hint="ProfileGraph.from_frame reads a data frame"
+            )
+        if not profiles:
+            raise UsageError("a graph needs at least one profile.")
+        names = read_names(profiles, "profile")
+        labels = read_categories(profiles, None if categories is None else tuple(categories))
+        rows = tuple(
+            read_distribution(ordered(given, labels, name), f"profile {name!r}")
+            for name, given in zip(names, profiles.values(), strict=True)
+        )
+        object.__setattr__(self, "profiles", names)
+        object.__setattr__(self, "categories", labels)
+        object.__setattr__(self, "distributions", rows)
+        object.__setattr__(self, "edges", read_edges(names, edges))
+
+    # -- other ways to make one -----------------------------------------------------------------------
+
+    @classmethod
+    def complete(cls, profiles: Mapping[Any, Distribution], **options: Any) -> ProfileGraph:
+        """Return the graph in which no two profiles may be told apart."""
+        return cls(profiles, "complete", **options)
+
+    @classmethod
+    def chain(cls, profiles: Mapping[Any, Distribution], **options: Any) -> ProfileGraph:
+        """Return the graph that joins each profile with the next."""
+        return cls(profiles, "chain", **options)
+
+    @classmethod
+    def clusters(
+        cls, profiles: Mapping[Any, Distribution], groups: Mapping[Any, Any], **options: Any
+    ) -> ProfileGraph:
+        """Return the graph that joins all profiles of one group: who it is stays hidden, the group does not.
+
+        Parameters
+        ----------
+        profiles, options
+            As for the graph itself.
+        groups
+            Group by name of the profile, such as the role of each user.
+        """
+        if set(groups) != set(profiles):
+            raise UsageError("groups must name every profile once, and nothing else.")
+        return cls(
+            profiles, [(a, b) for a, b in combinations(profiles, 2) if groups[a] == groups[b]], **options
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, edges: Edges = (), *, profile: str = "profile") -> ProfileGraph:
+        """Read a data frame: one row for each profile, one column for each category; see :mod:`.frames`."""
+        from discreet.profiles.frames import from_frame
+
+        return from_frame(frame, edges, profile)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, attribute: str = "distribution") -> ProfileGraph:
+        """Read a networkx graph whose nodes have a distribution each, in ``attribute``."""
+        try:
+            nodes = {name: facts[attribute] for name, facts in graph.nodes(data=True)}
+            joined = [(a, b) for a, b, *_ in graph.edges]
+        except KeyError:
+            raise UsageError(
+                f"every node needs an attribute {attribute!r}.", hint="graph.add_node(name, distribution=[…])"
+            ) from None
+        except (AttributeError, TypeError, ValueError):
+            raise UsageError("this is not a networkx graph.") from None
+        return cls(nodes, joined)
+
+    @classmethod
+    def estimate(
+        cls,
+        observations: Any,
+        edges: Edges = (),
+        *,
+        categories: Iterable[Any] | None = None,
+        smoothing: Number = 1,
+        profile: str = "profile",
+        value: str = "value",
+    ) -> ProfileGraph:
+        """Estimate the profiles from public observations; see :func:`.frames.estimate`."""
+        from discreet.profiles.frames import estimate
+
+        return estimate(observations, edges, categories, smoothing, profile, value)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ProfileGraph:
+        """Read a graph from a JSON file."""
+        from discreet.profiles.graph_file import load_graph
+
+        return load_graph(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph to a JSON file, whole or not at all."""
+        from discreet.profiles.graph_file import save_graph
+
+        save_graph(self, path)
+
+    # -- what others need to know ---------------------------------------------------------------------
+
+    @property
+    def n_profiles(self) -> int:
+        """Number of profiles."""
+        return len(self.profiles)
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """The distributions as floats, one row for each profile."""
+        return np.array([[float(p) for p in row] for row in self.distributions])
+
+    @cached_property
+    def weights(self) -> tuple[tuple[np.ndarray, int], ...]:
+        """Each distribution as integers (of any size) and the integer that they sum to."""
+        out = []
+        for row in self.distributions:
+            common = lcm(*(p.denominator for p in row))
+            out.append((np.array([int(p * common) for p in row], dtype=object), common))
+        return tuple(out)
+
+    @cached_property
+    def components(self) -> tuple[tuple[int, ...], ...]:
+        """Positions of the profiles that edges connect, directly or through others; singles too."""
+        root = list(range(self.n_profiles))
+
+        def find(i: int) -> int:
+            while root[i] != i:
+                root[i] = root[root[i]]
+                i = root[i]
+            return i
+
+        for i, j in self.edges:
+            root[find(j)] = find(i)
+        groups: dict[int, list[int]] = {}
+        for i in range(self.n_profiles):
+            groups.setdefault(find(i), []).append(i)
+        return tuple(map(tuple, groups.values()))
+
+    def subgraph(self, positions: Sequence[int]) -> ProfileGraph:
+        """Return some of the profiles, and the edges between them."""
+        kept = set(positions)
+        return ProfileGraph(
+            {self.profiles[i]: self.distributions[i] for i in positions},
+            [(self.profiles[i], self.profiles[j]) for i, j in self.edges if i in kept and j in kept],
+            categories=self.categories,
+        )
+
+    def position(self, profile: Any) -> int:
+        """Return the position of a profile; the error does not repeat the name, which may be a secret."""
+        try:
+            return self._positions[profile]
+        except (KeyError, TypeError):
+            raise UsageError(
+                f"the profile is none of the graph's {self.n_profiles}.", hint=listed(self.profiles)
+            ) from None
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {name: i for i, name in enumerate(self.profiles)}
+
+    def __repr__(self) -> str:
+        n = len(self.edges)
+        return (
+            f"<ProfileGraph of {self.n_profiles} profile{'s' if self.n_profiles > 1 else ''} over "
+            f"{self.n_categories} categories, {n} edge{'' if n == 1 else 's'}>"
+        )

@@ -1,0 +1,91 @@
+"""Graphs of profiles as JSON files, exact to the last digit.
+
+A graph may be written by hand: numbers or texts such as ``"1/3"`` for probabilities, ``"complete"`` or ``"chain"`` or
+pairs of names for edges.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from discreet.artifact.codec import no_repeats
+from discreet.artifact.files import write_text
+from discreet.errors import DataError, ReleaseFileError, UsageError
+from discreet.profiles.graph import ProfileGraph
+from discreet.rational import text
+
+FORMAT, VERSION = "discreet/profile-graph", 1
+
+
+def graph_to_json(graph: ProfileGraph) -> dict[str, Any]:
+    """Return a graph as JSON."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "categories": list(graph.categories),
+        "profiles": [
+            [name, [text(p) for p in row]]
+            for name, row in zip(graph.profiles, graph.distributions, strict=True)
+        ],
+        "edges": [[graph.profiles[i], graph.profiles[j]] for i, j in graph.edges],
+    }
+
+
+def graph_from_json(body: Any) -> ProfileGraph:
+    """Read a graph, as written by :func:`graph_to_json` or by hand."""
+    if not isinstance(body, dict) or body.get("format", FORMAT) != FORMAT:
+        raise UsageError("this is not a graph of profiles.")
+    if body.get("version", VERSION) != VERSION:
+        raise UsageError(f"unknown version of a graph of profiles; this discreet reads version {VERSION}.")
+    unknown = set(body) - {"format", "version", "categories", "profiles", "edges"}
+    if unknown or "profiles" not in body:
+        raise UsageError('a graph of profiles has "profiles", "edges" and perhaps "categories".')
+    given = body["profiles"]
+    try:
+        profiles = dict(given)
+        joined = body.get("edges", [])
+        edges: Any = joined if isinstance(joined, str) else [tuple(edge) for edge in joined]
+        categories = body.get("categories")
+        if len(profiles) != len(given) or not (categories is None or isinstance(categories, list)):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise UsageError(
+            "the graph cannot be read.",
+            hint='"profiles" maps names to probabilities, "edges" lists pairs of names',
+        ) from None
+    return ProfileGraph(profiles, edges, categories=categories)
+
+
+def load_graph(path: str | os.PathLike[str]) -> ProfileGraph:
+    """Read a graph from a file."""
+    return graph_from_json(load_json(path))
+
+
+def save_graph(graph: ProfileGraph, path: str | os.PathLike[str]) -> None:
+    """Write a graph to a file."""
+    save_json(graph_to_json(graph), path)
+
+
+def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write an object, one field on each line."""
+    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
+    write_text(os.fspath(path), "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:
+    """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not text"
+        raise DataError(f"cannot read {os.fspath(path)}: {reason}.") from None
+    try:
+        return json.loads(content, parse_float=number, object_pairs_hook=no_repeats)
+    except (ValueError, RecursionError) as problem:
+        reason = "a field is repeated" if "repeated" in str(problem) else "its JSON is damaged or incomplete"
+        raise ReleaseFileError(f"{os.fspath(path)}: {reason}.") from None

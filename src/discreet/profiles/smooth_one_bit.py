@@ -1,0 +1,60 @@
+"""A flipping probability for each profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.profiles.base import ProfileMechanism, check_one_bit
+from discreet.profiles.graph import ProfileGraph
+from discreet.profiles.objectives import Objective
+from discreet.profiles.one_bit_cluster import OneBitCluster
+from discreet.profiles.programs import one_bit_program
+from discreet.profiles.smooth import SmoothMechanism
+
+
+@dataclass(frozen=True)
+class SmoothOneBit(SmoothMechanism):
+    """Flip each profile's bit with a probability of its own, at most 1/2.
+
+    Parameters
+    ----------
+    objective
+        ``"largest"``: the smallest largest flipping probability and, among the many mechanisms that have it, the
+        smallest sum. ``"expected"``: the fewest flips under ``prior``.
+    prior
+        Weight of each profile, by name or in order; equal by default.
+    weights
+        Cost of corrupting each of the two categories.
+
+    Privacy
+    -------
+    Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
+    all rows of a component with fair coins (see :func:`~discreet.profiles.exact.nudge`).
+
+    References
+    ----------
+    Geumlek (2020), algorithm 8, program 7.6 and theorem 24.
+    """
+
+    name: ClassVar[str] = "smooth_one_bit"
+
+    def check(self, graph: ProfileGraph) -> None:
+        check_one_bit(graph, "SmoothOneBit")
+
+    def baselines(self) -> Sequence[ProfileMechanism]:
+        # never worse than randomized response, and exact where a solver would run out of digits
+        return [OneBitCluster()]
+
+    def solve(self, graph: ProfileGraph, growth: float, objective: Objective) -> np.ndarray | None:
+        program = one_bit_program(graph, growth, objective)
+        found = program.least_largest() if objective.kind == "largest" else program.least_expected()
+        if found is None:
+            return None
+        flips = np.clip(found[: graph.n_profiles], 0, 0.5)
+        return np.stack(
+            [np.stack([1 - flips, flips], axis=-1), np.stack([flips, 1 - flips], axis=-1)], axis=-2
+        )

@@ -1,0 +1,42 @@
+"""The promise of a fitted mechanism, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.rational import plain
+
+if TYPE_CHECKING:
+    from discreet.profiles.base import FittedMechanism
+
+_NAMES = {
+    "one_bit_pair": "One-bit pair mechanism",
+    "one_bit_cluster": "One-bit cluster mechanism",
+    "smooth_one_bit": "Smooth one-bit mechanism",
+    "smooth_categorical": "Smooth categorical mechanism",
+    "randomized_response": "Randomized response",
+    "k_randomized_response": "K-ary randomized response",
+}
+
+
+def statement(mechanism: FittedMechanism) -> str:
+    """Return the promise, and what is not promised."""
+    graph, epsilon = mechanism.graph, plain(mechanism.epsilon)
+    n, alone = len(graph.edges), sum(len(c) == 1 for c in graph.components)
+    lines = [
+        f"{_NAMES[mechanism.method]} for {graph.n_profiles} profiles over {graph.n_categories} categories.",
+        f"Promise: for each of the {n} pair{'' if n == 1 else 's'} of profiles that an edge joins, one report is at "
+        f"most e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
+        f"epsilon = {epsilon}), checked in exact arithmetic.",
+        "Not promised: that observations stay hidden, that pairs without an edge cannot be told apart, anything about "
+        "people who do not behave like their profile, anything if one observation is reported twice. "
+        "Reports of several independent observations of one person add up.",
+    ]
+    if mechanism.method.endswith("randomized_response"):
+        lines[1] += " It also hides the observation itself: local differential privacy with the same epsilon."
+    if alone:
+        lines.append(
+            f"{alone} profile{' has' if alone == 1 else 's have'} no edge: nothing hides "
+            f"{'it' if alone == 1 else 'them'}."
+        )
+    return "\n".join(lines)

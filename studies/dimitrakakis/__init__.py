@@ -1,0 +1,1 @@
+"""The parts of ``studies/dimitrakakis2017.py``."""

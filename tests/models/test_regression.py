@@ -1,0 +1,160 @@
+"""Regressions as declarations: columns, vectors, constants in files, predictions."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet as dc
+from discreet.errors import UsageError
+from discreet.models import DeclaredLoss, Labels, LinearRegression, LogisticRegression, Numeric
+
+TARGET = {"ill": ["no", "yes"]}
+FEATURES = {"age": (20, 100), "sex": ["f", "m"], "stage": ["1", "2", "3"]}
+ROWS = {"age": [20, 60, 500], "sex": ["f", "m", "m"], "stage": ["1", "3", "2"]}
+
+
+def test_a_record_is_a_vector_of_length_at_most_one(rng: np.random.Generator) -> None:
+    model = LogisticRegression(TARGET, FEATURES)
+    assert model.weight_names == ("intercept", "age", "sex=m", "stage=2", "stage=3")
+    assert (model.dimension, model.draw_names) == (5, ("weights",))
+    assert model.column_names == ("ill", "age", "sex", "stage")
+    codes = np.stack([rng.integers(0, k, 500) for k in (2, 2, 3)], axis=1)
+    values = rng.choice([20.0, 100.0, 60.0, 33.3], (500, 1))
+    vectors = model.encode(codes, values)
+    assert np.linalg.norm(vectors, axis=1).max() <= 1 + 1e-15
+    # the largest there is: an extreme age, and labels that are not the first
+    assert np.linalg.norm(model.encode(np.array([[0, 1, 2]]), np.array([[100.0]]))) == pytest.approx(1)
+    assert model.aims(codes, values).tolist() == (2.0 * codes[:, 0] - 1).tolist()
+    one = model.encode(np.array([[1, 1, 0]]), np.array([[40.0]]))[0] * 2
+    assert one == pytest.approx([1, -0.5, 1, 0, 0])
+
+
+def test_predictions() -> None:
+    logistic = LogisticRegression(TARGET, FEATURES)
+    weights = np.array([1.0, 2.0, -3.0, 0.5, 0.0])
+    margins = np.array([1 - 2, 1 - 3, 1 + 2 - 3 + 0.5]) / 2
+    assert logistic.margins(weights, ROWS) == pytest.approx(margins)
+    assert logistic.predict_proba(weights, ROWS) == pytest.approx(1 / (1 + np.exp(-margins)))
+    assert logistic.predict([weights, -weights], ROWS).tolist() == [
+        ["no", "no", "yes"],
+        ["yes", "yes", "no"],
+    ]
+    linear = LinearRegression({"pressure": (60, 200)}, {"age": (20, 100)})
+    assert linear.predict([0.5, 0.5], {"age": [20, 100]}) == pytest.approx([130, 130 + 70 / np.sqrt(2)])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(TARGET, FEATURES, ridge="0.01", radius=3),
+        LinearRegression({"y": (0, 1)}, FEATURES),
+        LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.1"),
+        DeclaredLoss(FEATURES, ["a", "b"], None, gradient_bound=1, smoothness=2, strong_convexity=0),
+    ],
+)
+def test_constants_rebuild_the_model(model: Any) -> None:
+    constants = json.loads(json.dumps(model.constants()))
+    assert type(model).from_constants(constants) == model
+    for name in constants:
+        with pytest.raises((ValueError, UsageError)):
+            type(model).from_constants({k: v for k, v in constants.items() if k != name} | {"other": "1"})
+        for wrong in (None, 7, "x", [1], {"a": 1}):
+            with pytest.raises((ValueError, UsageError)):
+                type(model).from_constants({**constants, name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: LogisticRegression({"y": ["a", "b", "c"]}, FEATURES), "has two labels"),
+        (lambda: LogisticRegression({"y": (0, 1)}, FEATURES), "has two labels"),
+        (lambda: LinearRegression({"y": ["a", "b"]}, FEATURES), "is a number with bounds"),
+        (lambda: LogisticRegression({"y": ["a", "b"], "z": ["a", "b"]}, FEATURES), "has one target"),
+        (lambda: LogisticRegression({"age": ["a", "b"]}, FEATURES), "declared twice"),
+        (lambda: LogisticRegression(TARGET, {}), "at least one column"),
+        (lambda: LogisticRegression(TARGET, {"age": None}), "labels must be a list"),
+        (lambda: LogisticRegression(TARGET, {"age": (0, float("inf"))}), "must be a finite number"),
+        (lambda: LogisticRegression(TARGET, {"age": (5, 5)}), "must be less than"),
+        (
+            lambda: LogisticRegression(TARGET, {"age": (1, 1 + Fraction(1, 10**20))}),
+            "distinct as floating-point numbers",
+        ),
+        (lambda: LogisticRegression(TARGET, FEATURES, ridge=-1), "ridge must be from 0"),
+        (lambda: LogisticRegression(TARGET, FEATURES, radius=0), "radius must be above 0"),
+        (lambda: LogisticRegression(TARGET, FEATURES, radius=10**9), "at most 1000000"),
+        (lambda: LinearRegression({"y": (0, 1)}, FEATURES, residual_sd=0), "residual_sd must be above 0"),
+        (lambda: LogisticRegression(TARGET, FEATURES).margins([1, 2], ROWS), "has 5 weights"),
+        (
+            lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {"age": [3]}),
+            "the rows have no column 'sex'",
+        ),
+        (
+            lambda: LogisticRegression(TARGET, FEATURES).margins([1] * 5, {**ROWS, "sex": ["f"]}),
+            "the same number of values",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, ["a"], None, smoothness=1, strong_convexity=0),
+            "needs gradient_bound",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, ["a"], None, gradient_bound=1, strong_convexity=0),
+            "needs smoothness",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, ["a"], None, gradient_bound=1, smoothness=1),
+            "needs strong_convexity",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, ["a"], None, gradient_bound=1, smoothness=1, strong_convexity=2),
+            "must not exceed smoothness",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, [], None, gradient_bound=1, smoothness=1, strong_convexity=1),
+            "a list of 1 to",
+        ),
+        (
+            lambda: DeclaredLoss(FEATURES, ["a"], 3, gradient_bound=1, smoothness=1, strong_convexity=1),  # pyright: ignore[reportArgumentType]
+            "must be a function",
+        ),
+    ],
+)
+def test_declarations_that_are_refused(call: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        call()
+
+
+def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
+    n = 400
+    rows: dict[str, Any] = {"age": rng.uniform(20, 100, n), "sex": rng.choice(["f", "m"], n)}
+    rows["stage"] = rng.choice(["1", "2", "3"], n)
+    rows["ill"] = np.where(rows["age"] + 20 * rng.normal(size=n) > 60, "yes", "no")
+    rows["y"] = rows["age"] / 100 + 0.1 * rng.normal(size=n)
+    walk = dc.LangevinMechanism(epsilon=50, delta="1e-5", steps=60, samples=20)
+    logistic = dc.infer(
+        dc.release(rows, LogisticRegression(TARGET, FEATURES), mechanism=walk, missing="none")
+    )
+    assert logistic.predict_proba(rows).shape == (n, 2)  # pyright: ignore[reportAttributeAccessIssue]
+    assert logistic.predict_proba(rows).sum(axis=1) == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]
+    assert np.mean(logistic.predict(rows) == rows["ill"]) > 0.7  # pyright: ignore[reportAttributeAccessIssue]
+    said = logistic.log_likelihood(rows)  # pyright: ignore[reportAttributeAccessIssue]
+    chances = logistic.predict_proba(rows)[np.arange(n), (rows["ill"] == "yes").astype(int)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert said == pytest.approx(np.log(chances))
+    model = LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.2")
+    linear = dc.infer(dc.release(rows, model, mechanism=walk, missing="none"))
+    assert np.corrcoef(linear.predict(rows), rows["age"])[0, 1] > 0.8  # pyright: ignore[reportAttributeAccessIssue]
+    y, means = np.clip(rows["y"], 0, 1), model.predict(linear.draws["weights"], rows)
+    density = stats.norm.pdf(y, means, 0.2).mean(axis=0)
+    assert linear.log_likelihood(rows) == pytest.approx(np.log(density))  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(UsageError, match="missing or undeclared"):
+        logistic.predict({**rows, "sex": ["?"] * n})  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_columns_that_are_declared_already() -> None:
+    model = LogisticRegression(Labels("ill", ("no", "yes")), [Numeric("age", 0, 1)])  # pyright: ignore[reportArgumentType]
+    assert model.weight_names == ("intercept", "age")

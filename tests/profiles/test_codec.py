@@ -1,0 +1,111 @@
+"""A device's file: exact, sealed, and checked again when it is read."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.artifact.codec import seal
+from discreet.errors import ReleaseFileError, UsageError
+from discreet.profiles import FittedMechanism, ProfileGraph, SmoothCategorical
+from discreet.profiles.exact import WHOLE
+from tests.profiles.cases import CHAIN
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    SmoothCategorical("expected", prior={"a": 0.5, "b": 0.3, "c": 0.2}).fit(
+        ProfileGraph.chain(CHAIN), "1/3"
+    ).save(tmp_path / "mechanism.json")
+    return tmp_path / "mechanism.json"
+
+
+def test_what_is_read_is_what_was_written(path: Path) -> None:
+    read = FittedMechanism.load(path)
+    fitted = SmoothCategorical("expected", prior=[0.5, 0.3, 0.2]).fit(ProfileGraph.chain(CHAIN), "1/3")
+    assert (read.table == fitted.table).all()
+    assert read.graph == fitted.graph
+    assert read.epsilon == fitted.epsilon
+    assert read.settings == {"objective": "expected", "prior": [0.5, 0.3, 0.2]}
+    assert read.privatize(3, "a") in range(4)
+
+
+def altered(path: Path, change: Any, *, sealed: bool) -> None:
+    body = json.loads(path.read_text())
+    change(body)
+    if sealed:
+        body["sha256"] = seal(body)
+    path.write_text(json.dumps(body))
+
+
+def test_damage_is_found(path: Path) -> None:
+    altered(path, lambda body: body.update(epsilon="1/2"), sealed=False)
+    with pytest.raises(ReleaseFileError, match="does not match its seal"):
+        FittedMechanism.load(path)
+
+
+def less_noise(body: dict[str, Any]) -> None:
+    body["table"][0] = [[str(WHOLE * (x == y)) for y in range(4)] for x in range(4)]
+
+
+def wrapped(body: dict[str, Any]) -> None:
+    # sums to 2^62 only if 64-bit integers overflow
+    body["table"][0][0] = [str(2**62)] * 4
+
+
+def one_too_many(body: dict[str, Any]) -> None:
+    row = body["table"][0][0]
+    row[0] = str(int(row[0]) + 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (less_noise, "do not honor the guarantee"),
+        (lambda body: body.update(epsilon="1/4"), "do not honor the guarantee"),
+        (lambda body: body.update(epsilon="-1"), "epsilon must be 0 or more"),
+        (wrapped, "does not sum to 1"),
+        (one_too_many, "does not sum to 1"),
+        (lambda body: body["table"][0][0].__setitem__(0, "-5"), "do not fit the graph"),
+        (lambda body: body["table"].pop(), "do not fit the graph"),
+        (lambda body: body["table"][0].pop(), "a field is missing|inhomogeneous|of the wrong kind"),
+        (lambda body: body["table"][0][0].__setitem__(0, 0.5), "an integer is missing"),
+        (lambda body: body.update(method="os.system"), "method is unknown"),
+        (lambda body: body.update(whole="4"), "other units"),
+        (lambda body: body["graph"].update(edges=[["a", "z"]]), "no profile"),
+        (lambda body: body.pop("settings"), "missing or unknown fields"),
+        (lambda body: body.update(version=2), "unknown version"),
+        (lambda body: body.update(format="discreet/release"), "not a mechanism file"),
+    ],
+)
+def test_a_forged_file_that_does_not_keep_its_promise_is_refused(
+    path: Path, change: Any, message: str
+) -> None:
+    altered(path, change, sealed=True)
+    with pytest.raises(ReleaseFileError, match=message):
+        FittedMechanism.load(path)
+
+
+def test_numbers_of_other_files_are_exact(tmp_path: Path, rng: np.random.Generator) -> None:
+    laws = dict(enumerate(rng.dirichlet(np.ones(5), 4)))
+    fitted = SmoothCategorical().fit(ProfileGraph.complete(laws), 0.1)
+    fitted.save(tmp_path / "m.json")
+    assert FittedMechanism.load(tmp_path / "m.json").graph == fitted.graph
+
+
+def test_nobody_makes_a_mechanism_that_does_not_keep_its_promise() -> None:
+    graph = ProfileGraph.chain({"a": [0.2, 0.2, 0.2, 0.2, 0.2], "b": [0.3, 0.1, 0.2, 0.2, 0.2]})
+    identity = np.repeat((np.eye(5, dtype=np.int64) * WHOLE)[None], 2, axis=0)
+    with pytest.raises(UsageError, match="do not honor the guarantee"):
+        FittedMechanism(graph, Fraction(1, 10), "smooth_categorical", identity)
+    # five times 2^62 is 2^62 in 64 bits
+    with pytest.raises(UsageError, match="does not sum to 1"):
+        FittedMechanism(graph, Fraction(5), "smooth_categorical", np.full((2, 5, 5), WHOLE))
+    fitted = FittedMechanism(graph, Fraction(1), "smooth_categorical", identity)
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.table[0, 0, 0] = 0
