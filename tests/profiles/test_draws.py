@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.profiles import ProfileGraph, SmoothCategorical
+from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical, draws
 from discreet.profiles.draws import draw, system_bits
 from discreet.profiles.exact import WHOLE
 from tests.profiles.cases import CHAIN
@@ -75,10 +75,23 @@ def test_bits_are_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None
         return b"\xff" * n
 
     monkeypatch.setattr(os, "urandom", fixed)
-    fitted = SmoothCategorical().fit(ProfileGraph.chain(CHAIN), 0.1)
-    assert fitted.privatize_many([0, 1, 2], "a").tolist() == [3, 3, 3] or asked == [24]
+    fitted = KRandomizedResponse().fit(ProfileGraph.chain(CHAIN), 0.1)
+    assert fitted.privatize_many([0, 1, 2], "a").tolist() == [3, 3, 3]
     assert asked == [24]
     assert (system_bits(2) == WHOLE - 1).all()
+    # eight bytes, the least significant first, without the last two bits
+    monkeypatch.setattr(os, "urandom", lambda n: bytes(range(1, n + 1)))
+    assert system_bits(2).tolist() == [0x0807060504030201 >> 2, 0x100F0E0D0C0B0A09 >> 2]
+
+
+def test_many_reports_are_drawn_from_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are drawn in several parts."""
+    monkeypatch.setattr(draws, "_CHUNK", 4)
+    thirds = np.array([[[1, 1, 2], [2, 1, 1], [1, 2, 1]]], dtype=np.int64) << 60
+    parts = iter([np.array([0, 1, 2, 3]) << 60, (np.array([0, 1, 2, 3]) << 60) - [0, 1, 1, 1], [2 << 60]])
+    values = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    found = draw(thirds, np.zeros(9, int), values, bits=lambda n: np.array(next(parts)))
+    assert found.tolist() == [0, 1, 2, 2, 0, 0, 0, 1, 1]
 
 
 def test_numpy_seeds_do_not_matter() -> None:
