@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from discreet.errors import UsageError
 from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical, draws
 from discreet.profiles.draws import draw, system_bits
 from discreet.profiles.exact import WHOLE
@@ -110,6 +111,9 @@ def test_labels_of_all_kinds_come_back_as_they_went_in() -> None:
     assert words.privatize_many(np.array(["x", "z"]), np.array(["a", "a"])).tolist() == ["x", "z"]
     mixed = SmoothCategorical().fit(ProfileGraph.chain(laws, categories=["x", 1, "z"]), 10)
     assert mixed.privatize_many(["x", 1], ["a", 7]).tolist() == ["x", 1]
+    assert mixed.privatize_many(("x", 1), ("a", 7)).tolist() == ["x", 1]
+    with pytest.raises(UsageError, match="none of the categories"):
+        words.privatize_many("xz", "a")
     import pandas as pd
 
     frame = pd.DataFrame({"value": ["x", "y"], "who": ["a", "a"]})

@@ -175,8 +175,11 @@ class FittedMechanism:
     @staticmethod
     def _positions(given: Any, known: dict[Any, int], problem: str) -> np.ndarray:
         """Look names up; the error repeats none, because they are somebody's."""
-        names = given if isinstance(given, list) else np.asarray(given).tolist()
+        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
         try:
+            if isinstance(names, str):
+                # one name, not a list of letters
+                raise TypeError
             return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
         except (KeyError, TypeError):
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
