@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -42,6 +43,12 @@ def test_a_release_is_read_back_and_understood(declared: Any, rng: np.random.Gen
         assert (np.abs(draws.mean(axis=0) - truth) < 6 * draws.std(axis=0) + 1e-9).all()
     likelihood = posterior.log_likelihood(rows)  # pyright: ignore[reportAttributeAccessIssue]
     assert likelihood.shape == (3000,)
+
+
+def test_a_prior_on_records_is_not_ignored_in_silence(rng: np.random.Generator) -> None:
+    made = released(rng, MODEL.sample_rows(TRUTH, 30, rng), neighbors="add_remove")
+    with pytest.raises(UsageError, match="takes no prior on the number of records"):
+        dc.infer(made, records=(0, 100))
 
 
 def test_missing_labels_say_nothing(rng: np.random.Generator) -> None:
@@ -112,7 +119,32 @@ def test_declarations_are_checked(edges: Any, columns: Any, message: str) -> Non
 
 
 def test_a_graph_is_taken_too() -> None:
-    class Graph:
-        edges = EDGES
+    graph = networkx.DiGraph(EDGES)
+    assert dc.models.BayesianNetwork(graph, COLUMNS) == MODEL
+    # whatever the order of its nodes, the columns keep theirs
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(["cough", "smoker", "sex"])
+    graph.add_edges_from(EDGES)
+    assert dc.models.BayesianNetwork(graph, COLUMNS).conditionals() == MODEL.conditionals()
+    alone = networkx.DiGraph([("sex", "cough")])
+    assert dc.models.BayesianNetwork(alone, COLUMNS).parents("smoker") == ()
 
-    assert dc.models.BayesianNetwork(Graph(), COLUMNS) == MODEL
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (networkx.Graph(EDGES), "must be directed"),
+        (networkx.MultiDiGraph(EDGES), "several edges"),
+        (networkx.DiGraph([*EDGES, ("cough", "sex")]), "cycle"),
+        (networkx.DiGraph([("sex", "age")]), "names no declared column"),
+        (networkx.DiGraph([(1, 2)]), "pairs of column names"),
+    ],
+    ids=["undirected", "multiple", "cyclic", "unknown", "numbers"],
+)
+def test_other_graphs_are_refused(graph: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        dc.models.BayesianNetwork(graph, COLUMNS)
+    lonely = networkx.DiGraph(EDGES)
+    lonely.add_node("age")
+    with pytest.raises(UsageError, match="'age' of the graph is no declared column"):
+        dc.models.BayesianNetwork(lonely, COLUMNS)

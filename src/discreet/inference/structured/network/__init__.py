@@ -54,6 +54,7 @@ def structure_of(release: Release) -> Structure:
 
 def draw(question: Question, engine: str) -> Answer:
     """Draw conditional probabilities of every column."""
+    question.refuse_records()
     release, rng = question.release, question.rng
     structure = structure_of(release)
     readings = np.array(release.totals.values, dtype=np.int64)
