@@ -1,4 +1,4 @@
-"""diffprivlib's GaussianNB on given splits, in the environment where it can be installed; called by models_naive_bayes.py."""
+"""Accuracy of diffprivlib's GaussianNB on given splits, in its own environment; called by models_naive_bayes.py."""
 
 from __future__ import annotations
 

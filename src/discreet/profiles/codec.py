@@ -79,6 +79,9 @@ def _read(body: dict[str, Any]) -> FittedMechanism:
         raise ValueError("its numbers are in other units")
     graph, epsilon = graph_from_json(body["graph"]), read_epsilon(rational(body["epsilon"]))
     rows = tuple_of(lambda m: tuple_of(lambda r: tuple_of(integer, r), m), body["table"])
+    d = graph.n_categories
+    if any(len(matrix) != d or any(len(row) != d for row in matrix) for matrix in rows):
+        raise ValueError("the matrices do not fit the graph")
     return FittedMechanism(graph, epsilon, body["method"], np.array(rows, dtype=np.int64), body["settings"])
 
 
