@@ -165,7 +165,7 @@ def test_a_mechanism_file_can_be_drawn_too(made: None, capsys: pytest.CaptureFix
         ("profiles infer mech.json empty.csv", 2, "the file is empty"),
         ("profiles privatize mech.json empty.csv -o r.csv", 2, "the file is empty"),
         ("profiles privatize mech.json seen.csv -o r.csv", 2, "hint: --value and --profile"),
-        ("profiles audit graph.json", 4, "not a mechanism file"),
+        ("profiles audit graph.json", 4, "error: graph.json: this is not a mechanism file"),
         ("profiles audit seen.csv", 4, "damaged or incomplete"),
         ("profiles privatize mech.json seen.csv -o r.csv", 2, "no column 'value'"),
         (
