@@ -19,7 +19,12 @@ from discreet.rational import Number
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import (
+        check_consistent_length,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
 except ModuleNotFoundError:
     raise UsageError(
         "discreet.sklearn needs scikit-learn.", hint="install it with pip install 'discreet[sklearn]'"
@@ -55,7 +60,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         ``delta``, for ``mechanism="gaussian"``.
     classes
         The labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
-        they are read from ``y``.
+        they are read from ``y``, in which none may be missing.
     categories
         The values of the features: a whole number k if all are coded 0, ..., k - 1; or a list with such a number, or a
         list of values, for each feature.
@@ -136,7 +141,13 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+        if isinstance(self.classes, str):
+            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+        else:
+            # scikit-learn's check of a target raises where one is missing, and so tells that one is
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
         classes = self._read_classes(y)
         target = _Coded.of("class", classes)
         features = self._read_features(X.shape[1])
@@ -279,6 +290,8 @@ def _floats(column: np.ndarray) -> np.ndarray:
     def number(value: Any) -> float:
         try:
             return float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return float("inf") if value > 0 else float("-inf")
         except (TypeError, ValueError):
             return float("nan")
 

@@ -84,6 +84,30 @@ def test_whatever_rows_hold_nothing_is_raised() -> None:
     y = np.array([0, 1, 7, -1] * 5)
     model.fit(rows, y)
     assert np.isfinite(model.predict_proba(rows)).all()
+    huge = np.array([[0.5, 10**400], [-(10**400), 0.5]] * 10, dtype=object)
+    assert np.isfinite(model.fit(huge, y).predict_proba(huge)).all()
+
+
+@pytest.mark.parametrize(
+    ("classes", "y"),
+    [
+        ([0, 1], [0.0, np.nan, 1.0, np.inf]),
+        (["no", "yes"], ["no", None, "yes", float("nan")]),
+        (["no", "yes"], pd.Series(["no", None, "yes", "yes"])),
+    ],
+)
+def test_a_missing_class_is_not_raised(classes: list[Any], y: Any) -> None:
+    rows = np.array([[0, 1], [1, 1], [1, 0], [0, 0]])
+    model = PrivateNaiveBayes(1, classes=classes, categories=2, random_state=0).fit(rows, y)
+    assert model.release_.records == 4
+    # where it is public which classes there are, so is that none is missing
+    with pytest.raises(ValueError, match="contains"):
+        PrivateNaiveBayes(1, classes="public", categories=2).fit(rows, y)
+
+
+def test_rows_and_classes_must_be_as_many() -> None:
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        PrivateNaiveBayes(1, classes=[0, 1], categories=2).fit([[0, 1], [1, 1]], [0, 1, 1])
 
 
 def test_a_step_of_a_pipeline() -> None:

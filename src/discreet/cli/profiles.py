@@ -176,6 +176,11 @@ def plot(
     ensure_no_release(output)
     ensure_writable(output, replace=True)
     graph = _graph_of(file)
+    if kind == "flips" and graph.n_categories != 2:
+        raise UsageError(
+            f"--kind flips is for two categories, the graph has {graph.n_categories}.",
+            hint="--kind spread and --kind costs take any number",
+        )
     with busy("Drawing …"):
         if kind == "flips":
             plots.plot_flips(graph, path=output)

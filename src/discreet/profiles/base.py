@@ -226,8 +226,9 @@ class FittedMechanism:
     @property
     def corruption(self) -> np.ndarray:
         """For each profile, the probability that a report is not what was observed."""
-        kept = np.einsum("ix,ixx->i", self.graph.probabilities, self.matrices)
-        return np.maximum(1 - kept, 0.0)
+        # a sum over wrong reports, not 1 minus that over right ones, so that none is exactly 0
+        wrong = self.matrices * (1 - np.eye(self.graph.n_categories))
+        return np.einsum("ix,ixy->i", self.graph.probabilities, wrong)
 
     @property
     def costs(self) -> np.ndarray:

@@ -87,7 +87,11 @@ def _read(body: dict[str, Any]) -> FittedMechanism:
 
 def load_mechanism(path: str | os.PathLike[str]) -> FittedMechanism:
     """Read a mechanism from a file."""
-    return mechanism_from_json(load_json(path, float))
+    body = load_json(path, float)
+    try:
+        return mechanism_from_json(body)
+    except ReleaseFileError as problem:
+        raise ReleaseFileError(f"{os.fspath(path)}: {problem.message}", hint=problem.hint) from None
 
 
 def save_mechanism(mechanism: FittedMechanism, path: str | os.PathLike[str]) -> None:

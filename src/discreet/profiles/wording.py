@@ -23,12 +23,13 @@ def statement(mechanism: FittedMechanism) -> str:
     """Return the promise, and what is not promised."""
     graph, epsilon = mechanism.graph, plain(mechanism.epsilon)
     n, alone = len(graph.edges), sum(len(c) == 1 for c in graph.components)
+    people = "1 profile" if graph.n_profiles == 1 else f"{graph.n_profiles} profiles"
+    joined = "the pair" if n == 1 else f"each of the {n} pairs"
     # told from the numbers, not from the method's name
     hidden = mechanism.hides_observations
     lines = [
-        f"{_NAMES.get(mechanism.method, mechanism.method)} for "
-        f"{graph.n_profiles} profiles over {graph.n_categories} categories.",
-        f"Promise: for each of the {n} pair{'' if n == 1 else 's'} of profiles that an edge joins, one report is at "
+        f"{_NAMES.get(mechanism.method, mechanism.method)} for {people} over {graph.n_categories} categories.",
+        f"Promise: for {joined} of profiles that an edge joins, one report is at "
         f"most e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
         f"epsilon = {epsilon}), checked in exact arithmetic.",
         f"Not promised: {'' if hidden else 'that observations stay hidden, '}"
