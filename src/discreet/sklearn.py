@@ -296,7 +296,7 @@ def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     def at(value: Any) -> int:
         try:
             return known.get(value, -1)
-        except Exception:  # noqa: BLE001 -- an entry may be anything
+        except Exception:  # an entry may be anything
             return -1
 
     return np.array([at(value) for value in column.tolist()], dtype=np.int64)
@@ -310,7 +310,7 @@ def _floats(column: np.ndarray) -> np.ndarray:
     def number(value: Any) -> float:
         try:
             return float(value)
-        except Exception:  # noqa: BLE001 -- an entry may be anything
+        except Exception:  # an entry may be anything
             return float("nan")
 
     return np.array([number(value) for value in column.tolist()], dtype=float)
