@@ -188,9 +188,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
             raise UsageError(
                 "Expected 2D array: X has rows, and as many entries in each as there are features."
             )
-        X = validate_data(
-            self, X, None if y is None else "no_validation", dtype=None, ensure_all_finite=False
-        )
+        unread: Any = None if y is None else "no_validation"
+        X = validate_data(self, X, unread, dtype=None, ensure_all_finite=False)
         y = column_or_1d(y if isinstance(self.classes, str) else _by_entry(y), warn=True)
         check_consistent_length(X, y)
         return X, y

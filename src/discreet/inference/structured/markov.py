@@ -35,7 +35,8 @@ def draw(question: Question, engine: str) -> Answer:
 
     How often each state was left is latent, with a flat prior. Given these numbers every row of counts is multinomial,
     and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of a private number of records. What
-    the numbers themselves say of the transition probabilities, through how often each state was entered, is not used.
+    the numbers themselves say of the transition probabilities, through how often each state was entered, is not used;
+    and of a prior on a private number of records no more than the most there can be.
     """
     release, size, rng = question.release, question.size, question.rng
     model = release.model
@@ -44,7 +45,8 @@ def draw(question: Question, engine: str) -> Answer:
     readings = np.array(release.totals.values, dtype=np.int64).reshape(k + 1, k)
     noise = [release.noise[k * row : k * (row + 1)] for row in range(k + 1)]
     alphas = [question.prior[INITIAL], *[question.prior[TRANSITION]] * k]
-    most = RecordPrior(0, release.records)
+    # neither first states nor steps out of a state can be more than there are records
+    most = RecordPrior(0, question.records.high if release.records is None else release.records)
     rows = []
     for alpha, y, laws in zip(alphas, readings, noise, strict=True):
         if engine == "naive":
