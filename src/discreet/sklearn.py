@@ -18,7 +18,7 @@ from discreet.rational import Number
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+    from sklearn.utils import assert_all_finite, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ModuleNotFoundError:
@@ -191,7 +191,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         unread: Any = None if y is None else "no_validation"
         X = validate_data(self, X, unread, dtype=None, ensure_all_finite=False)
         y = column_or_1d(y if isinstance(self.classes, str) else _by_entry(y), warn=True)
-        check_consistent_length(X, y)
+        if len(X) != len(y):
+            # how many rows there are can be private
+            raise UsageError("X and y must have as many rows as each other.")
         return X, y
 
     def _read_classes(self, y: np.ndarray) -> np.ndarray:

@@ -128,6 +128,12 @@ def test_errors_about_shape_and_type_show_no_entry(rows: Any) -> None:
     assert not any(digit in str(caught.value) for digit in ("1234", "5678"))
 
 
+def test_the_number_of_rows_is_not_told() -> None:
+    with pytest.raises(UsageError, match="as many rows") as caught:
+        PrivateNaiveBayes(1, classes=[0, 1], categories=2, neighbors="add_remove").fit(_SOUND, _CLASSES[:-1])
+    assert "400" not in str(caught.value)
+
+
 def test_a_step_of_a_pipeline() -> None:
     rows = np.array([[0, 1], [1, 1], [1, 0]] * 20)
     pipeline = make_pipeline(
