@@ -18,13 +18,9 @@ from discreet.rational import Number
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import (
-        check_consistent_length,
-        check_is_fitted,
-        column_or_1d,
-        validate_data,
-    )
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ModuleNotFoundError:
     raise UsageError(
         "discreet.sklearn needs scikit-learn.", hint="install it with pip install 'discreet[sklearn]'"
@@ -92,8 +88,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     Privacy
     -------
     Only ``release_`` depends on the rows; see :func:`discreet.release`. Values and classes that were not declared, and
-    NaN, count as missing: nothing about a row raises. What scikit-learn checks of ``X`` and ``y`` is their shape and
-    type.
+    NaN, count as missing: nothing about a row raises. What is checked of ``X`` and ``y`` is their shape and type. Each
+    entry of a list is read by itself: numpy would make text of all numbers if one record holds text, so that a single
+    record would change what all others say. With ``classes="public"`` the values of ``y`` are checked as well.
     """
 
     def __init__(
@@ -141,13 +138,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
-        if isinstance(self.classes, str):
-            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
-        else:
-            # scikit-learn's check of a target raises where one is missing, and so tells that one is
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
+        X, y = self._read_rows(X, y)
         classes = self._read_classes(y)
         target = _Coded.of("class", classes)
         features = self._read_features(X.shape[1])
@@ -178,7 +169,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+        X = validate_data(self, _by_entry(X), dtype=None, ensure_all_finite=False, reset=False)
         rows = {one.column.name: one.coded(X[:, i]) for i, one in enumerate(self._features)}
         return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -187,12 +178,31 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
+    def _read_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Check shapes and types alone; scikit-learn's own messages would show entries, and its checks read them."""
+        X = _by_entry(X)
+        for given in (X, y):
+            if getattr(getattr(given, "dtype", None), "kind", "") == "c":
+                raise UsageError("Complex data not supported.")
+        if len(getattr(X, "shape", (0, 0))) != 2:
+            raise UsageError(
+                "Expected 2D array: X has rows, and as many entries in each as there are features."
+            )
+        unread: Any = None if y is None else "no_validation"
+        X = validate_data(self, X, unread, dtype=None, ensure_all_finite=False)
+        y = column_or_1d(y if isinstance(self.classes, str) else _by_entry(y), warn=True)
+        if len(X) != len(y):
+            # how many rows there are can be private
+            raise UsageError("X and y must have as many rows as each other.")
+        return X, y
+
     def _read_classes(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:
             raise UsageError(_NO_CLASSES)
         if isinstance(self.classes, str):
             if self.classes != "public":
                 raise UsageError(_NO_CLASSES)
+            assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             found = np.unique(y)
         else:
@@ -244,11 +254,12 @@ class _Coded:
 
     def coded(self, column: np.ndarray) -> np.ndarray:
         """Return what the release reads; undeclared values are left undeclared."""
-        if self._values.dtype.kind in "iu" and column.dtype.kind in "iuf":
+        if self._values.dtype.kind in "iu" and column.dtype.kind in "iufU":
             return column
         if self._values.dtype.kind in "UO" and all(isinstance(value, str) for value in self._values.tolist()):
             return column
-        return _positions(column, self._values)
+        # the last of these stands for position -1
+        return np.array([*self.column.labels, None], dtype=object)[_positions(column, self._values)]
 
 
 class _Binned(_Coded):
@@ -269,6 +280,16 @@ class _Binned(_Coded):
         return np.where(np.isnan(numbers), -1, found)
 
 
+def _by_entry(given: Any) -> Any:
+    """Return a list as an array whose entries are what they were; anything else as it is."""
+    if not isinstance(given, list | tuple):
+        return given
+    try:
+        return np.array(given, dtype=object)
+    except ValueError:
+        raise UsageError("the rows of a list must be of equal length.") from None
+
+
 def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return where each entry is among the declared values, -1 where it is not."""
     known = {value: at for at, value in enumerate(values.tolist())}
@@ -276,7 +297,7 @@ def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     def at(value: Any) -> int:
         try:
             return known.get(value, -1)
-        except TypeError:
+        except Exception:  # an entry may be anything
             return -1
 
     return np.array([at(value) for value in column.tolist()], dtype=np.int64)
@@ -292,7 +313,7 @@ def _floats(column: np.ndarray) -> np.ndarray:
             return float(value)
         except OverflowError:  # a whole number beyond all floats
             return float("inf") if value > 0 else float("-inf")
-        except (TypeError, ValueError):
+        except Exception:  # an entry may be anything
             return float("nan")
 
     return np.array([number(value) for value in column.tolist()], dtype=float)

@@ -45,12 +45,6 @@ def test_a_release_is_read_back_and_understood(declared: Any, rng: np.random.Gen
     assert likelihood.shape == (3000,)
 
 
-def test_a_prior_on_records_is_not_ignored_in_silence(rng: np.random.Generator) -> None:
-    made = released(rng, MODEL.sample_rows(TRUTH, 30, rng), neighbors="add_remove")
-    with pytest.raises(UsageError, match="takes no prior on the number of records"):
-        dc.infer(made, records=(0, 100))
-
-
 def test_missing_labels_say_nothing(rng: np.random.Generator) -> None:
     rows = MODEL.sample_rows(TRUTH, 3000, rng)
     gone = rng.random(3000) < 0.4
