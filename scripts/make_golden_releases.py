@@ -62,6 +62,7 @@ def main() -> None:
     write_chains(np.random.default_rng(24), first=40)
     write_models(np.random.default_rng(23), first=30)
     write_regressions(np.random.default_rng(23), first=60)
+    write_networks(np.random.default_rng(25), first=70)
 
 
 def write_models(rng: np.random.Generator, *, first: int) -> None:
@@ -78,6 +79,28 @@ def write_models(rng: np.random.Generator, *, first: int) -> None:
     mixed = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "ü"], "x": ("-3", "100")}, split={"x": 2})
     rows = {**rows, "x": np.where(rng.random(300) < 0.1, np.nan, rng.normal(40, 30, 300)).tolist()}
     write({"naive-bayes-numbers": (rows, mixed, dc.LaplaceMechanism("0.5"), {})}, rng, first=first + 2)
+
+
+def write_networks(rng: np.random.Generator, *, first: int) -> None:
+    network = dc.models.BayesianNetwork(
+        [("a", "c"), ("ü", "c")], {"a": ["no", "yes"], "ü": 2, "c": ["x", "y"]}
+    )
+    rows = {
+        "a": rng.choice(["no", "yes", ""], 300).tolist(),
+        "ü": rng.integers(0, 3, 300).tolist(),
+        "c": rng.choice(["x", "y"], 300).tolist(),
+    }
+    chain = dc.models.MarkovChain({"ward": range(20)}, {"day": range(1, 6)}, {"state": ["free", "ill", "?"]})
+    states = {
+        "ward": np.repeat(np.arange(20), 5).tolist(),
+        "day": np.tile(np.arange(1, 6), 20).tolist(),
+        "state": rng.choice(["free", "ill"], 100).tolist(),
+    }
+    cases = {
+        "bayesian-network": (rows, network, dc.LaplaceMechanism("0.5"), {}),
+        "markov-chain": (states, chain, dc.GaussianMechanism(rho="0.1"), {"neighbors": "add_remove"}),
+    }
+    write(cases, rng, first=first)
 
 
 def write_samples(rng: np.random.Generator, *, first: int) -> None:

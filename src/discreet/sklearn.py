@@ -18,6 +18,7 @@ from discreet.rational import Number
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ModuleNotFoundError:
@@ -55,7 +56,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         ``delta``, for ``mechanism="gaussian"``.
     classes
         The labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
-        they are read from ``y``.
+        they are read from ``y``, in which none may be missing.
     categories
         The values of the features: a whole number k if all are coded 0, ..., k - 1; or a list with such a number, or a
         list of values, for each feature.
@@ -87,8 +88,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     Privacy
     -------
     Only ``release_`` depends on the rows; see :func:`discreet.release`. Values and classes that were not declared, and
-    NaN, count as missing: nothing about a row raises. What scikit-learn checks of ``X`` and ``y`` is their shape and
-    type.
+    NaN, count as missing: nothing about a row raises. What is checked of ``X`` and ``y`` is their shape and type. Each
+    entry of a list is read by itself: numpy would make text of all numbers if one record holds text, so that a single
+    record would change what all others say. With ``classes="public"`` the values of ``y`` are checked as well.
     """
 
     def __init__(
@@ -136,7 +138,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+        X, y = self._read_rows(X, y)
         classes = self._read_classes(y)
         target = _Coded.of("class", classes)
         features = self._read_features(X.shape[1])
@@ -167,7 +169,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+        X = validate_data(self, _by_entry(X), dtype=None, ensure_all_finite=False, reset=False)
         rows = {one.column.name: one.coded(X[:, i]) for i, one in enumerate(self._features)}
         return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -176,12 +178,31 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
+    def _read_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Check shapes and types alone; scikit-learn's own messages would show entries, and its checks read them."""
+        X = _by_entry(X)
+        for given in (X, y):
+            if getattr(getattr(given, "dtype", None), "kind", "") == "c":
+                raise UsageError("Complex data not supported.")
+        if len(getattr(X, "shape", (0, 0))) != 2:
+            raise UsageError(
+                "Expected 2D array: X has rows, and as many entries in each as there are features."
+            )
+        unread: Any = None if y is None else "no_validation"
+        X = validate_data(self, X, unread, dtype=None, ensure_all_finite=False)
+        y = column_or_1d(y if isinstance(self.classes, str) else _by_entry(y), warn=True)
+        if len(X) != len(y):
+            # how many rows there are can be private
+            raise UsageError("X and y must have as many rows as each other.")
+        return X, y
+
     def _read_classes(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:
             raise UsageError(_NO_CLASSES)
         if isinstance(self.classes, str):
             if self.classes != "public":
                 raise UsageError(_NO_CLASSES)
+            assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             found = np.unique(y)
         else:
@@ -233,11 +254,12 @@ class _Coded:
 
     def coded(self, column: np.ndarray) -> np.ndarray:
         """Return what the release reads; undeclared values are left undeclared."""
-        if self._values.dtype.kind in "iu" and column.dtype.kind in "iuf":
+        if self._values.dtype.kind in "iu" and column.dtype.kind in "iufU":
             return column
         if self._values.dtype.kind in "UO" and all(isinstance(value, str) for value in self._values.tolist()):
             return column
-        return _positions(column, self._values)
+        # the last of these stands for position -1
+        return np.array([*self.column.labels, None], dtype=object)[_positions(column, self._values)]
 
 
 class _Binned(_Coded):
@@ -258,6 +280,16 @@ class _Binned(_Coded):
         return np.where(np.isnan(numbers), -1, found)
 
 
+def _by_entry(given: Any) -> Any:
+    """Return a list as an array whose entries are what they were; anything else as it is."""
+    if not isinstance(given, list | tuple):
+        return given
+    try:
+        return np.array(given, dtype=object)
+    except ValueError:
+        raise UsageError("the rows of a list must be of equal length.") from None
+
+
 def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return where each entry is among the declared values, -1 where it is not."""
     known = {value: at for at, value in enumerate(values.tolist())}
@@ -265,7 +297,7 @@ def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     def at(value: Any) -> int:
         try:
             return known.get(value, -1)
-        except TypeError:
+        except Exception:  # an entry may be anything
             return -1
 
     return np.array([at(value) for value in column.tolist()], dtype=np.int64)
@@ -279,7 +311,9 @@ def _floats(column: np.ndarray) -> np.ndarray:
     def number(value: Any) -> float:
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except OverflowError:  # a whole number beyond all floats
+            return float("inf") if value > 0 else float("-inf")
+        except Exception:  # an entry may be anything
             return float("nan")
 
     return np.array([number(value) for value in column.tolist()], dtype=float)

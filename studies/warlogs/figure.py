@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from common.claim import Panel
-from common.sheet import DOTTED, draw_sheet, say, title
+from common.sheet import DOTTED, draw_sheet, title
 
 from discreet.reporting.style import INK, KNOWN, PALETTE
 
@@ -73,9 +73,9 @@ def _used(words: str) -> Callable[[Axes, dict[str, Any]], None]:
         epsilon = np.asarray(s["epsilon"])
         for key, name, color, _ in _LINES[:2]:
             values = np.mean(s[f"used {key}"], axis=0)
-            axes.plot(epsilon, values, color=color, linewidth=1.7, marker="o", markersize=3.2)
-            say(axes, (epsilon[0], values[0] - 0.25), name, color, va="top")
+            axes.plot(epsilon, values, color=color, linewidth=1.7, marker="o", markersize=3.2, label=name)
         axes.axhline(float(np.mean(s["used non-private"])), **DOTTED)
         axes.set(xscale="log", ylim=(0, 10.4), xlabel="ε", ylabel="states with 2% of the cells or more")
+        axes.legend(frameon=False, fontsize=7.5, loc="lower left", labelcolor=INK)
 
     return draw

@@ -58,10 +58,13 @@ def test_adversary_prints_the_path_and_draws_it(capsys: pytest.CaptureFixture[st
     [
         ("distinguish", "give the guarantee"),
         ("distinguish --epsilon 1 --rho 1", "give the guarantee"),
-        ("distinguish --epsilon 1 --error 0.7", "guessing"),
+        ("distinguish --epsilon 1 --error 0.7", "got --error=0.7"),
+        ("distinguish --epsilon 1 --error 0", "got --error=0"),
+        ("distinguish --epsilon 1 --distance 0", "got --distance 0"),
         ("distinguish --epsilon 1 -o limit.txt", "--output"),
         (PATH.replace("--prior beta:1,1", ""), "needs --prior"),
         (PATH.replace("0.1,0.9", "0,0.9"), "strictly inside"),
+        (PATH.replace("beta:1,1", "gamma:1,1"), "use --prior beta:"),
         (PATH.replace("20", "0"), "records must be"),
     ],
 )
@@ -71,4 +74,7 @@ def test_what_makes_no_sense_is_one_line(
     assert run(command.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert words in printed.err.splitlines()[0]
+    first, *hints = printed.err.splitlines()
+    assert first.startswith("error: ")
+    assert all(hint.startswith("hint: ") for hint in hints)
+    assert words in printed.err

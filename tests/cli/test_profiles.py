@@ -77,7 +77,7 @@ def test_an_audit_names_the_worst_edge(made: None, capsys: pytest.CaptureFixture
     assert "Exactly checked: honored" in printed
     other = {**GRAPH, "edges": "complete"}
     Path("other.json").write_text(json.dumps(other))
-    assert run("profiles audit mech.json --graph other.json --json".split()) == 0
+    assert run("profiles audit mech.json --graph other.json --json".split()) == 4
     answer = json.loads(capsys.readouterr().out)
     assert answer["honored"] is False
     assert answer["epsilon"] == "1/5"
@@ -86,7 +86,7 @@ def test_an_audit_names_the_worst_edge(made: None, capsys: pytest.CaptureFixture
 
 
 def test_a_graph_without_edges_has_nothing_to_audit(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("alone.json").write_text('{"profiles": {"a": 0.2, "b": 0.6}}')
+    Path("alone.json").write_text('{"profiles": {"a": 0.2, "b": 0.6}, "edges": []}')
     assert run("profiles fit alone.json --epsilon 1 -o mech.json".split()) == 0
     assert "2 profiles have no edge" in " ".join(capsys.readouterr().out.split())
     assert run("profiles audit mech.json".split()) == 0
@@ -150,7 +150,22 @@ def test_a_mechanism_file_can_be_drawn_too(made: None, capsys: pytest.CaptureFix
         ("profiles fit absent.json --epsilon 1 -o x.json", 1, "cannot read absent.json"),
         ("profiles fit graph.json --epsilon 1 -o graph.json --force", 2, "input file"),
         ("profiles fit graph.json --epsilon 1 -o x.json --mechanism smooth_one_bit", 2, "two categories"),
-        ("profiles audit graph.json", 4, "not a mechanism file"),
+        (
+            "profiles fit graph.json --epsilon 1 -o x.json --mechanism smooth_one_bit",
+            2,
+            "hint: --mechanism smooth_categorical",
+        ),
+        ("profiles fit loose.json --epsilon 1 -o x.json", 2, '"complete" means all'),
+        ("profiles fit list.json --epsilon 1 -o x.json", 2, "profiles fit --help shows"),
+        (
+            "profiles plot graph.json --kind flips -o x.png",
+            2,
+            "hint: --kind spread and --kind costs take any number",
+        ),
+        ("profiles infer mech.json empty.csv", 2, "the file is empty"),
+        ("profiles privatize mech.json empty.csv -o r.csv", 2, "the file is empty"),
+        ("profiles privatize mech.json seen.csv -o r.csv", 2, "hint: --value and --profile"),
+        ("profiles audit graph.json", 4, "error: graph.json: this is not a mechanism file"),
         ("profiles audit seen.csv", 4, "damaged or incomplete"),
         ("profiles privatize mech.json seen.csv -o r.csv", 2, "no column 'value'"),
         (
@@ -174,6 +189,9 @@ def test_errors_are_one_line_and_repeat_no_value(
     command: str, code: int, message: str, made: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("bad.csv").write_text("user,usage\nana,hidden-usage\n")
+    Path("empty.csv").write_text("")
+    Path("loose.json").write_text('{"profiles": {"a": 0.2, "b": 0.6}}')
+    Path("list.json").write_text("[]")
     Path("who.csv").write_text("user,usage\nhidden-person,busy\n")
     assert run(command.split()) == code
     printed = capsys.readouterr().err

@@ -246,6 +246,10 @@ def test_a_guarantee_alone_gives_the_limit() -> None:
     assert found.draws is None
     assert "at least 45 draws" in found.summary()
     assert "best test" not in found.summary()
+    assert "at least 1 draw." in dc.distinguish(dc.PureDP(20)).verdict
+    tiny = dc.distinguish(dc.PureDP("1e-9"))
+    assert tiny.least_draws is None
+    assert "take more than 1,000,000,000,000 draws" in tiny.verdict
     far = dc.distinguish(dc.MetricDP(10, 0, "hamming"), distance=2, draws=[1])
     assert far.looks[0].error_limit == pytest.approx(1 / (1 + math.exp(20)))
 

@@ -23,6 +23,13 @@ def test_columns_are_read_in_order() -> None:
     )
 
 
+def test_one_label_is_taken_where_it_is_asked_for() -> None:
+    (column,) = read_columns({"a": ["x"]}, least_labels=1)
+    assert decode_columns(json.loads(json.dumps(encode_columns([column]))), least_labels=1) == (column,)
+    with pytest.raises(UsageError, match="at least two labels"):
+        decode_columns(encode_columns([column]))
+
+
 def test_columns_survive_a_file() -> None:
     columns = read_columns(DECLARED)
     assert decode_columns(json.loads(json.dumps(encode_columns(columns)))) == columns
@@ -34,14 +41,16 @@ def test_columns_survive_a_file() -> None:
     [
         ({"a": ["x", "x"]}, "'x' is repeated"),
         ({"a": ["x"]}, "column 'a' needs at least two labels"),
-        ({"a": []}, "at least two labels"),
+        ({"a": []}, "at least one label"),
         ({"a": ["x", ""]}, "empty text"),
         ({"a": (200, 60)}, "lower bound must be less"),
         ({"a": (1, 1)}, "lower bound must be less"),
         ({"a": (0, float("inf"))}, "finite number"),
         ({"a": (0, float("nan"))}, "finite number"),
         ({"a": "yes"}, "list of texts"),
-        ({"a": 1}, "from 2 to"),
+        ({"a": 1}, "column 'a' needs at least two labels"),
+        ({"a": 0}, "from 1 to"),
+        ([Labels("a", ("x",))], "at least two labels"),
         ({"a": [1.5, 2.5]}, "texts or whole numbers"),
         ({"a": None}, "list of texts"),
         ({}, "at least one column"),

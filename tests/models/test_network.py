@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -112,7 +113,32 @@ def test_declarations_are_checked(edges: Any, columns: Any, message: str) -> Non
 
 
 def test_a_graph_is_taken_too() -> None:
-    class Graph:
-        edges = EDGES
+    graph = networkx.DiGraph(EDGES)
+    assert dc.models.BayesianNetwork(graph, COLUMNS) == MODEL
+    # whatever the order of its nodes, the columns keep theirs
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(["cough", "smoker", "sex"])
+    graph.add_edges_from(EDGES)
+    assert dc.models.BayesianNetwork(graph, COLUMNS).conditionals() == MODEL.conditionals()
+    alone = networkx.DiGraph([("sex", "cough")])
+    assert dc.models.BayesianNetwork(alone, COLUMNS).parents("smoker") == ()
 
-    assert dc.models.BayesianNetwork(Graph(), COLUMNS) == MODEL
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (networkx.Graph(EDGES), "must be directed"),
+        (networkx.MultiDiGraph(EDGES), "several edges"),
+        (networkx.DiGraph([*EDGES, ("cough", "sex")]), "cycle"),
+        (networkx.DiGraph([("sex", "age")]), "names no declared column"),
+        (networkx.DiGraph([(1, 2)]), "pairs of column names"),
+    ],
+    ids=["undirected", "multiple", "cyclic", "unknown", "numbers"],
+)
+def test_other_graphs_are_refused(graph: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        dc.models.BayesianNetwork(graph, COLUMNS)
+    lonely = networkx.DiGraph(EDGES)
+    lonely.add_node("age")
+    with pytest.raises(UsageError, match="'age' of the graph is no declared column"):
+        dc.models.BayesianNetwork(lonely, COLUMNS)

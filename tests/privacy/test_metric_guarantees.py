@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,3 +250,16 @@ def test_networks(rng: np.random.Generator) -> None:
         network_posterior([0], "0.1", changed="row")  # pyright: ignore[reportArgumentType]
     with pytest.raises(dc.UsageError, match="least probability"):
         network_posterior([0, 0], "0.6")
+
+
+@pytest.mark.parametrize("records", [[], [3], 3])
+def test_without_two_records_there_is_no_guarantee(records: Any) -> None:
+    distance, rates = RecordDistance.absolute(0, 9), {"rate": np.array([0.5, 2.0])}
+    with pytest.raises(dc.UsageError, match="at least two records"):
+        finite_posterior(dc.Poisson(), rates, distance, records)
+    assert finite_posterior(dc.Poisson(), rates, distance, [3, 4]).epsilon > 1
+
+
+def test_parameters_have_the_names_of_the_family() -> None:
+    with pytest.raises(dc.UsageError, match="the parameters of poisson are rate, got 'p'"):
+        finite_posterior(dc.Poisson(), {"p": np.array([0.5])}, RecordDistance.absolute(0, 9), [0, 1])

@@ -37,6 +37,14 @@ def test_a_report_that_gives_the_profile_away_costs_everything() -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["epsilon"] is None
 
 
+def test_the_smallest_loss_is_not_rounded_away() -> None:
+    for digits in (19, 21, 60, 120, 150):
+        half, bit = Fraction(1, 2), Fraction(1, 10**digits)
+        found = audit(np.eye(2), ProfileGraph.chain({"a": [half + bit, half - bit], "b": [half, half]}))
+        # the larger ratio is 1/(1 - 2 bit)
+        assert 2 * bit < Fraction(found.epsilon) < 2 * bit * (1 + Fraction(1, 10**10))
+
+
 def test_what_a_mechanism_was_not_made_for_is_measured() -> None:
     """Other edges, and people who behave differently."""
     fitted = SmoothCategorical().fit(ProfileGraph.chain(CHAIN), 0.2)

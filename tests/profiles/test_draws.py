@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.profiles import ProfileGraph, SmoothCategorical
+from discreet.errors import UsageError
+from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical, draws
 from discreet.profiles.draws import draw, system_bits
 from discreet.profiles.exact import WHOLE
 from tests.profiles.cases import CHAIN
@@ -75,10 +76,23 @@ def test_bits_are_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None
         return b"\xff" * n
 
     monkeypatch.setattr(os, "urandom", fixed)
-    fitted = SmoothCategorical().fit(ProfileGraph.chain(CHAIN), 0.1)
-    assert fitted.privatize_many([0, 1, 2], "a").tolist() == [3, 3, 3] or asked == [24]
+    fitted = KRandomizedResponse().fit(ProfileGraph.chain(CHAIN), 0.1)
+    assert fitted.privatize_many([0, 1, 2], "a").tolist() == [3, 3, 3]
     assert asked == [24]
     assert (system_bits(2) == WHOLE - 1).all()
+    # eight bytes, the least significant first, without the last two bits
+    monkeypatch.setattr(os, "urandom", lambda n: bytes(range(1, n + 1)))
+    assert system_bits(2).tolist() == [0x0807060504030201 >> 2, 0x100F0E0D0C0B0A09 >> 2]
+
+
+def test_many_reports_are_drawn_from_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are drawn in several parts."""
+    monkeypatch.setattr(draws, "_CHUNK", 4)
+    thirds = np.array([[[1, 1, 2], [2, 1, 1], [1, 2, 1]]], dtype=np.int64) << 60
+    parts = iter([np.array([0, 1, 2, 3]) << 60, (np.array([0, 1, 2, 3]) << 60) - [0, 1, 1, 1], [2 << 60]])
+    values = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    found = draw(thirds, np.zeros(9, int), values, bits=lambda n: np.array(next(parts)))
+    assert found.tolist() == [0, 1, 2, 2, 0, 0, 0, 1, 1]
 
 
 def test_numpy_seeds_do_not_matter() -> None:
@@ -97,6 +111,9 @@ def test_labels_of_all_kinds_come_back_as_they_went_in() -> None:
     assert words.privatize_many(np.array(["x", "z"]), np.array(["a", "a"])).tolist() == ["x", "z"]
     mixed = SmoothCategorical().fit(ProfileGraph.chain(laws, categories=["x", 1, "z"]), 10)
     assert mixed.privatize_many(["x", 1], ["a", 7]).tolist() == ["x", 1]
+    assert mixed.privatize_many(("x", 1), ("a", 7)).tolist() == ["x", 1]
+    with pytest.raises(UsageError, match="none of the categories"):
+        words.privatize_many("xz", "a")
     import pandas as pd
 
     frame = pd.DataFrame({"value": ["x", "y"], "who": ["a", "a"]})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from discreet.diagnostics.ranks import rank, uniformity
 from discreet.errors import UsageError
@@ -122,6 +123,34 @@ def test_two_profiles_agree_with_quadrature(
     # two means of draws at a false-alarm rate of 1e-4: 3.9 standard errors
     assert abs(draws.mean() - mean) < 3.9 * sd / np.sqrt(ess)
     assert draws.std() == pytest.approx(sd, rel=3.9 / np.sqrt(ess))
+
+
+def test_a_prior_that_favors_few_profiles_is_sampled_too(rng: np.random.Generator) -> None:
+    """With alpha far below 1, shares lie within many orders of magnitude of 0."""
+    alpha = np.array([0.1, 0.2, 0.05])
+    posterior = infer_mix([], MECHANISM, prior=alpha.tolist(), draws=8000, rng=rng)
+    assert posterior.diagnostics.doubts == ()
+    least = np.min(posterior.diagnostics.ess["mix"])
+    assert least > 2000
+    for k, draws in enumerate(posterior.draws["mix"].T):
+        for below in (1e-12, 1e-6, 0.5):
+            p = beta.cdf(below, alpha[k], alpha.sum() - alpha[k])
+            # nine shares at a false-alarm rate of 1e-4 each
+            assert abs((draws < below).mean() - p) < 3.9 * np.sqrt(p * (1 - p) / least)
+    graph = ProfileGraph.chain({"a": 0.2, "b": 0.7})
+    fitted = SmoothCategorical().fit(graph, 0.4)
+    found = infer_mix({0: 60, 1: 40}, fitted, prior=[0.1, 0.2], draws=8000, rng=rng)
+    assert found.diagnostics.doubts == ()
+    # on the scale of log-odds the integrand is smooth
+    odds = np.exp(np.linspace(-400, 400, 400_001))
+    w = odds / (1 + odds)
+    q = np.outer(w, fitted.outputs[0]) + np.outer(1 / (1 + odds), fitted.outputs[1])
+    mass = w**0.1 * (1 + odds) ** -0.2 * np.exp(np.log(q) @ [60, 40] - (np.log(q) @ [60, 40]).max())
+    mass /= mass.sum()
+    mean = mass @ w
+    sd = np.sqrt(mass @ w**2 - mean**2)
+    ess = float(np.min(found.diagnostics.ess["mix"]))
+    assert abs(found.draws["mix"][:, 0].mean() - mean) < 3.9 * sd / np.sqrt(ess)
 
 
 def test_frequencies_through_one_matrix_agree_with_quadrature(rng: np.random.Generator) -> None:

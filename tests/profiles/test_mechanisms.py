@@ -89,9 +89,12 @@ def test_disconnected_graphs_are_fitted_part_by_part() -> None:
 
 
 def test_alike_profiles_are_not_perturbed() -> None:
-    graph = ProfileGraph.complete({"a": [0.2, 0.3, 0.5], "b": [0.2, 0.3, 0.5]})
-    for epsilon in (0, 0.1):
-        assert SmoothCategorical().fit(graph, epsilon).largest_corruption == 0
+    for row in ([0.2, 0.3, 0.5], [0.7, 0.2, 0.1]):  # as floats, the second adds up to less than 1
+        graph = ProfileGraph.complete({"a": row, "b": row})
+        for epsilon in (0, 0.1):
+            fitted = SmoothCategorical().fit(graph, epsilon)
+            assert fitted.largest_corruption == 0
+            assert (fitted.corruption == 0).all()
     graph = ProfileGraph.complete({"a": 0.3, "b": 0.3, "c": 0.3})
     assert SmoothOneBit().fit(graph, 0).largest_corruption == 0
     assert OneBitCluster().fit(graph, 0).largest_corruption == 0

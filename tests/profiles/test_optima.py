@@ -194,6 +194,31 @@ def test_priors_and_weights_move_the_corruption() -> None:
     assert near.matrices[:, 0, 3].max() < 1e-6
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1e-6, 1e6, 1e12])
+def test_only_ratios_of_weights_and_priors_matter(scale: float, rng: np.random.Generator) -> None:
+    """A solver has tolerances for numbers around 1; what users write down may be in any unit."""
+    laws = rng.dirichlet(np.ones(4), 4)
+    graph = ProfileGraph(dict(enumerate(laws)), [(0, 1), (2, 3)])
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+
+    def value(fitted: Any, kind: str) -> float:
+        costs = weights[:, None] * (1 - np.eye(4)) * fitted.matrices
+        return float(costs.max() if kind == "largest" else np.einsum("ix,ixy->", laws, costs))
+
+    for kind in ("largest", "expected"):
+        plain, scaled = (
+            SmoothCategorical(kind, weights=weights * by).fit(graph, 0.1)  # pyright: ignore[reportArgumentType]
+            for by in (1.0, scale)
+        )
+        assert value(scaled, kind) == pytest.approx(value(plain, kind), abs=1e-8)
+    shares = np.array([3.0, 1.0])
+    rare, alone = (
+        SmoothCategorical("expected", prior=[1, 1, *(shares * by)]).fit(graph, 0.1).corruption[2:] @ shares
+        for by in (min(scale, 1 / scale), 1.0)
+    )
+    assert rare == pytest.approx(alone, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

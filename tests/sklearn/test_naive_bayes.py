@@ -84,6 +84,78 @@ def test_whatever_rows_hold_nothing_is_raised() -> None:
     y = np.array([0, 1, 7, -1] * 5)
     model.fit(rows, y)
     assert np.isfinite(model.predict_proba(rows)).all()
+    huge = np.array([[0.5, 10**400], [-(10**400), 0.5]] * 10, dtype=object)
+    assert np.isfinite(model.fit(huge, y).predict_proba(huge)).all()
+
+
+@pytest.mark.parametrize(
+    ("classes", "y"),
+    [
+        ([0, 1], [0.0, np.nan, 1.0, np.inf]),
+        (["no", "yes"], ["no", None, "yes", float("nan")]),
+        (["no", "yes"], pd.Series(["no", None, "yes", "yes"])),
+    ],
+)
+def test_a_missing_class_is_not_raised(classes: list[Any], y: Any) -> None:
+    rows = np.array([[0, 1], [1, 1], [1, 0], [0, 0]])
+    model = PrivateNaiveBayes(1, classes=classes, categories=2, random_state=0).fit(rows, y)
+    assert model.release_.records == 4
+    # where it is public which classes there are, so is that none is missing
+    with pytest.raises(ValueError, match="contains"):
+        PrivateNaiveBayes(1, classes="public", categories=2).fit(rows, y)
+
+
+def test_rows_and_classes_must_be_as_many() -> None:
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        PrivateNaiveBayes(1, classes=[0, 1], categories=2).fit([[0, 1], [1, 1]], [0, 1, 1])
+
+
+_SOUND = [[0, 1], [1, 0]] * 200
+_CLASSES = [0, 1] * 200
+
+
+def _counted(rows: Any, y: Any, **declared: Any) -> np.ndarray:
+    """Return the counts of a release with next to no noise: above 0 with probability below 1e-100."""
+    fitted = PrivateNaiveBayes(10_000, classes=[0, 1], random_state=0, **declared).fit(rows, y)
+    return np.array(fitted.release_.totals.values)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["a", None, float("nan"), float("inf"), 1j, 10**400, (1, 2), object()],
+    ids=["text", "none", "nan", "infinite", "complex", "huge", "pair", "object"],
+)
+@pytest.mark.parametrize("declared", [{"categories": 2}, {"bounds": (0, 1), "bins": 2}])
+def test_an_odd_record_changes_its_own_counts_alone(odd: Any, declared: dict[str, Any]) -> None:
+    """Numpy makes text of all numbers in a list if one entry is text: then one record would change all counts."""
+    base = _counted(_SOUND, _CLASSES, **declared)
+    assert base.sum() == 2 * len(_SOUND)
+    in_row = _counted([[odd, 1], *_SOUND[1:]], _CLASSES, **declared)
+    in_class = _counted(_SOUND, [odd, *_CLASSES[1:]], **declared)
+    # two tables, one cell left and one entered in each
+    assert np.abs(in_row - base).sum() <= 4
+    assert np.abs(in_class - base).sum() <= 4
+
+
+def test_whole_numbers_of_any_dtype_are_the_same_labels() -> None:
+    rows = np.array([[5, 7], [7, 5]] * 50)
+    y = np.array([0, 1] * 50)
+    found = [_counted(rows.astype(kind), y, categories=[[5, 7]] * 2) for kind in (int, float, object, str)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize("rows", [[1234, 5678], [[1234], [5678, 9]], np.array([[1234 + 1j], [5678]])])
+def test_errors_about_shape_and_type_show_no_entry(rows: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        PrivateNaiveBayes(1, classes=[0, 1], categories=2).fit(rows, [0, 1])
+    assert not any(digit in str(caught.value) for digit in ("1234", "5678"))
+
+
+def test_the_number_of_rows_is_not_told() -> None:
+    with pytest.raises(UsageError, match="as many rows") as caught:
+        PrivateNaiveBayes(1, classes=[0, 1], categories=2, neighbors="add_remove").fit(_SOUND, _CLASSES[:-1])
+    assert "400" not in str(caught.value)
 
 
 def test_a_step_of_a_pipeline() -> None:

@@ -6,7 +6,7 @@ Talts et al. 2018). Everything runs through the same code as a real release, exc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from discreet.families.shapes import Missing, Neighbors
 from discreet.inference.analyst import Engine
 from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.curator import release_with
+from discreet.models.discrete import DiscreteModel
 from discreet.priors.base import Prior
 
 N_DRAWS = 99
@@ -100,3 +101,24 @@ def tails_p(ranks: np.ndarray) -> float:
     """P-value of the share of ranks outside the central 90%, two-sided: sees a wrong width sooner than KS does."""
     outside = int(((ranks < 0.05) | (ranks > 0.95)).sum())
     return float(binomtest(outside, ranks.size, 0.1).pvalue)
+
+
+def least_p(ranks: np.ndarray) -> float:
+    """Smallest p-value of both tests over all scalars, which are the columns of ``ranks``."""
+    return min(min(uniform_p(column), tails_p(column)) for column in ranks.T)
+
+
+def table_prior_draw(model: DiscreteModel, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw every table of a model of labels from its flat prior."""
+    return {
+        one.child.name: rng.dirichlet(np.ones(one.child.n_labels), size=one.shape[:-1])
+        for one in model.conditionals()
+    }
+
+
+def table_ranks(
+    draws: Mapping[str, np.ndarray], truth: Mapping[str, np.ndarray], rng: np.random.Generator
+) -> np.ndarray:
+    """Return the rank of every entry of the true tables among draws, as numbers in (0, 1), end to end."""
+    below = np.concatenate([(draws[name] < value).sum(axis=0).ravel() for name, value in truth.items()])
+    return (below + rng.random(below.size)) / (len(next(iter(draws.values()))) + 1)

@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.curator import release_with
 from discreet.models import NaiveBayes
-from tests.statistical.ranks import N_DRAWS, tails_p, uniform_p
+from tests.statistical.ranks import N_DRAWS, least_p, table_prior_draw, table_ranks
 
 TRIALS = 300
 MODEL = NaiveBayes({"c": 2}, {"f": 2, "g": 3})
@@ -27,19 +27,12 @@ SETTINGS: dict[str, tuple[Any, int, dict[str, Any]]] = {
 }
 
 
-def prior_draw(rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {
-        one.child.name: rng.dirichlet(np.ones(one.child.n_labels), size=one.shape[:-1])
-        for one in MODEL.conditionals()
-    }
-
-
 def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "auto") -> np.ndarray:
     """Ranks, trials × scalars. What the engine takes as unknown is drawn from its prior: sizes and missing values."""
     mechanism, size, how = SETTINGS[name]
     out = []
     for _ in range(trials):
-        theta = prior_draw(rng)
+        theta = table_prior_draw(MODEL, rng)
         n, records = size, None
         if how.get("neighbors") == "add_remove":
             n, records = int(rng.integers(0, 2 * size + 1)), (0, 2 * size)
@@ -48,9 +41,7 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
             lose(rows, rng)
         release = release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
         posterior = dc.infer(release, draws=N_DRAWS, chains=1, records=records, engine=engine, rng=rng)
-        below = [(posterior.draws[k] < theta[k]).sum(axis=0).ravel() for k in theta]
-        found = np.concatenate(below)
-        out.append((found + rng.random(found.size)) / (N_DRAWS + 1))
+        out.append(table_ranks(posterior.draws, theta, rng))
     return np.array(out)
 
 
@@ -66,10 +57,6 @@ def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
         for group in ("0", "1", None):
             mine = np.flatnonzero([label == group for label in rows["c"]])
             rows[feature][rng.permutation(mine)[: int(rng.integers(mine.size + 1))]] = None
-
-
-def least_p(ranks: np.ndarray) -> float:
-    return min(min(uniform_p(column), tails_p(column)) for column in ranks.T)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.arguments import AsJson, Bounds, Epsilon, Model, read_bounds
+from discreet.cli.console import busy
 from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.cli.sampling import Prior, Support, choose_mechanism
 
@@ -37,5 +38,6 @@ def adversary(
         {"epsilon": epsilon, "delta": None, "rho": None},
         {"prior": prior, "support": support, "samples": None},
     )
-    found = compute(family, bounds=read_bounds(bounds), records=records, **mechanism)
+    with busy("Choosing records …"):
+        found = compute(family, bounds=read_bounds(bounds), records=records, **mechanism)
     show_result("adversary", found, output, as_json=json)

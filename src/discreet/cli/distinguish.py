@@ -33,6 +33,8 @@ def distinguish(
     from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
 
     check_picture(output)
+    if not 0 < error < 0.5:
+        raise UsageError(f"the error must be above 0 and below 0.5, that of guessing, got --error={error:g}.")
     if rho is not None and epsilon is None and delta is None:
         guarantee = ZeroConcentratedDP(rho)
     elif epsilon is not None and rho is None:

@@ -133,10 +133,14 @@ def _columns(path: Path, *names: str | None) -> list[list[str]]:
 
 
 def _place(header: list[str], name: str | None) -> int:
+    if not header:
+        raise UsageError("the file is empty: its first line must name its columns.")
     if name is None:
         if len(header) != 1:
             raise UsageError("the file has several columns: name the one with the reports with --value.")
         return 0
     if name not in header:
-        raise UsageError(f"the file has no column {name!r}.")
+        raise UsageError(
+            f"the file has no column {name!r}.", hint="--value and --profile say what the columns are called"
+        )
     return header.index(name)

@@ -13,7 +13,7 @@ from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.profiles import FittedMechanism, ProfileGraph, ProfileMechanism
+    from discreet.profiles import Audit, FittedMechanism, ProfileGraph, ProfileMechanism
 
 GraphFile = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.", show_default=False)
@@ -109,7 +109,10 @@ def audit(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Measure, in exact arithmetic, what one report costs on every edge: the worst edge, its worst report, epsilon."""
+    """Measure, in exact arithmetic, what one report costs on every edge: the worst edge, its worst report, epsilon.
+
+    Exits with 4 if the promised epsilon is not honored.
+    """
     from discreet.profiles import FittedMechanism, ProfileGraph
 
     fitted = FittedMechanism.load(mechanism)
@@ -125,11 +128,16 @@ def audit(
         }
         content.pop("epsilon", None)
         print_json("profiles-audit", {**content, "epsilon": str(fitted.epsilon)})
-        return
+    elif found.worst is None:
+        console().print("The graph has no edges: nothing is promised, and nothing is hidden.")
+    else:
+        _show_audit(fitted, found, honored=honored)
+    if not honored:
+        raise typer.Exit(4)
+
+
+def _show_audit(fitted: FittedMechanism, found: Audit, *, honored: bool) -> None:
     out = console()
-    if found.worst is None:
-        out.print("The graph has no edges: nothing is promised, and nothing is hidden.")
-        return
     rows = table("profiles", "telltale report", "epsilon")
     for edge in found.edges[:_MOST_EDGES]:
         loss = "infinite" if edge.ratio is None else f"{edge.epsilon:.6f}"
@@ -176,6 +184,11 @@ def plot(
     ensure_no_release(output)
     ensure_writable(output, replace=True)
     graph = _graph_of(file)
+    if kind == "flips" and graph.n_categories != 2:
+        raise UsageError(
+            f"--kind flips is for two categories, the graph has {graph.n_categories}.",
+            hint="--kind spread and --kind costs take any number",
+        )
     with busy("Drawing …"):
         if kind == "flips":
             plots.plot_flips(graph, path=output)

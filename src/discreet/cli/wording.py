@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _OPTIONS = (
     "epsilon|delta|rho|mechanism|outside|missing|neighbors|engine|draws|chains|prior|prob|bounds|records|n|trials"
-    "|workers|dataset|analyst|ledger|samples|impute"
+    "|workers|dataset|analyst|ledger|samples|impute|steps|distance"
 )
 _PAIR = re.compile(r"\(([^(),]+), ([^(),]+)\)")
 
@@ -21,6 +21,11 @@ def _option(found: re.Match[str]) -> str:
     """Write ``engine='naive'`` as ``--engine naive``, and ``epsilon=-1`` as ``--epsilon=-1``."""
     name, value = found[1], found[2].strip("'")
     return f"--{name}{'=' if value.startswith('-') else ' '}{value}"
+
+
+def _prior(found: re.Match[str]) -> str:
+    """Write ``dc.priors.NormalInverseGamma(...)`` as ``--prior normal_inverse_gamma:…``."""
+    return f"--prior {re.sub('(?<!^)(?=[A-Z])', '_', found[1]).lower()}:…"
 
 
 #: What the library says, and what the command line says instead; in this order.
@@ -40,6 +45,8 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"for example (--bounds=\S+ --bounds.*)", r"repeat --bounds, once for each column: \1"),
     (r'dc\.Categorical\(\["a", "b"\]\)', 'write -m "categorical:labels=a|b|c"'),
     (r"dc\.Normal\(\)", "-m normal"),
+    (r"dc\.priors\.(\w+)\(\.\.\.\)", _prior),
+    (r"^SmoothCategorical takes", "--mechanism smooth_categorical takes"),
     (r"(--engine \w+), (--prior )", r"\1 \2"),
     (r"^leave out records", "leave out --records"),
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.diagnostics.likelihood_ratio import Pair, RatioTest
 from discreet.diagnostics.summary import aligned
+from discreet.privacy.error_limit import MOST_DRAWS as MOST_COUNTED
 from discreet.privacy.error_limit import ErrorLimit
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Distinguishability:
     delta
         The error that the question is about.
     least_draws
-        No test whatever has both errors at ``delta`` or below with fewer draws, by the limit. None if no number is
-        large enough.
+        No test whatever has both errors at ``delta`` or below with fewer draws, by the limit. None if there is no
+        such number, or none up to a million million.
     limit
         What the limit rests on.
     about
@@ -119,10 +120,12 @@ class Distinguishability:
     def verdict(self) -> str:
         """The answer to the question, in a sentence or two."""
         asked = f"both errors at {self.delta:g} or below"
-        if self.least_draws is None:
+        if self.least_draws is None and self.limit.span == 0:
             needed = f"no number of draws gives {asked}"
+        elif self.least_draws is None:
+            needed = f"{asked} take more than {MOST_COUNTED:,} draws"
         else:
-            needed = f"{asked} take at least {self.least_draws:,} draws"
+            needed = f"{asked} take at least {self.least_draws:,} draw{'' if self.least_draws == 1 else 's'}"
         if self.pair is None:
             return f"{needed}."
         found = f"more than {MOST_DRAWS:,}" if self.draws is None else f"{self.draws:,}"

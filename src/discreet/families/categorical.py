@@ -127,12 +127,12 @@ class Categorical(Family):
         return cls(**{name: read[name](value) for name, value in options.items()})
 
 
-def read_labels(labels: Any, owner: str = "categorical") -> tuple[str, ...]:
-    """Read labels, or their number, as the caller declares them; ``owner`` is whose they are, for messages."""
+def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> tuple[str, ...]:
+    """Read ``least`` or more labels, or their number; ``owner`` is whose they are, for messages."""
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
         k = known(labels, "k")
-        if k != int(k) or not 2 <= k <= _MOST:
-            raise UsageError(f"k must be an integer from 2 to {_MOST}, got k={labels}.")
+        if k != int(k) or not least <= k <= _MOST:
+            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={labels}.")
         return tuple(str(i) for i in range(int(k)))
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise UsageError(
@@ -142,8 +142,9 @@ def read_labels(labels: Any, owner: str = "categorical") -> tuple[str, ...]:
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
     names = tuple(str(label) for label in given)
-    if len(names) < 2:
-        raise UsageError(f"{owner} needs at least two labels, got {len(names)}.")
+    if len(names) < least:
+        few = "two labels" if least == 2 else "one label"
+        raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
     if "" in names:
         raise UsageError("an empty text cannot be a label: it means missing.")
     repeated = [name for name, times in Counter(names).items() if times > 1]

@@ -57,7 +57,8 @@ def infer(
     records
         Prior on the number of *usable* records, those whose value is not missing, where it is private
         (``add_remove``): a tuple ``(low, high)`` for a uniform one, or an array of weights on 0, 1, 2, ...; flat
-        by default. A prior that contradicts the release is used as given, and a warning says so.
+        by default. A prior that contradicts the release is used as given, and a warning says so. In models of several
+        columns it is on all records, whatever they miss; in naive Bayes, on those with a class.
     rng
         A seed (a whole number from 0 on) or a generator.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.errors import UsageError
 from discreet.inference.records import RecordPrior
 
 
@@ -24,6 +25,14 @@ class Question:
     size: int
     chains: int
     rng: np.random.Generator
+
+    def refuse_records(self) -> None:
+        """Raise if there is a prior on the number of records, for engines that would ignore it."""
+        if self.records != RecordPrior():
+            raise UsageError(
+                f"{self.release.model.name} takes no prior on the number of records.",
+                hint="leave out records",
+            )
 
 
 def about(release: Release) -> str:

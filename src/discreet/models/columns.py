@@ -28,7 +28,7 @@ class Labels:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        object.__setattr__(self, "labels", read_labels(self.labels, f"column {self.name!r:.60}"))
+        object.__setattr__(self, "labels", read_labels(self.labels, f"column {self.name!r:.60}", least=1))
 
     @property
     def n_labels(self) -> int:
@@ -66,11 +66,13 @@ class Numeric:
 Column = Labels | Numeric
 
 
-def read_columns(columns: Mapping[str, Any] | Iterable[Column]) -> tuple[Column, ...]:
+def read_columns(
+    columns: Mapping[str, Any] | Iterable[Column], *, least_labels: int = 2
+) -> tuple[Column, ...]:
     """Read declarations such as ``{"sex": ["f", "m"], "pressure": (60, 200)}``, or columns already declared.
 
     A tuple of two numbers is a range; a list, or a tuple of more or of text, is labels; a whole number is so many
-    labels, "0", "1", ....
+    labels, "0", "1", .... A column of one label says nothing, and is taken only where ``least_labels`` is 1.
     """
     if isinstance(columns, Mapping):
         read = tuple(_read_column(name, declared) for name, declared in columns.items())
@@ -89,6 +91,8 @@ def read_columns(columns: Mapping[str, Any] | Iterable[Column]) -> tuple[Column,
         if column.name in seen:
             raise UsageError(f"column {column.name!r:.60} is declared twice.")
         seen.add(column.name)
+        if isinstance(column, Labels) and column.n_labels < least_labels:
+            raise UsageError(f"column {column.name!r:.60} needs at least two labels, got {column.n_labels}.")
     return read
 
 
@@ -115,7 +119,7 @@ def encode_columns(columns: Iterable[Column]) -> list[dict[str, Any]]:
     ]
 
 
-def decode_columns(value: Any) -> tuple[Column, ...]:
+def decode_columns(value: Any, *, least_labels: int = 2) -> tuple[Column, ...]:
     """Read declarations from a file, which may hold anything; raise ValueError or :class:`UsageError`."""
     if not isinstance(value, list):
         raise ValueError("the model's columns are not a list")
@@ -130,7 +134,7 @@ def decode_columns(value: Any) -> tuple[Column, ...]:
             read.append(Numeric(one["name"], low, high))
         else:
             raise ValueError("a column of the model has neither labels nor bounds")
-    return read_columns(read)
+    return read_columns(read, least_labels=least_labels)
 
 
 def _read_column(name: Any, declared: Any) -> Column:

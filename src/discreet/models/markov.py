@@ -66,12 +66,14 @@ class MarkovChain(Model):
             if isinstance(given, Labels):
                 declared.append(given)
             elif isinstance(given, Mapping) and len(given) == 1:
-                declared += read_columns(_listed(given))
+                declared += read_columns(_listed(given), least_labels=1)
             else:
                 raise UsageError(
                     f"{what} must be one column with its labels, by name.", hint=f"for example {_EXAMPLE}"
                 )
-        columns = only_labels(read_columns(declared), "a Markov chain")
+        # one sequence, or one point in time, is a chain as well; one state is none
+        columns = only_labels(read_columns(declared, least_labels=1), "a Markov chain")
+        read_columns(columns[2:])
         if columns[0].n_labels * columns[1].n_labels > _MOST_PLACES:
             raise UsageError(f"a Markov chain has at most {_MOST_PLACES:,} sequences times points in time.")
         object.__setattr__(self, "columns", columns)
@@ -131,7 +133,7 @@ class MarkovChain(Model):
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         if set(constants) != {"columns"}:
             raise ValueError("a Markov chain has columns")
-        columns = decode_columns(constants["columns"])
+        columns = decode_columns(constants["columns"], least_labels=1)
         if len(columns) != 3:
             raise ValueError("a Markov chain has three columns")
         return cls(*columns)

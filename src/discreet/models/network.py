@@ -21,7 +21,8 @@ class BayesianNetwork(DiscreteModel):
     Parameters
     ----------
     edges
-        Pairs (parent, child) of column names, or a ``networkx.DiGraph``. Columns without edges are independent of all.
+        Pairs (parent, child) of column names, or a ``networkx.DiGraph`` whose nodes are columns. Columns without edges
+        are independent of all.
     columns
         The labels of each column, by name: ``{"smoker": ["no", "yes"], "cough": ["no", "yes"]}``.
 
@@ -51,6 +52,9 @@ class BayesianNetwork(DiscreteModel):
                 if end not in names:
                     raise UsageError(f"the edge {pair[0]!r:.40} -> {pair[1]!r:.40} names no declared column.",
                                      hint=f"declare {end!r:.40} in columns")  # fmt: skip
+        for node in getattr(edges, "nodes", ()):
+            if node not in names:
+                raise UsageError(f"the node {node!r:.40} of the graph is no declared column.")
         if len(set(pairs)) != len(pairs):
             raise UsageError("an edge is given twice.")
         object.__setattr__(self, "edges", pairs)
@@ -82,6 +86,14 @@ class BayesianNetwork(DiscreteModel):
 def _read_edges(edges: Any) -> tuple[tuple[str, str], ...]:
     """Read pairs of names, or the edges of a graph that has a method for them."""
     # a networkx graph offers its edges as a view; anything else is a list of pairs
+    if not getattr(edges, "is_directed", lambda: True)():
+        raise UsageError(
+            "the graph must be directed, from parents to children.", hint="give a networkx.DiGraph"
+        )
+    if getattr(edges, "is_multigraph", lambda: False)():
+        raise UsageError(
+            "the graph must not have several edges between two columns.", hint="give a networkx.DiGraph"
+        )
     pairs = list(edges.edges) if hasattr(edges, "edges") else edges
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise UsageError("edges must be pairs of column names, parent first.", hint=f"for example {_EXAMPLE}")

@@ -75,6 +75,9 @@ def exp_down(exponent: Fraction) -> Fraction:
 
 def log_up(value: Fraction) -> Fraction:
     """Return a rational that is at least log(value), for values above 1."""
+    # log(1 + x) <= x; below, 100 digits of 1 + x begin to be too few
+    if value - 1 < _SMALL:
+        return short_up(value - 1)
     return rational_up(_FINE.ln(decimal(value)))
 
 

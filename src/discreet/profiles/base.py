@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, read_epsilon
+from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
 
@@ -104,7 +104,8 @@ class FittedMechanism:
     always: see :mod:`discreet.profiles.composition`.
 
     The bound is checked in integers for every edge and output, against a rational that is at most e^epsilon, whenever
-    such an object is made: by ``fit``, from a file, or by hand. Beyond epsilon = 64 it is the stronger one of 64.
+    such an object is made: by ``fit``, from a file, by hand, or as a copy. Beyond epsilon = 64 it is the stronger one
+    of 64.
     """
 
     graph: ProfileGraph
@@ -114,8 +115,16 @@ class FittedMechanism:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
         # whichever way a table was made, this is the proof that it honors the edges
         object.__setattr__(self, "table", checked(self.graph, self.table, self.epsilon))
+        # the name of randomized response promises more: that the observation is hidden too
+        if self.method in ("randomized_response", "k_randomized_response") and not self.hides_observations:
+            raise UsageError("the matrices are not those of randomized response.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # copies and pickles go through the check as well
+        return type(self), (self.graph, self.epsilon, self.method, self.table, dict(self.settings))
 
     # -- private: what a person observed goes in ------------------------------------------------------
 
@@ -166,8 +175,11 @@ class FittedMechanism:
     @staticmethod
     def _positions(given: Any, known: dict[Any, int], problem: str) -> np.ndarray:
         """Look names up; the error repeats none, because they are somebody's."""
-        names = given if isinstance(given, list) else np.asarray(given).tolist()
+        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
         try:
+            if isinstance(names, str):
+                # one name, not a list of letters
+                raise TypeError
             return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
         except (KeyError, TypeError):
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
@@ -214,8 +226,9 @@ class FittedMechanism:
     @property
     def corruption(self) -> np.ndarray:
         """For each profile, the probability that a report is not what was observed."""
-        kept = np.einsum("ix,ixx->i", self.graph.probabilities, self.matrices)
-        return np.maximum(1 - kept, 0.0)
+        # a sum over wrong reports, not 1 minus that over right ones, so that none is exactly 0
+        wrong = self.matrices * (1 - np.eye(self.graph.n_categories))
+        return np.einsum("ix,ixy->i", self.graph.probabilities, wrong)
 
     @property
     def costs(self) -> np.ndarray:
@@ -240,6 +253,11 @@ class FittedMechanism:
         from discreet.profiles.auditing import audit
 
         return audit(self, graph)
+
+    @property
+    def hides_observations(self) -> bool:
+        """Whether reports hide the observation itself: local differential privacy with the same epsilon, exactly."""
+        return hides_observations(self.table, growth_of(self.epsilon))
 
     @property
     def guarantee(self) -> ProfileGuarantee:

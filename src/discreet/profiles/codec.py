@@ -79,12 +79,19 @@ def _read(body: dict[str, Any]) -> FittedMechanism:
         raise ValueError("its numbers are in other units")
     graph, epsilon = graph_from_json(body["graph"]), read_epsilon(rational(body["epsilon"]))
     rows = tuple_of(lambda m: tuple_of(lambda r: tuple_of(integer, r), m), body["table"])
+    d = graph.n_categories
+    if any(len(matrix) != d or any(len(row) != d for row in matrix) for matrix in rows):
+        raise ValueError("the matrices do not fit the graph")
     return FittedMechanism(graph, epsilon, body["method"], np.array(rows, dtype=np.int64), body["settings"])
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> FittedMechanism:
     """Read a mechanism from a file."""
-    return mechanism_from_json(load_json(path, float))
+    body = load_json(path, float)
+    try:
+        return mechanism_from_json(body)
+    except ReleaseFileError as problem:
+        raise ReleaseFileError(f"{os.fspath(path)}: {problem.message}", hint=problem.hint) from None
 
 
 def save_mechanism(mechanism: FittedMechanism, path: str | os.PathLike[str]) -> None:

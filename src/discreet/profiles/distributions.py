@@ -25,7 +25,7 @@ def read_distribution(values: Iterable[Number], what: str) -> tuple[Fraction, ..
     what
         Whose probabilities these are, for error messages.
     """
-    read = tuple(exact(value, f"a probability of {what}") for value in values)
+    read = tuple(_probability(value, what) for value in values)
     if any(value < 0 for value in read):
         raise UsageError(f"a probability of {what} is negative.")
     total = sum(read, Fraction(0))
@@ -41,6 +41,14 @@ def read_distribution(values: Iterable[Number], what: str) -> tuple[Fraction, ..
             hint="round the smallest of them, or make it 0",
         )
     return whole
+
+
+def _probability(value: Number, what: str) -> Fraction:
+    try:
+        return exact(value, "p")
+    except UsageError as problem:
+        reason = problem.message.removeprefix("p ").replace("got p=", "got ")
+        raise UsageError(f"a probability of {what} {reason}", hint=problem.hint) from None
 
 
 def smoothed(counts: Iterable[int], smoothing: Number) -> tuple[Fraction, ...]:

@@ -126,6 +126,15 @@ def holds(graph: ProfileGraph, table: np.ndarray, growth: Fraction) -> bool:
     return all(outputs.excess(edge, growth) <= 0 for edge in graph.edges)
 
 
+def hides_observations(table: np.ndarray, growth: Fraction) -> bool:
+    """Tell whether any two observations, of any two profiles, give each report within a factor ``growth``, exactly."""
+    rows = table.reshape(-1, table.shape[-1])
+    return all(
+        int(high) * growth.denominator <= int(low) * growth.numerator
+        for high, low in zip(rows.max(axis=0), rows.min(axis=0), strict=True)
+    )
+
+
 def checked(graph: ProfileGraph, table: np.ndarray, epsilon: Fraction) -> np.ndarray:
     """Return a table that cannot be changed any more; raise if it is none, or an edge does not honor epsilon."""
     d = graph.n_categories

@@ -39,16 +39,22 @@ def graph_to_json(graph: ProfileGraph) -> dict[str, Any]:
 def graph_from_json(body: Any) -> ProfileGraph:
     """Read a graph, as written by :func:`graph_to_json` or by hand."""
     if not isinstance(body, dict) or body.get("format", FORMAT) != FORMAT:
-        raise UsageError("this is not a graph of profiles.")
+        raise UsageError(
+            "this is not a graph of profiles.", hint="discreet profiles fit --help shows how one is written"
+        )
     if body.get("version", VERSION) != VERSION:
         raise UsageError(f"unknown version of a graph of profiles; this discreet reads version {VERSION}.")
     unknown = set(body) - {"format", "version", "categories", "profiles", "edges"}
-    if unknown or "profiles" not in body:
-        raise UsageError('a graph of profiles has "profiles", "edges" and perhaps "categories".')
+    if unknown or not {"profiles", "edges"} <= set(body):
+        # without edges nothing is promised: whoever wants that must write []
+        raise UsageError(
+            'a graph of profiles has "profiles", "edges" and perhaps "categories", and nothing else.',
+            hint='"edges" lists the pairs that must not be told apart; "complete" means all',
+        )
     given = body["profiles"]
     try:
         profiles = dict(given)
-        joined = body.get("edges", [])
+        joined = body["edges"]
         edges: Any = joined if isinstance(joined, str) else [tuple(edge) for edge in joined]
         categories = body.get("categories")
         if len(profiles) != len(given) or not (categories is None or isinstance(categories, list)):

@@ -81,8 +81,9 @@ def infer_mix(
 
     Notes
     -----
-    Profiles that an edge joins are hard to tell apart by design: with a small epsilon their shares stay near the prior
-    however many reports there are. Frequencies are often sharper than the mix.
+    Profiles that an edge joins are hard to tell apart by design: their shares stay near the prior until there are many
+    more than 1/epsilon^2 reports. That many do tell the mix, which no edge hides: an edge is about one person's report.
+    Frequencies are often sharper than the mix.
     """
     graph = mechanism.graph
     counts = _counts(reports, graph)

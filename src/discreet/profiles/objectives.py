@@ -28,7 +28,7 @@ class Objective:
     prior
         Probability of each profile.
     costs
-        Cost of reporting y where x was observed; the diagonal is 0.
+        Cost of reporting y where x was observed; the diagonal is 0, the largest 1.
     """
 
     kind: Kind
@@ -42,8 +42,12 @@ class Objective:
         return float(np.einsum("i,ix,xy,ixy->", self.prior, graph.probabilities, self.costs, matrices))
 
     def of_component(self, positions: Sequence[int]) -> Objective:
-        """Return the objective of some of the profiles; a common factor of the prior changes no optimum."""
-        return Objective(self.kind, self.prior[list(positions)], self.costs)
+        """Return the objective of some of the profiles.
+
+        A common factor of the prior changes no optimum, but a small one would drown in the solver's tolerance.
+        """
+        shares = self.prior[list(positions)]
+        return Objective(self.kind, shares / (shares.sum() or 1.0), self.costs)
 
 
 def read_objective(
@@ -72,7 +76,8 @@ def read_objective(
     costs = costs * (1 - np.eye(graph.n_categories))
     if not costs.any():
         raise UsageError("some corruption must have a cost.")
-    return Objective(kind, shares / shares.sum(), costs)  # pyright: ignore[reportArgumentType]
+    # only ratios matter, and a solver's tolerances are for numbers around 1
+    return Objective(kind, shares / shares.sum(), costs / costs.max())  # pyright: ignore[reportArgumentType]
 
 
 def _plain(weights: Any) -> Any:

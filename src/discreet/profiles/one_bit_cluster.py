@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.one_bit_pair import flip_probability, units_up
 
 
+@dataclass(frozen=True)
 class OneBitCluster(ProfileMechanism):
     """Flip the bits of all connected profiles as often as the worst of their edges needs.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.one_bit_pair import units_up
 
 
+@dataclass(frozen=True)
 class KRandomizedResponse(ProfileMechanism):
     """Report each other category with probability 1/(e^epsilon + d - 1), whatever the profile.
 
@@ -41,6 +43,7 @@ class KRandomizedResponse(ProfileMechanism):
         return np.repeat(one[None], graph.n_profiles, axis=0)
 
 
+@dataclass(frozen=True)
 class RandomizedResponse(KRandomizedResponse):
     """Flip the bit with probability 1/(1 + e^epsilon), whatever the profile: Warner's mechanism.
 

@@ -16,6 +16,8 @@ from numba import njit
 
 # A slice that shrinks for so long has shrunk to the point itself.
 _MOST_SHRINKS = 200
+# Log-odds beyond which floats end; alpha = 0.05 has less than 1e-13 of its mass there.
+_FARTHEST = 600.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -25,8 +27,9 @@ def _log_density(w: np.ndarray, s: np.ndarray, powers: np.ndarray, counts: np.nd
         if w[k] < 0.0:
             return -math.inf
         if powers[k] != 0.0:
+            # also where the density is infinite: there is no way back from exactly 0
             if w[k] <= 0.0:
-                return -math.inf if powers[k] > 0.0 else math.inf
+                return -math.inf
             total += powers[k] * math.log(w[k])
     for y in range(s.size):
         if counts[y] > 0.0:
@@ -76,6 +79,46 @@ def _move(
 
 
 @njit(cache=True, error_model="numpy")
+def _share(
+    w: np.ndarray,
+    s: np.ndarray,
+    i: int,
+    j: int,
+    shift: np.ndarray,
+    powers: np.ndarray,
+    counts: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Share out w_i + w_j anew, in place, as :func:`_move` does but along the log-odds of the two.
+
+    A prior with alpha < 1 has its mass next to the border, within many orders of magnitude. On the scale of the
+    log-odds v the density has one more factor, dw_i/dv, which is in proportion to w_i w_j.
+    """
+    both = w[i] + w[j]
+    new_w, new_s = w.copy(), np.empty_like(s)
+    level = (
+        _log_density(w, s, powers, counts) + math.log(w[i]) + math.log(w[j]) + math.log(1.0 - rng.random())
+    )
+    at = math.log(w[i]) - math.log(w[j])
+    low, high = -_FARTHEST, _FARTHEST
+    for _ in range(_MOST_SHRINKS):
+        v = low + (high - low) * rng.random()
+        new_w[i], new_w[j] = both / (1.0 + math.exp(-v)), both / (1.0 + math.exp(v))
+        for y in range(s.size):
+            new_s[y] = s[y] + (new_w[i] - w[i]) * shift[y]
+        density = _log_density(new_w, new_s, powers, counts)
+        if density > -math.inf and density + math.log(new_w[i]) + math.log(new_w[j]) > level:
+            w[i], w[j] = new_w[i], new_w[j]
+            for y in range(s.size):
+                s[y] = new_s[y]
+            return
+        if v < at:
+            low = v
+        else:
+            high = v
+
+
+@njit(cache=True, error_model="numpy")
 def run(
     start: np.ndarray,
     components: np.ndarray,
@@ -90,7 +133,8 @@ def run(
     """Return draws of the weights from one chain.
 
     A sweep moves along every axis once, then along as many edges of the simplex, from one component to another at
-    random: axes follow the information in the counts, edges reach into the corners.
+    random: axes follow the information in the counts, edges reach into the corners, on the scale of log-odds where the
+    prior has its mass there.
 
     Parameters
     ----------
@@ -129,11 +173,14 @@ def run(
             j = int(rng.random() * (n_components - 1))
             if j >= i:
                 j += 1
-            edge[i], edge[j] = 1.0, -1.0
             for y in range(n_reports):
                 edge_shift[y] = components[i, y] - components[j, y]
-            _move(w, s, edge, edge_shift, powers, counts, rng)
-            edge[i], edge[j] = 0.0, 0.0
+            if powers[i] < 0.0 or powers[j] < 0.0:
+                _share(w, s, i, j, edge_shift, powers, counts, rng)
+            else:
+                edge[i], edge[j] = 1.0, -1.0
+                _move(w, s, edge, edge_shift, powers, counts, rng)
+                edge[i], edge[j] = 0.0, 0.0
         if sweep >= 0:
             for k in range(n_components):
                 out[sweep, k] = w[k]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,8 +32,12 @@ class SmoothMechanism(ProfileMechanism):
         for name in ("prior", "weights"):
             value = getattr(self, name)
             if value is not None:
-                plain = list(value.values()) if isinstance(value, dict) else np.asarray(value).tolist()
-                chosen[name] = plain
+                by_name = isinstance(value, Mapping)
+                chosen[name] = (
+                    {str(key): float(one) for key, one in value.items()}
+                    if by_name
+                    else np.asarray(value, dtype=float).tolist()
+                )
         return chosen
 
     def table(self, graph: ProfileGraph, growth: Fraction) -> np.ndarray:

@@ -23,18 +23,23 @@ def statement(mechanism: FittedMechanism) -> str:
     """Return the promise, and what is not promised."""
     graph, epsilon = mechanism.graph, plain(mechanism.epsilon)
     n, alone = len(graph.edges), sum(len(c) == 1 for c in graph.components)
+    people = "1 profile" if graph.n_profiles == 1 else f"{graph.n_profiles} profiles"
+    joined = "the pair" if n == 1 else f"each of the {n} pairs"
+    # told from the numbers, not from the method's name
+    hidden = mechanism.hides_observations
     lines = [
-        f"{_NAMES[mechanism.method]} for {graph.n_profiles} profiles over {graph.n_categories} categories.",
-        f"Promise: for each of the {n} pair{'' if n == 1 else 's'} of profiles that an edge joins, one report is at "
+        f"{_NAMES.get(mechanism.method, mechanism.method)} for {people} over {graph.n_categories} categories.",
+        f"Promise: for {joined} of profiles that an edge joins, one report is at "
         f"most e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
         f"epsilon = {epsilon}), checked in exact arithmetic.",
-        "Not promised: that observations stay hidden, that pairs without an edge cannot be told apart, anything about "
+        f"Not promised: {'' if hidden else 'that observations stay hidden, '}"
+        "that pairs without an edge cannot be told apart, anything about "
         "people who do not behave like their profile, anything if one observation is reported twice. "
         "Reports of several independent observations of one person add up.",
     ]
-    if mechanism.method.endswith("randomized_response"):
+    if hidden:
         lines[1] += " It also hides the observation itself: local differential privacy with the same epsilon."
-    if alone:
+    if alone and not hidden:
         lines.append(
             f"{alone} profile{' has' if alone == 1 else 's have'} no edge: nothing hides "
             f"{'it' if alone == 1 else 'them'}."

@@ -6,6 +6,7 @@ from discreet.reporting.adversaries import plot_adversary, plot_distinguishabili
 from discreet.reporting.answers import plot_response
 from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
+from discreet.reporting.network import plot_network
 from discreet.reporting.plots import plot_comparison, plot_posterior
 from discreet.reporting.states import plot_emissions, plot_states
 
@@ -15,6 +16,7 @@ __all__ = [
     "plot_comparison",
     "plot_distinguishability",
     "plot_emissions",
+    "plot_network",
     "plot_posterior",
     "plot_privacy_loss",
     "plot_response",

@@ -207,15 +207,35 @@ def _components(posterior: Posterior, parameter: str) -> Table:
 
 
 def _plan(posterior: Posterior, names: Sequence[str]) -> dict[str, Table]:
-    """Return what each panel holds: probabilities together, everything else one by one."""
+    """Return what each panel holds: probabilities together, row by row of a table; everything else one by one."""
     panels: dict[str, Table] = {}
     for name in names:
         table = _components(posterior, name)
         if list(table) != [name] and _sum_to_one(table):
             panels[name] = table
+        elif name in posterior.draws and (rows := _rows(posterior, name, table)):
+            panels.update(rows)
         else:
             panels.update({full: {full: x} for full, x in table.items()})
     return panels
+
+
+def _rows(posterior: Posterior, name: str, table: Table) -> dict[str, Table]:
+    """Return the rows of a table of which each is a distribution, by name; none if it is not such a table."""
+    shape = posterior.draws[name].shape[1:]
+    # of a symmetric matrix each entry is there once, and its rows are none
+    if len(shape) < 2 or len(table) != np.prod(shape):
+        return {}
+    inner, width = [full[len(name) + 1 : -1] for full in table], shape[-1]
+    axes = (posterior.labels or {}).get(name)
+    ends = axes[-1] if axes and not isinstance(axes[0], str) else [str(i) for i in range(width)]
+    rows: dict[str, Table] = {}
+    for start in range(0, len(table), width):
+        draws = list(table.values())[start : start + width]
+        # all labels but the last are the row's own
+        row = inner[start].removesuffix(f", {ends[0]}")
+        rows[f"{name}[{row}]"] = {f"[{end}]": x for end, x in zip(ends, draws, strict=True)}
+    return rows if all(_sum_to_one(row) for row in rows.values()) else {}
 
 
 def _sum_to_one(table: Table) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.reporting.style import INK, PALETTE, QUIET, Heading, finish, new_figure, rule, strip
+from discreet.reporting.style import INK, PALETTE, QUIET, Heading, finish, new_figure, rule, shorten, strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # Labels of a feature that are drawn; the rest is said in words.
 _MOST_LABELS = 10
 _TICKS = 9
-_LONGEST = 32
 
 
 def plot_states(
@@ -73,11 +72,11 @@ def draw_states(
     strip(axes)
     axes.hlines(np.arange(len(names) - 1) + 0.5, -0.5, len(times) - 0.5, color="white", linewidth=2.5)
     axes.set_yticks(
-        range(len(names)), [_short(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
+        range(len(names)), [shorten(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
     )
     ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
     axes.set_xticks(
-        ticks, [_short(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
+        ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
     )
     used = np.unique(likely)
     _name_states(axes, used if used.size <= 10 else used[:10])
@@ -126,10 +125,10 @@ def draw_emissions(
         for axes, name in zip(grid[k], columns, strict=True):
             if name == "|":
                 draws = np.stack([tables[one][:, k, 1] for one in pairs], axis=1)
-                rows = [f"{_short(one)} = {_short(labels[one][1], 10)}" for one in pairs]
+                rows = [f"{shorten(one)} = {shorten(labels[one][1], 10)}" for one in pairs]
             else:
                 draws = tables[name][:, k, shown[name]]
-                rows = [_short(str(labels[name][j])) for j in shown[name]]
+                rows = [shorten(str(labels[name][j])) for j in shown[name]]
             _bars(axes, draws, rows, _hue(k), max(len(rows), n_rows / 2))
             if k == 0 and name != "|":
                 axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
@@ -186,7 +185,3 @@ def _rgb(color: str) -> np.ndarray:
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(color))
-
-
-def _short(text: str, most: int = _LONGEST) -> str:
-    return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -34,6 +34,11 @@ ACCENT = KNOWN["naive"]
 _MARGIN, _LETTER = 0.14, 0.07
 
 
+def shorten(text: str, most: int = 32) -> str:
+    """Cut a name that would not fit."""
+    return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def stems(axes: Axes, draws: np.ndarray, hue: str, height: float) -> None:
     """Draw each value as a stem, for draws too few or too alike for a density."""
     values = draws[np.isfinite(draws)]

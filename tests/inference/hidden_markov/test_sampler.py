@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.inference.structured.hidden_markov import tables, transport
+from discreet.inference.structured.hidden_markov import paths, tables, transport
 from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
 from discreet.inference.structured.hidden_markov.relabel import most_frequent, relabel
 from discreet.inference.structured.hidden_markov.sampler import Draws, sample
@@ -168,6 +168,97 @@ def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.rand
     # another concentration is another law
     other = normalized([log_path(path, 5.0) + log_emissions(path, counts, 5.0) for path in PATHS]) @ rows
     assert np.abs(batch_z(found, other)).max() > 10
+
+
+@pytest.mark.parametrize("transitions", ["blocked", "collapsed"])
+def test_transition_probabilities_go_with_the_path_they_are_kept_with(
+    transitions: str, rng: np.random.Generator
+) -> None:
+    """Drawn for the path before a collapsed sweep, they would belong to another path than the one after it."""
+    counts = np.array([[3.0, 0, 2, 0, 1], [2, 1, 2, 1, 0], [0, 3, 0, 0, 3], [1, 2, 0, 2, 1]])
+    alpha, steps = 0.3, np.arange(LENGTH - 1)
+    weights = normalized([log_path(path, alpha) + log_emissions(path, counts, 0.5) for path in PATHS])
+    expected = []
+    for path in PATHS:
+        n = np.full((2, 2), alpha)
+        np.add.at(n, (path[:-1], path[1:]), 1.0)
+        p = n / n.sum(axis=1, keepdims=True)
+        expected.append([p[path[t], path[t + 1]] for t in steps])
+    drawn = sample(
+        2,
+        Cells(counts, SIZES, 1, LENGTH),
+        draws=3000,
+        burn_in=50,
+        chains=4,
+        alpha=alpha,
+        beta=0.5,
+        transitions=transitions,  # pyright: ignore[reportArgumentType]
+        rng=rng,
+    )
+    z = drawn.states
+    chain, draw = np.ogrid[: len(z), : z.shape[1]]
+    found = np.stack([drawn.transition[chain, draw, z[..., t], z[..., t + 1]] for t in steps], axis=-1)
+    assert np.abs(batch_z(found, weights @ np.array(expected))).max() < stats.t.isf(FALSE_ALARM / 12, 119)
+    # any path's transitions with any other's probabilities are told apart
+    apart = np.stack([drawn.transition[chain, draw - 1, z[..., t], z[..., t + 1]] for t in steps], axis=-1)
+    assert np.abs(batch_z(apart, weights @ np.array(expected))).max() > 8
+
+
+def test_collapsed_paths_behind_noise(rng: np.random.Generator) -> None:
+    drawn = sample(
+        2,
+        Cells(READINGS, SIZES, 1, LENGTH),
+        noisy=Noisy(np.full(5, WIDTHS["laplace"]), False, n_entries=N_ENTRIES),
+        draws=3000,
+        burn_in=100,
+        chains=4,
+        thin=3,
+        transitions="collapsed",
+        rng=rng,
+    )
+    assert drawn.totals is not None
+    z = batch_z(features_of(drawn.states, drawn.totals), enumerated("laplace"))
+    assert np.abs(z).max() < stats.t.isf(FALSE_ALARM / 4 / len(z), 119)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.2])
+def test_small_concentrations_are_drawn_whole(alpha: float, rng: np.random.Generator) -> None:
+    """Gamma variables of a small shape are all zero in floating point, one time in four at 0.001."""
+    drawn = np.zeros((4000, 2))
+    for one in drawn:
+        paths.draw_dirichlet(rng, one, alpha)
+    np.testing.assert_allclose(drawn.sum(axis=1), 1.0, rtol=1e-12)
+
+    def p_value(a: float) -> float:
+        # how many draws have less than a hundredth, and how many have a half, on the first label
+        points = np.array([1e-2, 0.5, 1 - 1e-2])
+        shares = np.diff(stats.beta.cdf(points, a, a), prepend=0.0, append=1.0)
+        seen = np.bincount(np.searchsorted(points, drawn[:, 0]), minlength=4)
+        return float(stats.chisquare(seen, shares * len(drawn)).pvalue)
+
+    assert p_value(alpha) > FALSE_ALARM / 3
+    assert p_value(3 * alpha) < 1e-3
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.001), (0.001, 1.0)])
+def test_the_smallest_concentrations_give_probabilities(
+    alpha: float, beta: float, rng: np.random.Generator
+) -> None:
+    counts = rng.multinomial(50, [0.7, 0.3], size=12)
+    drawn = sample(3, Cells(counts, (2,), 2, 6), draws=200, burn_in=50, alpha=alpha, beta=beta, rng=rng)
+    np.testing.assert_allclose(drawn.emission.sum(axis=-1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(drawn.transition.sum(axis=-1), 1.0, rtol=1e-9)
+
+
+def test_states_are_numbered_by_all_draws() -> None:
+    """Also where the draws agree from the start: the draw that the others are compared with does not decide."""
+    states = np.zeros((1, 9, 10), dtype=np.int32)
+    states[0, :8, 7:] = 1
+    states[0, 8, 4:] = 1
+    states = 1 - states
+    drawn = Draws(states, np.full((1, 9, 2, 2), 0.5), np.full((1, 9, 3, 2), 0.5))
+    # in the last draw state 1 has four cells of ten, in the others seven
+    assert (relabel(drawn).states == 0).mean() > 0.5
 
 
 def test_cells_that_were_not_observed_say_nothing(rng: np.random.Generator) -> None:

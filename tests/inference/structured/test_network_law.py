@@ -7,8 +7,10 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.stats import chi2, t
 
+from discreet.inference.records import RecordPrior
+from discreet.inference.structured.network.chains import table_draws
 from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws, likely_joint
 from discreet.inference.structured.network.lines import (
     Moves,
@@ -145,6 +147,31 @@ def test_moves_keep_the_law(rng: np.random.Generator) -> None:
     forgetful = normalized(np.array([law.log_weight(j) + gammaln(j + 1.0).sum() for j in joints])) * trials
     off = np.append(forgetful[kept], trials - forgetful[kept].sum())
     assert ((observed - off) ** 2 / off).sum() > limit
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 0.0, 4.0])], ids=["flat", "weights"])
+def test_moves_keep_the_law_of_a_private_number_of_records(
+    weights: np.ndarray | None, rng: np.random.Generator
+) -> None:
+    """One to three records, and with weights one or three: as likely beforehand as the analyst says."""
+    pair = Structure((2, 2), ((), (0,)))
+    law, prior = a_law(pair, rng), RecordPrior(1, 3, weights)
+    possible = [n for n in (1, 2, 3) if np.isfinite(prior.log_mass(np.array(n)))]
+    joints = [joint for n in possible for joint in joint_tables(pair, n)]
+    records = np.array([law.log_weight(j) + prior.log_mass(j.sum()) for j in joints])
+    expected = normalized(records)
+    tables = table_draws(law, prior, 6000, 2, rng)
+    where = {tuple(pair.tables(joint)): i for i, joint in enumerate(joints)}
+    at = np.array([where[tuple(one)] for one in tables])
+    # draws of a chain hang together: means of 60 batches of a hundred draws
+    seen = np.array([np.bincount(part, minlength=len(joints)) for part in at.reshape(60, 100)]) / 100
+    off = (seen.mean(axis=0) - expected) / (seen.std(axis=0, ddof=1) / np.sqrt(60))
+    kept = expected > 0.02
+    limit = t.isf(1e-5 / 4 / kept.sum(), 59)
+    assert np.abs(off[kept]).max() < limit
+    flat = normalized(np.array([law.log_weight(j) for j in joints]))
+    other = (seen.mean(axis=0) - flat) / (seen.std(axis=0, ddof=1) / np.sqrt(60))
+    assert weights is None or np.abs(other[kept]).max() > limit
 
 
 def test_conditional_draws_are_distributions(rng: np.random.Generator) -> None:

@@ -33,10 +33,12 @@ def read_prior(model: Model, prior: Any) -> dict[str, np.ndarray]:
 def draw(question: Question, engine: str) -> Answer:
     """Draw the probabilities of the first state and of every step.
 
-    How often each state was left is latent, with a flat prior. Given these numbers every row of counts is multinomial,
-    and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of a private number of records. What
-    the numbers themselves say of the transition probabilities, through how often each state was entered, is not used.
+    How often each state was left is latent, with a flat prior up to what the declared places allow. Given these numbers
+    every row of counts is multinomial, and is read exactly, as a :class:`~discreet.families.categorical.Categorical` of
+    a private number of records. What the numbers themselves say of the transition probabilities, through how often each
+    state was entered, is not used.
     """
+    question.refuse_records()
     release, size, rng = question.release, question.size, question.rng
     model = release.model
     assert isinstance(model, MarkovChain)
@@ -44,9 +46,12 @@ def draw(question: Question, engine: str) -> Answer:
     readings = np.array(release.totals.values, dtype=np.int64).reshape(k + 1, k)
     noise = [release.noise[k * row : k * (row + 1)] for row in range(k + 1)]
     alphas = [question.prior[INITIAL], *[question.prior[TRANSITION]] * k]
-    most = RecordPrior(0, release.records)
+    sequences, times, _ = (column.n_labels for column in model.label_columns)
+    # of first states there are no more than sequences, of steps no more than places to step to
+    ceilings = [sequences, *[sequences * (times - 1)] * k]
     rows = []
-    for alpha, y, laws in zip(alphas, readings, noise, strict=True):
+    for alpha, y, laws, places in zip(alphas, readings, noise, ceilings, strict=True):
+        most = RecordPrior(0, places if release.records is None else min(places, release.records))
         if engine == "naive":
             counts = np.broadcast_to(np.maximum(y, 0), (size, k))
         else:

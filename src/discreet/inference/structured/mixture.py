@@ -52,7 +52,7 @@ def draw(question: Question, engine: str) -> Answer:
         values,
         noise.log_mass if aware else None,
         noise.sd,
-        release.records or int(np.maximum(values, 0).sum()),
+        int(np.maximum(values, 0).sum()) if release.records is None else release.records,
         chains=question.chains,
         weight_prior=question.prior[WEIGHTS],
         label_prior=[question.prior[column.name] for column in model.columns],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +13,12 @@ from discreet.inference.posterior import Posterior
 from discreet.models.base import Model
 from discreet.models.columns import Labels
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.network import BayesianNetwork
 from discreet.models.regression import LinearRegression, LogisticRegression
 from discreet.models.rows import code_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # numbers held at a time while rows are weighed
 _MOST = 1 << 24
@@ -69,6 +74,18 @@ class ModelPosterior(Posterior):
         )
         assert isinstance(target, Labels)
         return np.array(target.labels)[self.predict_proba(rows).argmax(axis=1)]
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+        """Draw the posterior; also write it to ``path`` if one is given.
+
+        A Bayesian network is drawn as a graph with its tables (:func:`discreet.reporting.plot_network`), unless
+        ``parameters`` names some of them; other models as :class:`~discreet.inference.posterior.Posterior` does.
+        """
+        if isinstance(self.model, BayesianNetwork) and "parameters" not in options:
+            from discreet.reporting import plot_network
+
+            return plot_network(self, path, **options)
+        return super().plot(path, **options)
 
     def _classifier(self) -> NaiveBayes:
         if not isinstance(self.model, NaiveBayes):

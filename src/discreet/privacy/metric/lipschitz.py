@@ -177,6 +177,12 @@ def lipschitz_by_pairs(
 def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure: bool = False) -> np.ndarray:
     """Return log p(x | theta) of every record, records last, with or without what does not depend on theta."""
     x = np.asarray(records)
+    if x.ndim == 0 or len(x) < 2:
+        # without a pair of them nothing changes, and nothing is learned about what could
+        raise UsageError("give at least two records: what counts is how the likelihood differs between them.")
+    if set(theta) != set(family.draw_names):
+        known, given = ", ".join(family.draw_names), ", ".join(map(str, theta))
+        raise UsageError(f"the parameters of {family.name} are {known}, got {given!r:.60}.")
     values = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
     shape = np.broadcast_shapes(
         *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())

@@ -7,8 +7,7 @@ import math
 import numba
 import numpy as np
 
-# The logarithm of a probability is no lower than this: a gamma variable of a tiny shape can round to zero.
-_LEAST = 1e-300
+from discreet.inference.structured.hidden_markov.paths import draw_dirichlet
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -39,10 +38,6 @@ def draw_emissions(
     sum_by_state(counts, z, p)
     for k in range(p.shape[0]):
         for d in range(starts.size - 1):
-            total = 0.0
+            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], beta)
             for j in range(starts[d], starts[d + 1]):
-                p[k, j] = gen.standard_gamma(p[k, j] + beta)
-                total += p[k, j]
-            for j in range(starts[d], starts[d + 1]):
-                p[k, j] = max(p[k, j] / total, _LEAST)
                 log_p[k, j] = math.log(p[k, j])

@@ -60,6 +60,8 @@ def draw_states(
     for m in range(z.shape[0]):
         if collapsed:
             collapsed_sweep(gen, z[m, :n_placed], length, alpha, log_emission[m])
+            # they were drawn for the path before, and go with this one from here on
+            draw_transitions(gen, z[m, :n_placed], length, alpha, transition[m])
         else:
             sample_paths(gen, transition[m], log_emission[m], length, z[m, :n_placed])
 

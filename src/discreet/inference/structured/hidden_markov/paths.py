@@ -95,6 +95,37 @@ def collapsed_sweep(
             n[z[c], after] += 1.0
 
 
+# A gamma variable whose shape is less than this can round to zero with a probability above 1e-16.
+_SMALL_SHAPE = 0.05
+# No probability is less than this: one that is zero could not be taken the logarithm of.
+LEAST = 1e-300
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_dirichlet(gen: np.random.Generator, out: np.ndarray, alpha: float) -> None:
+    """Replace ``out``, which holds counts, by a draw from Dirichlet(counts + alpha).
+
+    Where a count is zero and ``alpha`` small, gamma variables are drawn as logarithms, G(a) = G(a + 1) U^(1/a): all of
+    them could be too small for a number, and their shares would be lost.
+    """
+    if alpha < _SMALL_SHAPE:
+        top = -np.inf
+        for k in range(out.size):
+            shape = out[k] + alpha
+            out[k] = math.log(gen.standard_gamma(shape + 1.0)) + math.log(1.0 - gen.random()) / shape
+            top = max(top, out[k])
+        for k in range(out.size):
+            out[k] = math.exp(out[k] - top)
+    else:
+        for k in range(out.size):
+            out[k] = gen.standard_gamma(out[k] + alpha)
+    total = 0.0
+    for k in range(out.size):
+        total += out[k]
+    for k in range(out.size):
+        out[k] = max(out[k] / total, LEAST)
+
+
 @numba.njit(cache=True, error_model="numpy")
 def draw_transitions(
     gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, out: np.ndarray
@@ -103,12 +134,7 @@ def draw_transitions(
     n_states = out.shape[1]
     count_transitions(z, length, n_states, out)
     for j in range(n_states + 1):
-        total = 0.0
-        for k in range(n_states):
-            out[j, k] = gen.standard_gamma(out[j, k] + alpha)
-            total += out[j, k]
-        for k in range(n_states):
-            out[j, k] /= total
+        draw_dirichlet(gen, out[j], alpha)
 
 
 @numba.njit(cache=True, error_model="numpy")

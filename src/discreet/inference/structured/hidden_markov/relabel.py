@@ -33,7 +33,7 @@ def relabel(draws: Draws) -> Draws:
             break
         order = found
         shares = assignment_shares(order[np.arange(len(flat))[:, None], flat], n_states)
-    held = shares.sum(axis=0)
+    held = assignment_shares(order[np.arange(len(flat))[:, None], flat], n_states).sum(axis=0)
     rank = np.argsort(np.argsort(-held, kind="stable"))
     return _renumbered(draws, rank[order])
 

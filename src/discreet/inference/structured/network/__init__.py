@@ -64,7 +64,8 @@ def draw(question: Question, engine: str) -> Answer:
         return Answer(draws, "noise ignored", (warning(release),))
     slope, curve = zip(*(_exponents(law) for law in release.noise), strict=True)
     law = NetworkLaw(structure, alpha, readings, np.array(slope), np.array(curve))
-    tables = table_draws(law, release.records, question.size, question.chains, rng)
+    n_records = question.records if release.records is None else release.records
+    tables = table_draws(law, n_records, question.size, question.chains, rng)
     return Answer(_named(release, structure, alpha, tables, rng), independent=False)
 
 

@@ -14,10 +14,16 @@ from numba import njit
 
 # how many intervals a slice may step out before it settles for what it has
 _MOST_STEPS = 40
+#: More records than there can be.
+ANY = 1 << 60
 
 
 class Target(NamedTuple):
-    """The numbers of a :class:`~discreet.inference.structured.network.law.NetworkLaw`, as compiled code takes them."""
+    """The numbers of a :class:`~discreet.inference.structured.network.law.NetworkLaw`, as compiled code takes them.
+
+    ``least``, ``most`` and ``log_records`` are the prior on the number of records where it is private: its range, and
+    its logarithms from ``least`` on, or nothing if it is flat.
+    """
 
     cells: np.ndarray
     row_of: np.ndarray
@@ -26,6 +32,9 @@ class Target(NamedTuple):
     readings: np.ndarray
     slope: np.ndarray
     curve: np.ndarray
+    least: int = 0
+    most: int = ANY
+    log_records: np.ndarray = np.empty(0)
 
 
 class State(NamedTuple):
@@ -115,6 +124,8 @@ def line_through(points: np.ndarray, signs: np.ndarray, target: Target) -> Line:
 def log_along(m: int, total: int, state: State, line: Line, target: Target) -> float:
     """Return the log posterior weight after a move by m, up to a constant along the line."""
     out: float = lgamma(total + m * line.added + 1.0)
+    if line.added != 0 and target.log_records.size > 0:
+        out += target.log_records[total + m * line.added - target.least]
     for at, by in zip(line.joint_at, line.joint_by):  # noqa: B905 -- compiled code knows no strict
         out -= lgamma(state.joint[at] + m * by + 1.0)
     for at, by in zip(line.cell_at, line.cell_by):  # noqa: B905
@@ -136,15 +147,18 @@ def move(state: State, line: Line, target: Target, width: float, rng: np.random.
     """
     if line.joint_at.size == 0:
         return 0
-    low, high = -(1 << 60), 1 << 60
+    low, high = -ANY, ANY
     for at, by in zip(line.joint_at, line.joint_by):  # noqa: B905
         if by > 0:
             low = max(low, -(state.joint[at] // by))
         else:
             high = min(high, state.joint[at] // -by)
+    total = state.joint.sum() if line.added != 0 else 0
+    if line.added != 0:
+        # of the lines there are, only those of a single joint cell add records: one with each step
+        low, high = max(low, target.least - total), min(high, target.most - total)
     if low >= high:
         return 0
-    total = state.joint.sum() if line.added != 0 else 0
     level = log_along(0, total, state, line, target) + log(1.0 - rng.random())
     left = rng.random() - width * rng.random()
     right = left + width
