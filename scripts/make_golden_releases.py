@@ -76,6 +76,9 @@ def write_models(rng: np.random.Generator, *, first: int) -> None:
     tables = dc.TablePosteriorMechanism(epsilon=2, samples=2, support="0.02")
     drawn = sample_with(RandomSource.seeded(rng), rows, model, tables, impute={"c": "no", "f": "a", "g": 0})
     save("naive-bayes-table-posterior", drawn, first + 1)
+    mixed = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "ü"], "x": ("-3", "100")}, split={"x": 2})
+    rows = {**rows, "x": np.where(rng.random(300) < 0.1, np.nan, rng.normal(40, 30, 300)).tolist()}
+    write({"naive-bayes-numbers": (rows, mixed, dc.LaplaceMechanism("0.5"), {})}, rng, first=first + 2)
 
 
 def write_networks(rng: np.random.Generator, *, first: int) -> None:

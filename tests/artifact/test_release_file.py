@@ -57,6 +57,8 @@ def test_golden_files_can_be_read_by_an_engine(path: Path) -> None:
     prior = None
     if isinstance(release.model, Family):
         prior = release.family.default_prior or release.family.suggested_prior(release.domain)
+    elif isinstance(release.model, dc.models.NaiveBayes):
+        prior = release.model.suggested_prior()
     posterior = dc.infer(path, prior=prior, engine="naive", draws=40, rng=0)
     assert all(np.isfinite(x).all() for x in posterior.draws.values())
 

@@ -34,7 +34,7 @@ def check(release: Release) -> None:
     """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
     record, samples, model = release.sampling_record, release.samples, release.model
     assert samples is not None
-    if not isinstance(model, DiscreteModel) or release.neighbors != "replace":
+    if not isinstance(model, DiscreteModel) or model.numeric_columns or release.neighbors != "replace":
         raise ValueError("its mechanism is not for its model")
     if set(record.parameters) != {"temperature", "range"} or record.paths or record.support is None:
         raise ValueError("its mechanism has missing or unknown parameters")

@@ -1,4 +1,4 @@
-"""Tables of counts, exact: what noise is added to in a release of a model of several columns."""
+"""Tables of counts and sums, exact: what noise is added to in a release of a model of several columns."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from discreet.data.coded import CodedBatch, coded_batches
+from discreet.data.fixed import check_size
+from discreet.data.moments import MomentSums
 from discreet.data.seal import sealed
-from discreet.families.layout import Domain
+from discreet.families.layout import Domain, layout_for
 from discreet.models.base import Model, Table
+from discreet.models.moments import MomentTable
 
 #: What is said of any trouble on the way, whatever it was.
 TROUBLE = "the data could not be read to its end."
@@ -18,7 +21,7 @@ TROUBLE = "the data could not be read to its end."
 
 @dataclass(frozen=True)
 class TableSummary:
-    """The exact counts of all tables' cells, one table after the other, in the order of the layout. Private."""
+    """The exact counts or sums of all tables' cells, one table after the other, in the order of the layout. Private."""
 
     values: tuple[int, ...]
     n_records: int
@@ -29,11 +32,13 @@ def count_tables(data: Any, model: Model, domain: Domain) -> TableSummary:
     """Count the records in every cell of the model's tables.
 
     With ``missing="count"`` a missing or undeclared value is a level of its own. With ``"none"`` a record that has one
-    after all is in no cell of the tables that cross its column. With ``"impute"`` the public value stands for it.
+    after all is in no cell of the tables that cross its column. With ``"impute"`` the public value stands for it. Where
+    a table holds sums, see :class:`~discreet.data.moments.MomentSums`.
 
     Privacy
     -------
-    The result is private. Only declarations raise. A record is in at most one cell of each table, whatever it holds.
+    The result is private. Only declarations raise. A record is in at most one cell of each table, or counts for one in
+    the sums of one group, whatever it holds.
     """
     columns, tables = model.label_columns, model.tables()
     places = [[columns.index(column) for column in table.columns] for table in tables]
@@ -41,18 +46,30 @@ def count_tables(data: Any, model: Model, domain: Domain) -> TableSummary:
     shapes = [table.shape("count") for table in tables]
     counts = [np.zeros(int(np.prod(shape)), dtype=np.int64) for shape in shapes]
     stand_ins = None if domain.impute is None else imputed_codes(model, domain)
+    numbers = [column.name for column in model.numeric_columns]
+    summed = [
+        (MomentSums.of(table, domain.outside), numbers.index(table.number.name))
+        if isinstance(table, MomentTable)
+        else None
+        for table in tables
+    ]
 
     def walk() -> int:
         n_records = 0
         for batch in coded_batches(data, model.columns, model=model.name):
             n_records += batch.n_records
             codes = batch.codes if stand_ins is None else filled_codes(batch, model, stand_ins)
-            for total, shape, at in zip(counts, shapes, places, strict=True):
+            for total, shape, at, sums in zip(counts, shapes, places, summed, strict=True):
                 cell = codes[:, at[0]].astype(np.int64)
-                for column, size in zip(at[1:], shape[1:], strict=True):
+                for column, size in zip(at[1:], shape[1:], strict=False):
                     cell *= size
                     cell += codes[:, column]
-                total += np.bincount(cell, minlength=len(total))
+                if sums is None:
+                    total += np.bincount(cell, minlength=len(total))
+                else:
+                    total += sums[0].add(batch.values[:, sums[1]], cell, len(total) // shape[-1])
+        if numbers:
+            check_size(n_records, layout_for(model, domain, "replace"))
         return n_records
 
     n_records = sealed(walk, TROUBLE)

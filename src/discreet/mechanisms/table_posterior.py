@@ -115,6 +115,12 @@ class TablePosteriorMechanism(RecordMechanism):
     def _record(self, model: Model) -> SamplingRecord:
         if not isinstance(model, DiscreteModel):
             raise UsageError(f"{type(self).__name__} samples models of labels, and {model.name} is none.")
+        if model.numeric_columns:
+            raise UsageError(
+                f"{type(self).__name__} samples tables of labels, and column {model.numeric_columns[0].name!r:.60} "
+                "is declared as numbers.",
+                hint="noise takes numbers too: leave out mechanism",
+            )
         for one in model.conditionals():
             check_lower(float(self.support), one.child.n_labels)
         model.concentrations(self.prior)

@@ -43,6 +43,14 @@ class Table:
         levels = [[f"{one.name}={label}" for label in (*one.labels, *extra)] for one in self.columns]
         return tuple("|".join(names) for names in product(*levels))
 
+    def grid(self, missing: Missing) -> tuple[Fraction, ...]:
+        """Return the grid step of each cell: 1 for counts."""
+        return (UNIT,) * prod(self.shape(missing))
+
+    def rounding(self) -> tuple[Fraction, ...]:
+        """Return the grid steps of the cells in which a record, or a pair of them, is rounded: none for counts."""
+        return ()
+
 
 class Model(ABC):
     """Several declared columns and a likelihood over them.
@@ -89,24 +97,33 @@ class Model(ABC):
 
         A record is in at most one cell of each table. Replaced, it leaves one and enters another: in L1 the change is
         at most the sum over tables of 2 / width, in squared L2 of 2 / width^2, and both are attained if every table has
-        two cells that records can be told to be in. Added or removed, it is half of that.
+        two cells that records can be told to be in. Added or removed, it is half of that. A table that is rounded adds
+        a grid step for each rounded cell.
         """
         tables = self.tables()
         sizes = [prod(table.shape(domain.missing)) for table in tables]
         check_cells(self.name, sum(sizes))
         touched = 2 if neighbors == "replace" else 1
         widths = [table.width for table in tables]
-        n = sum(sizes)
+        rounded = [step / table.width for table in tables for step in table.rounding()]
+        # in L2 a step is a little wider, for what float64 may carry a cell past it
+        wider = 1 + Fraction(1, 2**20)
+        shift, half = self.affine_maps()
         return Layout(
             names=tuple(name for table in tables for name in table.cells(domain.missing)),
             rows=(),
-            grid=(UNIT,) * n,
+            grid=tuple(step for table in tables for step in table.grid(domain.missing)),
             width=tuple(width for width, size in zip(widths, sizes, strict=True) for _ in range(size)),
-            shift=None,
-            half=None,
-            l1_sensitivity=sum((touched / width for width in widths), Fraction(0)),
-            l2_sensitivity=sqrt_up(sum((touched / width**2 for width in widths), Fraction(0))),
+            shift=shift,
+            half=half,
+            l1_sensitivity=sum((touched / width for width in widths), Fraction(0)) + sum(rounded),
+            l2_sensitivity=sqrt_up(sum((touched / width**2 for width in widths), Fraction(0)))
+            + (sqrt_up(sum((step**2 for step in rounded), Fraction(0))) * wider if rounded else 0),
         )
+
+    def affine_maps(self) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
+        """Return (shift, half) of the numbers that are summed, in order: z = (x - shift) / half; None if none are."""
+        return None, None
 
     def log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray

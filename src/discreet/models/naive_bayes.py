@@ -6,44 +6,59 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from discreet.errors import UsageError
 from discreet.families.shapes import UNIT
 from discreet.models.base import Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.columns import (
+    Column,
+    Labels,
+    Numeric,
+    decode_columns,
+    encode_columns,
+    only_labels,
+    read_columns,
+)
 from discreet.models.discrete import Conditional, DiscreteModel
+from discreet.models.moments import FAMILY, MomentTable
+from discreet.priors import NormalInverseGamma, parse
 from discreet.rational import Number, exact, text
 
-_EXAMPLE = 'dc.models.NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "stage": ["1", "2", "3"]})'
+_EXAMPLE = 'dc.models.NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "age": (0, 120)})'
+_LOG_2PI = np.log(2 * np.pi)
 
 
 @dataclass(frozen=True)
 class NaiveBayes(DiscreteModel):
-    """A class with probabilities pi, and features with probabilities theta[class] of their own, independent given it.
+    """A class with probabilities pi, and features with a distribution of their own in each class, independent given it.
 
     Parameters
     ----------
     target
         The column of the class and its labels: ``{"smoker": ["no", "yes"]}``.
     features
-        The other columns and their labels: ``{"sex": ["f", "m"], "stage": ["1", "2", "3"]}``.
+        The other columns, with their labels or, for numbers, their bounds: ``{"sex": ["f", "m"], "age": (0, 120)}``.
+        A number is normal within each class.
     split
         How the noise is divided between the features, as weights by name, 1 for those not named: the tables of a
         feature with weight 2 bear half the noise of one with weight 1. By default all bear the same.
 
     A release holds one table of counts for each feature, class by feature. A record is in one cell of each, so with D
     features the joint L1 sensitivity is 2D under ``replace`` and D under ``add_remove``. To give each feature
-    epsilon / D (Foulds et al. 2016, supplement E.1) is the same noise, by another name.
+    epsilon / D (Foulds et al. 2016, supplement E.1) is the same noise, by another name. For a number the table holds
+    sums instead, three for each class, in which a record counts for one as well, but for rounding to the grid
+    (:class:`~discreet.models.moments.MomentTable`).
 
-    The draws are named after the columns: the target's probabilities, and each feature's with one row for each class.
+    The draws are named after the columns: the target's probabilities, and each feature's with one row for each class;
+    for a number ``age`` they are ``age.mean`` and ``age.variance``, with one entry for each class.
     """
 
     name: ClassVar[str] = "naive_bayes"
     target: Labels
-    features: tuple[Labels, ...]
+    features: tuple[Column, ...]
     weights: tuple[Fraction, ...]
 
     def __init__(
@@ -58,7 +73,7 @@ class NaiveBayes(DiscreteModel):
         classes = only_labels(read_columns([target] if isinstance(target, Labels) else target), self.name)
         if len(classes) != 1:
             raise UsageError(f"naive Bayes has one target, got {len(classes)}.")
-        others = only_labels(read_columns(features), self.name)
+        others = read_columns(features)
         if classes[0].name in {feature.name for feature in others}:
             raise UsageError(f"column {classes[0].name!r:.60} is the target and cannot be a feature as well.")
         names = [feature.name for feature in others]
@@ -70,6 +85,8 @@ class NaiveBayes(DiscreteModel):
             raise UsageError("the weights of split must be positive.")
         for name, value in (("target", classes[0]), ("features", others), ("weights", weights)):
             object.__setattr__(self, name, value)
+        if len(set(self.draw_names)) != len(self.draw_names):
+            raise UsageError("two columns would have draws of the same name: rename one of them.")
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -106,31 +123,118 @@ class NaiveBayes(DiscreteModel):
     def tables(self) -> tuple[Table, ...]:
         return tuple(
             Table((self.target, feature), 1 / weight)
+            if isinstance(feature, Labels)
+            else MomentTable((self.target,), 1 / weight, number=feature)
             for feature, weight in zip(self.features, self.weights, strict=True)
         )
 
-    def conditionals(self) -> tuple[Conditional, ...]:
-        return (
-            Conditional(self.target),
-            *(Conditional(feature, (self.target,)) for feature in self.features),
-        )
+    def affine_maps(self) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
+        if not self.numeric_columns:
+            return None, None
+        blocks = [table.block("redact") for table in self.tables() if isinstance(table, MomentTable)]
+        return tuple(b.shift[0] for b in blocks if b.shift), tuple(b.half[0] for b in blocks if b.half)
 
-    def log_joint(self, draws: Mapping[str, np.ndarray], codes: np.ndarray) -> np.ndarray:
-        """Return log p(class, features of each row | draw): draws × rows × classes. A missing feature says nothing."""
+    def conditionals(self) -> tuple[Conditional, ...]:
+        """Return one conditional for each column of labels."""
+        labelled = (feature for feature in self.features if isinstance(feature, Labels))
+        return (Conditional(self.target), *(Conditional(feature, (self.target,)) for feature in labelled))
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        named = [
+            (feature.name,) if isinstance(feature, Labels) else moment_names(feature)
+            for feature in self.features
+        ]
+        return (self.target.name, *(name for names in named for name in names))
+
+    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        numbers = (name for number in self.numeric_columns for name in moment_names(number))
+        return {**super().axis_labels(), **dict.fromkeys(numbers, (self.target.labels,))}
+
+    # -- priors ---------------------------------------------------------------------------------------
+
+    def suggested_prior(self) -> dict[str, NormalInverseGamma]:
+        """Return a weak prior on the scale of its bounds for each column of numbers."""
+        tables = (table for table in self.tables() if isinstance(table, MomentTable))
+        return {
+            table.number.name: cast(NormalInverseGamma, FAMILY.suggested_prior(table.domain("redact")))
+            for table in tables
+        }
+
+    def check_prior(self, prior: Any) -> None:
+        self.read_prior(prior)
+
+    def read_prior(self, prior: Any = None) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:
+        """Return the Dirichlet parameters of the columns of labels, and the priors of the columns of numbers.
+
+        See :meth:`concentrations` for the first. A column of numbers needs a ``NormalInverseGamma`` (or its text), the
+        same for all classes, in the dictionary by column; as text, ``"age=normal_inverse_gamma:60,0.25,2,900"``, with
+        a semicolon between columns.
+        """
+        if isinstance(prior, str) and "=" in prior:
+            pairs = [part.partition("=") for part in prior.split(";")]
+            prior = {name.strip(): value.strip() for name, _, value in pairs}
+        names = [number.name for number in self.numeric_columns]
+        given = dict(prior) if isinstance(prior, Mapping) else {}
+        labels = {name: value for name, value in given.items() if name not in names}
+        return self.concentrations(labels if isinstance(prior, Mapping) else prior), {
+            name: self._normal_prior(name, given.get(name)) for name in names
+        }
+
+    def _normal_prior(self, name: str, given: Any) -> NormalInverseGamma:
+        if isinstance(given, str):
+            given = parse(given)
+        if not isinstance(given, NormalInverseGamma):
+            weak = {one: str(prior) for one, prior in self.suggested_prior().items()}
+            lack = "has no neutral prior: give one" if given is None else "takes a normal_inverse_gamma prior"
+            raise UsageError(
+                f"column {name!r:.60} {lack}.",
+                hint=f"weak ones on the scale of the bounds: prior={weak!s:.300}",
+            )
+        return given
+
+    # -- rows -----------------------------------------------------------------------------------------
+
+    def sample_rows(
+        self, theta: Mapping[str, np.ndarray], size: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        rows = super().sample_rows(theta, size, rng)
+        codes = np.array([self.target.labels.index(label) for label in rows[self.target.name]], dtype=int)
+        for number in self.numeric_columns:
+            mean, variance = (np.asarray(theta[name])[codes] for name in moment_names(number))
+            rows[number.name] = rng.normal(mean, np.sqrt(variance))
+        return rows
+
+    def log_joint(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return log p(class, features of each row | draw): draws × rows × classes.
+
+        A feature that is missing says nothing, and so does a label that was not declared or a number out of bounds.
+        """
         with np.errstate(divide="ignore"):
             total = np.repeat(np.log(draws[self.target.name])[:, None, :], len(codes), axis=1)
-            for at, feature in enumerate(self.features, start=1):
+            for at, feature in enumerate(self.label_columns[1:], start=1):
                 known = np.flatnonzero(codes[:, at] < feature.n_labels)
                 log_p = np.log(draws[feature.name])[:, :, codes[known, at]]
                 total[:, known] += log_p.swapaxes(1, 2)
+        for at, number in enumerate(self.numeric_columns):
+            x = values[:, at]
+            known = np.flatnonzero((x >= float(number.low)) & (x <= float(number.high)))
+            mean, variance = (draws[name][:, None, :] for name in moment_names(number))
+            off = x[known, None] - mean
+            total[:, known] -= 0.5 * (off * off / variance + np.log(variance) + _LOG_2PI)
         return total
 
     def log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
-        joint = self.log_joint(draws, codes)
+        joint = self.log_joint(draws, codes, values)
         mine = codes[:, 0]
         known = mine < self.target.n_labels
         out = np.logaddexp.reduce(joint, axis=-1)
         out[:, known] = joint[:, np.flatnonzero(known), mine[known]]
         return out
+
+
+def moment_names(number: Numeric) -> tuple[str, str]:
+    """Return the names of the draws of a column of numbers."""
+    return f"{number.name}.mean", f"{number.name}.variance"

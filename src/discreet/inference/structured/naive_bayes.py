@@ -12,10 +12,15 @@ Under ``replace`` n is public. If nothing is missing by declaration, u = n. If m
 without a class are one more group with features of its own, any number of them as likely as any other, and everything
 adds up to n. Under ``add_remove`` u has the analyst's prior on records. A missing feature says nothing about its
 probabilities (it is ignorable): any number of them is as likely as any other.
+
+Features that are numbers have sums in place of counts (:mod:`discreet.inference.structured.moments`): what they say of
+how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others say
+of N_c for its prior on the number of records. That is no longer exact, so it goes by the name of that engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,46 +34,79 @@ from discreet.inference.counting.weights import DEPTH, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.naive import warning
 from discreet.inference.records import RecordPrior
+from discreet.inference.structured.moments import (
+    APPROXIMATION,
+    BlockLaw,
+    BlockReading,
+    block_law,
+    draw_blocks,
+    naive_block,
+)
 from discreet.inference.structured.rows import Reading, RowLaw, row_law
 from discreet.inference.structured.totals import SharedTotals, Window
 from discreet.models.base import Model
-from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.columns import Labels
+from discreet.models.moments import MomentTable
+from discreet.models.naive_bayes import NaiveBayes, moment_names
+from discreet.priors import NormalInverseGamma
 
-ENGINES = ("exact", "naive")
+ENGINES = ("exact", "gibbs", "naive")
 # How often windows are widened before giving up; each time they double.
 _MOST_ROUNDS = 12
 
 
 def refusal(release: Release, engine: str) -> str | None:
-    """Return None: both engines read every release of naive Bayes."""
+    """Return why an engine does not read the release: numbers have the gibbs engine, labels alone the exact one."""
+    numbers = release.model.numeric_columns if isinstance(release.model, NaiveBayes) else ()
+    if engine == "exact" and numbers:
+        return f"{numbers[0].name!r:.60} is a number, and its sums are read by the gibbs engine"
+    if engine == "gibbs" and not numbers:
+        return "naive_bayes has exact, naive for labels alone"
     return None
 
 
-def read_prior(model: Model, prior: Any) -> dict[str, np.ndarray]:
-    """Return the Dirichlet parameters of every column."""
+# The Dirichlet parameters of every column of labels, and the priors of the columns of numbers.
+Priors = tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]
+
+
+def read_prior(model: Model, prior: Any) -> Priors:
+    """Return the priors of every column."""
     assert isinstance(model, NaiveBayes)
-    return model.concentrations(prior)
+    return model.read_prior(prior)
 
 
 def draw(question: Question, engine: str) -> Answer:
     """Draw class probabilities and every feature's probabilities by class."""
-    return _naive(question) if engine == "naive" else _exact(question)
+    return _naive(question) if engine == "naive" else _noise_aware(question)
 
 
-def _exact(question: Question) -> Answer:
-    release, prior, rng = question.release, question.prior, question.rng
+def _noise_aware(question: Question) -> Answer:
+    release, rng = question.release, question.rng
+    prior, of_numbers = question.prior
     model = release.model
     assert isinstance(model, NaiveBayes)
     law = class_law(release, prior, question.records)
     totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
+    doubts: dict[str, None] = {}
     for d, feature in enumerate(model.features):
-        rows = [
-            dirichlet_columns((prior[feature.name] + law.rows[c][d].split(totals[:, c], rng)).T, rng).T
-            for c in range(model.target.n_labels)
-        ]
-        draws[feature.name] = np.stack(rows, axis=1)
-    return Answer(draws)
+        mine = [law.rows[c][d] for c in range(model.target.n_labels)]
+        if isinstance(feature, Labels):
+            rows = [
+                dirichlet_columns((prior[feature.name] + row.split(totals[:, c], rng)).T, rng).T
+                for c, row in enumerate(mine)
+                if isinstance(row, RowLaw)
+            ]
+            draws[feature.name] = np.stack(rows, axis=1)
+            continue
+        blocks = [row for row in mine if isinstance(row, BlockLaw)]
+        others = [law.without(c, d) for c in range(len(blocks))]
+        found = draw_blocks(blocks, others, of_numbers[feature.name], question)
+        draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
+        doubts |= dict.fromkeys(found.warnings)
+    if not model.numeric_columns:
+        return Answer(draws)
+    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False)
 
 
 @dataclass(frozen=True)
@@ -76,24 +114,45 @@ class ClassLaw:
     """The posterior of the class totals, and each row's counts given them: ``rows[class][feature]``.
 
     The totals are those of the classes and, last, of the records without a class (or under ``add_remove`` a remainder
-    that says nothing), if there are such.
+    that says nothing), if there are such. ``tied`` makes :attr:`totals` of the groups' weights.
     """
 
     totals: SharedTotals
-    rows: list[list[RowLaw]]
+    rows: list[list[RowLaw | BlockLaw]]
+    tied: Callable[[list[Window]], SharedTotals]
+
+    def without(self, group: int, feature: int) -> Window:
+        """Return the log weights of a class total from everything but one of its rows, where the posterior lies."""
+        rows = [
+            [row for d, row in enumerate(rows) if (c, d) != (group, feature)]
+            for c, rows in enumerate(self.rows)
+        ]
+        windows = [_window(kept, given[0]) for kept, given in zip(rows, self.rows, strict=True)]
+        with np.errstate(divide="ignore"):
+            return Window(windows[group].low, np.log(self.tied(windows).marginals[group]))
 
 
-def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Reading]]:
+def _window(rows: Sequence[RowLaw | BlockLaw], like: RowLaw | BlockLaw) -> Window:
+    """Return the weights of a group's total: those of its rows together, on the window that ``like`` has."""
+    return Window(
+        like.low, np.sum([np.zeros(like.log_weights.size), *(row.log_weights for row in rows)], axis=0)
+    )
+
+
+def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Reading | BlockReading]]:
     """Return the noisy rows of a release, ``[class][feature]``; the last class is "missing" if that is counted."""
     model = release.model
     assert isinstance(model, NaiveBayes)
     counted = release.domain.missing == "count"
-    out: list[list[Reading]] = [[] for _ in range(model.target.n_labels + counted)]
+    out: list[list[Reading | BlockReading]] = [[] for _ in range(model.target.n_labels + counted)]
     start = 0
     for table, feature in zip(model.tables(), model.features, strict=True):
         n_rows, width = table.shape(release.domain.missing)
         for c in range(n_rows):
             at = slice(start + c * width, start + (c + 1) * width)
+            if isinstance(table, MomentTable):
+                out[c].append(BlockReading(release, table, at))
+                continue
             y = np.array(release.totals.values[at], dtype=np.int64)
             out[c].append(Reading(prior[feature.name], y, release.noise[at], counted))
         start += n_rows * width
@@ -110,18 +169,19 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
         # records without a class are then any number, which nothing else depends on
         rows = rows[: model.target.n_labels]
     ceiling = n if n is not None else records.high
+
+    def tied(windows: list[Window]) -> SharedTotals:
+        return SharedTotals.of(*_tied(windows, alpha, n, records))
+
     centers, halves = _first_windows(rows, n, ceiling)
     for _ in range(_MOST_ROUNDS):
         spans = [_span(center, half, ceiling) for center, half in zip(centers, halves, strict=True)]
         laws = [
-            [row_law(row, center, *span) for row in group]
+            [_law(row, center, *span) for row in group]
             for group, center, span in zip(rows, centers, spans, strict=True)
         ]
-        windows = [
-            Window(low, np.sum([law.log_weights for law in group], axis=0))
-            for group, (low, _) in zip(laws, spans, strict=True)
-        ]
-        totals = SharedTotals.of(*_tied(windows, alpha, n, records))
+        windows = [_window(group, group[0]) for group in laws]
+        totals = tied(windows)
         heavy = totals.heavy()
         means = [
             window.low + float(marginal @ np.arange(marginal.size))
@@ -132,10 +192,16 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
             for (low, high), (below, above) in zip(spans, heavy, strict=False)
         ]
         if not any(off):
-            return ClassLaw(totals, laws)
+            return ClassLaw(totals, laws, tied)
         centers = means
         halves = [2 * half if bad else half for half, bad in zip(halves, off, strict=True)]
     raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+
+
+def _law(row: Reading | BlockReading, center: float, low: int, high: int) -> RowLaw | BlockLaw:
+    if isinstance(row, BlockReading):
+        return block_law(row, center, low, high)
+    return row_law(row, center, low, high)
 
 
 def _tied(
@@ -164,7 +230,7 @@ def _tied(
 
 
 def _first_windows(
-    rows: list[list[Reading]], n: int | None, ceiling: int | None
+    rows: list[list[Reading | BlockReading]], n: int | None, ceiling: int | None
 ) -> tuple[list[float], list[float]]:
     """Return where each group's total seems to be, and how far around it to look: what its rows say, averaged."""
     precision = np.array([sum(1 / max(row.variance, 1e-12) for row in group) for group in rows])
@@ -180,7 +246,7 @@ def _first_windows(
             share = np.where(free, 1 / precision, 0.0)
             centers = np.clip(centers + short * share / share.sum(), 0.0, most)
     # all rows must move together, each through its least unwilling cell
-    reach = [1 / sum(1 / max(max(law.reach(DEPTH) for law in r.noise), 1e-9) for r in g) for g in rows]
+    reach = [1 / sum(1 / max(row.reach(DEPTH), 1e-9) for row in group) for group in rows]
     halves = 10 / np.sqrt(precision) + np.array(reach) + 8
     return centers.tolist(), halves.tolist()
 
@@ -192,16 +258,26 @@ def _span(center: float, half: float, ceiling: int | None) -> tuple[int, int]:
 
 def _naive(question: Question) -> Answer:
     """Take projected noisy counts for the data (Foulds et al. 2016, equation 16, table by table)."""
-    release, prior, rng, size = question.release, question.prior, question.rng, question.size
+    release, rng, size = question.release, question.rng, question.size
+    prior, of_numbers = question.prior
     model = release.model
     assert isinstance(model, NaiveBayes)
     n_classes, start = model.target.n_labels, 0
     values = np.array(release.totals.values, dtype=float)
     sums, draws = np.zeros(n_classes), {}
-    for table, feature in zip(model.tables(), model.features, strict=True):
+    approximation, said = "noise ignored", warning(release)
+    blocks = readings(release, prior)
+    for d, (table, feature) in enumerate(zip(model.tables(), model.features, strict=True)):
         shape = table.shape(release.domain.missing)
         noisy = values[start : start + shape[0] * shape[1]]
         start += noisy.size
+        if not isinstance(feature, Labels):
+            mine = [row for group in blocks[:n_classes] if isinstance(row := group[d], BlockReading)]
+            counts, found = naive_block(mine, of_numbers[feature.name], question)
+            sums += counts / len(model.features)
+            draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
+            approximation, (said,) = found.approximation, found.warnings
+            continue
         n = release.records
         whole = max(noisy.sum(), 0.0) if n is None else float(n)
         counts = Categorical(noisy.size).project(noisy, whole).reshape(shape)
@@ -212,4 +288,4 @@ def _naive(question: Question) -> Answer:
         )
     of_class = np.tile((prior[model.target.name] + sums)[:, None], size)
     first = {model.target.name: dirichlet_columns(of_class, rng).T}
-    return Answer({**first, **draws}, "noise ignored", (warning(release),))
+    return Answer({**first, **draws}, approximation, (said,))

@@ -52,15 +52,16 @@ class ModelPosterior(Posterior):
             second = self.model.predict_proba(self.draws["weights"], rows).mean(axis=0)
             return np.stack([1 - second, second], axis=1)
         model = self._classifier()
-        codes, _ = code_rows(model, rows, absent=model.optional_columns)
-        distinct, where = _distinct(codes[:, 1:])
+        codes, values = code_rows(model, rows, absent=model.optional_columns)
+        distinct, where = _distinct(codes[:, 1:]) if not values.shape[1] else (codes[:, 1:], slice(None))
         out = np.empty((len(distinct), model.target.n_labels))
         step = max(_MOST // (self.n_draws * model.target.n_labels), 1)
         unknown = np.full((len(distinct), 1), model.target.n_labels, dtype=codes.dtype)
         full = np.hstack([unknown, distinct])
         for start in range(0, len(full), step):
-            joint = model.log_joint(self.draws, full[start : start + step])
-            out[start : start + step] = np.logaddexp.reduce(joint, axis=0)
+            part = slice(start, start + step)
+            joint = model.log_joint(self.draws, full[part], values[part])
+            out[part] = np.logaddexp.reduce(joint, axis=0)
         out -= np.logaddexp.reduce(out, axis=1, keepdims=True)
         return np.exp(out)[where]
 

@@ -57,6 +57,10 @@ class Reading:
         """Variance of the noise on :attr:`total`."""
         return float(sum(law.sd**2 for law in self.noise))
 
+    def reach(self, log_tail: float) -> float:
+        """Return how far the least unwilling of the row's noises can carry it."""
+        return max(law.reach(log_tail) for law in self.noise)
+
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells; a count of missing values has a flat prior, which is g_1."""
         alpha = [*self.alpha, 1.0] if self.missing else list(self.alpha)
