@@ -35,6 +35,15 @@ _LOG_2PI = np.log(2 * np.pi)
 class NaiveBayes(DiscreteModel):
     """A class with probabilities pi, and features with a distribution of their own in each class, independent given it.
 
+    A release holds one table of counts for each feature, class by feature. A record is in one cell of each, so with D
+    features the joint L1 sensitivity is 2D under ``replace`` and D under ``add_remove``. To give each feature
+    epsilon / D (Foulds et al. 2016, supplement E.1) is the same noise, by another name. For a number the table holds
+    sums instead, three for each class, in which a record counts for one as well, but for rounding to the grid
+    (:class:`~discreet.models.moments.MomentTable`).
+
+    The draws are named after the columns: the target's probabilities, and each feature's with one row for each class;
+    for a number ``age`` they are ``age.mean`` and ``age.variance``, with one entry for each class.
+
     Parameters
     ----------
     target
@@ -45,15 +54,6 @@ class NaiveBayes(DiscreteModel):
     split
         How the noise is divided between the features, as weights by name, 1 for those not named: the tables of a
         feature with weight 2 bear half the noise of one with weight 1. By default all bear the same.
-
-    A release holds one table of counts for each feature, class by feature. A record is in one cell of each, so with D
-    features the joint L1 sensitivity is 2D under ``replace`` and D under ``add_remove``. To give each feature
-    epsilon / D (Foulds et al. 2016, supplement E.1) is the same noise, by another name. For a number the table holds
-    sums instead, three for each class, in which a record counts for one as well, but for rounding to the grid
-    (:class:`~discreet.models.moments.MomentTable`).
-
-    The draws are named after the columns: the target's probabilities, and each feature's with one row for each class;
-    for a number ``age`` they are ``age.mean`` and ``age.variance``, with one entry for each class.
     """
 
     name: ClassVar[str] = "naive_bayes"
