@@ -29,7 +29,8 @@ class CliReference(Directive):
 def _commands(group: Any, prefix: str = "") -> list[tuple[str, Any]]:
     """List all commands, those of groups with the group's name before theirs."""
     found = []
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             found += _commands(command, f"{prefix}{name} ")
         else:

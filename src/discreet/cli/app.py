@@ -16,12 +16,6 @@ from discreet.cli.check import check
 from discreet.cli.demo import demo
 from discreet.cli.distinguish import distinguish
 from discreet.cli.infer import infer
-from discreet.cli.ledger import export, init, verify
-from discreet.cli.ledger import show as show_ledger
-from discreet.cli.profile_reports import infer as infer_profiles
-from discreet.cli.profile_reports import privatize
-from discreet.cli.profiles import audit as audit_profiles
-from discreet.cli.profiles import fit, plot
 from discreet.cli.release import release
 from discreet.cli.respond import respond
 from discreet.cli.show import show
@@ -39,6 +33,23 @@ class _Group(TyperGroup):
 
     def get_help_option(self, ctx: Any) -> Any:
         return _bare(super().get_help_option(ctx))
+
+
+class _Later(_Group):
+    """A group whose verbs are read when it is asked for one: the program's own help shows none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._read()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        self._read()
+        return super().get_command(ctx, cmd_name)
+
+    def _read(self) -> None:
+        if not self.commands:
+            verbs = typer.main.get_command(_VERBS[self.name or ""]())
+            self.commands.update(verbs.commands)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _bare(option: Any) -> Any:
@@ -77,35 +88,53 @@ def discreet_(
     """
 
 
-_ledger = typer.Typer(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-_profiles = typer.Typer(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-
-
-def _add(
-    verb: Callable[..., None], panel: str | None, example: str, to: typer.Typer = app, name: str | None = None
-) -> None:
+def _add(verb: Callable[..., None], panel: str | None, example: str, to: typer.Typer = app) -> None:
     """Add a command whose help is its docstring, each paragraph on one line for the terminal to wrap."""
     paragraphs = inspect.cleandoc(verb.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    to.command(name, cls=_Command, help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
+    to.command(cls=_Command, help=text, epilog=f"Example: {example}", rich_help_panel=panel)(verb)
 
 
+def _add_group(name: str, text: str, panel: str) -> None:
+    """Add a group of verbs, to be read later."""
+    settings = {"help_option_names": ["-h", "--help"]}
+    app.add_typer(
+        typer.Typer(cls=_Later, context_settings=settings), name=name, help=text, rich_help_panel=panel
+    )
+
+
+def _ledger() -> typer.Typer:
+    from discreet.cli.ledger import export, init, show, verify
+
+    url, to = "sqlite:///budget.db", typer.Typer(cls=_Group)
+    _add(init, None, f"discreet ledger init {url} --epsilon 5 --delta 1e-6", to)
+    _add(show, None, f"discreet ledger show {url} --plot spending.png", to)
+    _add(verify, None, f"discreet ledger verify {url} --against smoking.json", to)
+    _add(export, None, f"discreet ledger export {url} -o entries.jsonl", to)
+    return to
+
+
+def _profiles() -> typer.Typer:
+    from discreet.cli.profile_reports import infer, privatize
+    from discreet.cli.profiles import audit, fit, plot
+
+    observed = "observed.csv --value usage --profile user"
+    to = typer.Typer(cls=_Group)
+    _add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", to)
+    _add(audit, None, "discreet profiles audit mechanism.json", to)
+    _add(privatize, None, f"discreet profiles privatize mechanism.json {observed} -o reports.csv", to)
+    _add(infer, None, "discreet profiles infer mechanism.json reports.csv", to)
+    _add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", to)
+    return to
+
+
+_VERBS: dict[str, Callable[[], typer.Typer]] = {"ledger": _ledger, "profiles": _profiles}
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
 _EITHER, _LOCAL = "Either: simulates, reads no data", "Without a curator: everybody perturbs their own data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
-app.add_typer(
-    _ledger,
-    name="ledger",
-    help="Keep count: budgets and every charge against them.",
-    rich_help_panel=_CURATOR,
-)
-_URL = "sqlite:///budget.db"
-_add(init, None, f"discreet ledger init {_URL} --epsilon 5 --delta 1e-6", _ledger)
-_add(show_ledger, None, f"discreet ledger show {_URL} --plot spending.png", _ledger, "show")
-_add(verify, None, f"discreet ledger verify {_URL} --against smoking.json", _ledger)
-_add(export, None, f"discreet ledger export {_URL} -o entries.jsonl", _ledger)
+_add_group("ledger", "Keep count: budgets and every charge against them.", _CURATOR)
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
@@ -116,19 +145,4 @@ _add(
     _EITHER,
     "discreet adversary -m bernoulli --prior beta:1,1 --support=0.1,0.9 --epsilon 1 -o path.png",
 )
-app.add_typer(
-    _profiles,
-    name="profiles",
-    help="Hide who, keep what: reports that do not tell people's profiles apart.",
-    rich_help_panel=_LOCAL,
-)
-_add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", _profiles)
-_add(audit_profiles, None, "discreet profiles audit mechanism.json", _profiles, "audit")
-_add(
-    privatize,
-    None,
-    "discreet profiles privatize mechanism.json observed.csv --value usage --profile user -o reports.csv",
-    _profiles,
-)
-_add(infer_profiles, None, "discreet profiles infer mechanism.json reports.csv", _profiles, "infer")
-_add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", _profiles)
+_add_group("profiles", "Hide who, keep what: reports that do not tell people's profiles apart.", _LOCAL)
