@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from common.claim import Panel
-from common.report import arguments_of, finished, report, to_dict, write
+from common.report import arguments_of, conclude
 from dimitrakakis import coins, draws, lemmas, records
 from dimitrakakis.figure import draw_figure
 
@@ -46,11 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study from the command line."""
     options = arguments_of(__doc__).parse_args(arguments)
     panels = run()
-    claims = [claim for panel in panels for claim in panel.claims]
-    numbers = to_dict(NAME, {"seed": SEED}, panels, claims)
-    contents = write(options.out, NAME, report(claims), numbers)
-    draw_figure(panels, path=options.out / f"{NAME}.png")
-    return finished(options, contents, claims)
+    return conclude(options, NAME, {"seed": SEED}, panels, draw_figure)
 
 
 if __name__ == "__main__":

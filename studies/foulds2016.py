@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from common.claim import Panel
-from common.report import arguments_of, finished, report, to_dict, write
+from common.report import arguments_of, conclude
 from foulds import accuracy, costs
 from foulds.figure import draw_figure
 
@@ -51,11 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the replicates")
     options = parser.parse_args(arguments)
     panels = run(options.quick)
-    claims = [claim for panel in panels for claim in panel.claims]
-    numbers = to_dict(NAME, {"quick": options.quick, "seed": SEED}, panels, claims)
-    contents = write(options.out, NAME, report(claims), numbers)
-    draw_figure(panels, path=options.out / f"{NAME}.png")
-    return finished(options, contents, claims)
+    return conclude(options, NAME, {"quick": options.quick, "seed": SEED}, panels, draw_figure)
 
 
 if __name__ == "__main__":

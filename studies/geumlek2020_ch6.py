@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from common.claim import Panel
-from common.report import arguments_of, finished, report, to_dict, write
+from common.report import arguments_of, conclude
 from geumlek import forgetting, moving
 from geumlek.figure import draw_figure
 
@@ -50,11 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.trials < 1:
         parser.error("--trials must be at least 1")
     panels = run(options.trials)
-    claims = [claim for panel in panels for claim in panel.claims]
-    numbers = to_dict(NAME, {"trials": options.trials, "seed": SEED}, panels, claims)
-    contents = write(options.out, NAME, report(claims), numbers)
-    draw_figure(panels, path=options.out / f"{NAME}.png")
-    return finished(options, contents, claims)
+    return conclude(options, NAME, {"trials": options.trials, "seed": SEED}, panels, draw_figure)
 
 
 if __name__ == "__main__":

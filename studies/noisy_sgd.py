@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from common.claim import Panel
-from common.report import arguments_of, finished, report, to_dict, write
+from common.report import arguments_of, conclude
 from descent import fits, places, walks
 from descent.figure import draw_figure
 
@@ -56,12 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small tables and few repeats")
     options = parser.parse_args(arguments)
     panels = run(quick=options.quick)
-    claims = [claim for panel in panels for claim in panel.claims]
-    numbers = to_dict(NAME, {"quick": options.quick, "seed": SEED}, panels, claims)
-    text = f"{report(claims)}\n\n{table(panels[2])}"
-    contents = write(options.out, NAME, text, numbers)
-    draw_figure(panels, path=options.out / f"{NAME}.png")
-    return finished(options, contents, claims)
+    settings = {"quick": options.quick, "seed": SEED}
+    return conclude(options, NAME, settings, panels, draw_figure, more=f"\n\n{table(panels[2])}")
 
 
 if __name__ == "__main__":

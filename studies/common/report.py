@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,3 +66,21 @@ def finished(options: argparse.Namespace, contents: dict[str, str], claims: Sequ
     """Print what was asked for, and return the exit code."""
     print(contents["json" if options.json else "txt"])
     return int(options.check and not all(claim.holds for claim in claims))
+
+
+def conclude(
+    options: argparse.Namespace,
+    name: str,
+    settings: dict[str, Any],
+    panels: Sequence[Panel],
+    draw: Callable[..., object],
+    more: str = "",
+) -> int:
+    """Write report, numbers and picture of a study whose claims are its panels'; return the exit code.
+
+    ``more`` follows the claims in the report.
+    """
+    claims = [claim for panel in panels for claim in panel.claims]
+    contents = write(options.out, name, report(claims) + more, to_dict(name, settings, panels, claims))
+    draw(panels, path=options.out / f"{name}.png")
+    return finished(options, contents, claims)

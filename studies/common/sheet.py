@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Drawing = tuple[str, Callable[["Axes", dict[str, Any]], None]]
 #: A line for what would be without, or in the limit.
 DOTTED: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+#: A line through points that were computed.
+DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 
 
 def draw_sheet(

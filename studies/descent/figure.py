@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from common.claim import Panel
-from common.sheet import DOTTED, draw_sheet, say, title
+from common.sheet import DOTS, DOTTED, draw_sheet, say, title
 
 from discreet.reporting.style import INK, PALETTE, QUIET
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _BLUE, _RED, _GREEN, _PINK = PALETTE[:4]
 _CIRCLES: dict[str, Any] = {"color": INK, "linestyle": "none", "marker": "o", "fillstyle": "none"}
-_DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -69,10 +68,10 @@ def _accuracy(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "c  Loss of predictions")
     axes.axhline(s["nothing"], **DOTTED)
     for rho, style in (("0.05", "-"), ("0.5", (0, (4, 2)))):
-        axes.plot(s["sizes"], s[f"printed_{rho}"], color=_RED, linestyle=style, **_DOTS)
-        axes.plot(s["sizes"], s[f"secret_{rho}"], color=_PINK, linestyle=style, **_DOTS)
-        axes.plot(s["sizes"], s[f"default_{rho}"], color=_BLUE, linestyle=style, **_DOTS)
-    axes.plot(s["sizes"], s["non-private"], color=INK, **_DOTS)
+        axes.plot(s["sizes"], s[f"printed_{rho}"], color=_RED, linestyle=style, **DOTS)
+        axes.plot(s["sizes"], s[f"secret_{rho}"], color=_PINK, linestyle=style, **DOTS)
+        axes.plot(s["sizes"], s[f"default_{rho}"], color=_BLUE, linestyle=style, **DOTS)
+    axes.plot(s["sizes"], s["non-private"], color=INK, **DOTS)
     axes.set(xscale="log", xlabel="records", ylabel="held-out loss", ylim=(None, 0.86))
     say(axes, (s["sizes"][-1], 0.845), "ρ = 0.05 (dashed: 0.5)", QUIET, ha="right", va="top")
     say(axes, (s["sizes"][-1], 0.82), "as printed", _RED, ha="right", va="top")
@@ -86,8 +85,8 @@ def _langevin(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "d  How far Langevin states are off")
     axes.axhline(1, **DOTTED)
     for relation, color in (("add_remove", _BLUE), ("replace", _RED)):
-        axes.plot(s["epsilons"], s[f"{relation}_1"], color=color, **_DOTS)
-        axes.plot(s["epsilons"], s[f"{relation}_1/10"], color=color, linestyle=(0, (4, 2)), **_DOTS)
+        axes.plot(s["epsilons"], s[f"{relation}_1"], color=color, **DOTS)
+        axes.plot(s["epsilons"], s[f"{relation}_1/10"], color=color, linestyle=(0, (4, 2)), **DOTS)
     axes.set(xscale="log", yscale="log", xlabel="ε, at δ = 10⁻⁶", ylabel="error of the mean / posterior sd")
     least = axes.get_ylim()[0]
     say(axes, (0.1, least * 2.4), "replace", _RED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from common.claim import Panel
-from common.sheet import DOTTED, draw_sheet, say, title
+from common.sheet import DOTS, DOTTED, draw_sheet, say, title
 
 from discreet.reporting.style import INK, PALETTE, QUIET
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _RED, _GREEN = PALETTE[:3]
-_DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -76,8 +75,8 @@ def _ratios(axes: Axes, s: dict[str, Any]) -> None:
 def _neighbors(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "d  A record of a chain of three")
     axes.plot(s["least"], s["library"], color=_BLUE, linewidth=4, alpha=0.35)
-    axes.plot(s["least"], s["record"], color=INK, **_DOTS)
-    axes.plot(s["least"], s["printed"], color=_RED, linestyle=(0, (4, 2)), **_DOTS)
+    axes.plot(s["least"], s["record"], color=INK, **DOTS)
+    axes.plot(s["least"], s["printed"], color=_RED, linestyle=(0, (4, 2)), **DOTS)
     axes.set(
         xscale="log", ylim=(0, 30), xlabel="least conditional probability", ylabel="ε of one posterior draw"
     )
@@ -89,9 +88,9 @@ def _neighbors(axes: Axes, s: dict[str, Any]) -> None:
 
 def _deltas(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "e  δ of a draw, Beta(4, 4) prior")
-    axes.plot(s["n"], s["printed"], color=_RED, **_DOTS)
+    axes.plot(s["n"], s["printed"], color=_RED, **DOTS)
     for epsilon in ("0", "0.5", "1"):
-        axes.plot(s["n"], s[f"exact {epsilon}"], color=INK, **_DOTS)
+        axes.plot(s["n"], s[f"exact {epsilon}"], color=INK, **DOTS)
         say(axes, (s["n"][-1] * 1.25, s[f"exact {epsilon}"][-1]), f"ε = {epsilon}", INK, va="center")
     axes.axhline(1, **DOTTED)
     axes.set(xscale="log", yscale="log", xlim=(0.8, 900), ylim=(1e-3, 1e5))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from common.claim import Panel
-from common.sheet import DOTTED, draw_sheet, say, title
+from common.sheet import DOTS, DOTTED, draw_sheet, say, title
 
 from discreet.reporting.style import INK, PALETTE, QUIET
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _RED, _GREEN = PALETTE[:3]
-_DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 
 
 def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -58,7 +57,7 @@ def _errors(axes: Axes, s: dict[str, Any]) -> None:
         ("printed", _BLUE, (0, (4, 2))),
         ("library", _BLUE, "-"),
     ):
-        axes.plot(s["n"], s[name], color=color, linestyle=style, **_DOTS)
+        axes.plot(s["n"], s[name], color=color, linestyle=style, **DOTS)
     axes.set(xscale="log", yscale="log", xlabel="records", ylabel="mean absolute error")
     say(axes, (3e3, 0.05), "OPS", _RED)
     say(axes, (3, 0.0018), "Laplace\ndashed: both counts noised\nsolid: one count", _BLUE)
@@ -89,7 +88,7 @@ def _divergences(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "e  Divergence from the true posterior")
     n = np.asarray(s["n"])
     for epsilon in ("1", "0.1"):
-        axes.plot(n, s[f"epsilon {epsilon}"], color=_BLUE, **_DOTS)
+        axes.plot(n, s[f"epsilon {epsilon}"], color=_BLUE, **DOTS)
         say(axes, (n[3], s[f"epsilon {epsilon}"][3] / 2), f"ε = {epsilon}", _BLUE, ha="right", va="top")
     axes.axhline(s["ops"], color=_RED, linewidth=1.6)
     say(axes, (n[-1], s["ops"] * 1.25), "OPS, ε = 1", _RED, ha="right", va="bottom")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from common.claim import Panel
-from common.sheet import DOTTED, draw_sheet, say, title
+from common.sheet import DOTS, DOTTED, draw_sheet, say, title
 
 from discreet.reporting.style import INK, PALETTE, QUIET
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _RED, _GREEN = PALETTE[:3]
-_DOTS: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 1.6}
 _LINES = (
     ("noisy", _BLUE, "-"),
     ("aware", _BLUE, (0, (4, 2))),
@@ -48,7 +47,7 @@ def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None 
 def _by_epsilon(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "a  Held-out log-likelihood, n = 2000")
     for name, color, style in _LINES:
-        axes.plot(s["epsilon"], s[name], color=color, linestyle=style, **_DOTS)
+        axes.plot(s["epsilon"], s[name], color=color, linestyle=style, **DOTS)
     for name, words in (("free", "without privacy"), ("alone", "one component"), ("prior", "prior")):
         axes.axhline(float(s[name]), **DOTTED)
         say(axes, (10.5, float(s[name])), words, QUIET, 7, ha="right", va="bottom")
@@ -61,7 +60,7 @@ def _by_epsilon(axes: Axes, s: dict[str, Any]) -> None:
 def _by_records(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "b  … at epsilon = 1")
     for name, color, style in _LINES:
-        axes.plot(s["n"], s[name], color=color, linestyle=style, **_DOTS)
+        axes.plot(s["n"], s[name], color=color, linestyle=style, **DOTS)
     axes.plot(s["n"], s["free"], color=INK, linewidth=1.0)
     axes.set(xscale="log", xlabel="records", ylabel="nats per record")
     low = min(float(np.min(s[name])) for name in ("few", "many", "delta"))
@@ -70,8 +69,8 @@ def _by_records(axes: Axes, s: dict[str, Any]) -> None:
 
 def _temperatures(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "c  Temperature at epsilon = 1")
-    axes.plot(s["steps"], s["pure"], color=_RED, **_DOTS)
-    axes.plot(s["steps"], s["approx"], color=_RED, linestyle=(0, (1, 1.2)), **_DOTS)
+    axes.plot(s["steps"], s["pure"], color=_RED, **DOTS)
+    axes.plot(s["steps"], s["approx"], color=_RED, linestyle=(0, (1, 1.2)), **DOTS)
     axes.axhline(float(s["ops"]), color=_GREEN, linewidth=1.4)
     axes.set(xscale="log", yscale="log", xlabel="sweeps", ylabel="temperature")
     say(axes, (60, 9e3), "pure", _RED, ha="right")
@@ -82,7 +81,7 @@ def _temperatures(axes: Axes, s: dict[str, Any]) -> None:
 def _random_scan(axes: Axes, s: dict[str, Any]) -> None:
     title(axes, "d  Random scan: one of N updates")
     axes.plot(s["n"], s["printed"], **DOTTED)
-    axes.plot(s["n"], s["attained"], color=_RED, **_DOTS)
+    axes.plot(s["n"], s["attained"], color=_RED, **DOTS)
     axes.set(
         xlabel="N", xticks=[1, 4, 8, 12, 16], ylabel="epsilon", ylim=(0, 1.15 * float(np.max(s["printed"])))
     )
