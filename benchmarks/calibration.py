@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
 
 TRIALS, N_RECORDS, EPSILON = 1000, 1000, 1.0
 BOUNDS = (0, 10)

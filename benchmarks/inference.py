@@ -44,13 +44,12 @@ import numpy as np
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import privatize, release_with
+from discreet.domain.declarations import Missing
 from discreet.families import Bernoulli, Categorical, Exponential, Normal
 from discreet.families.base import Family
-from discreet.families.layout import layout_for
-from discreet.families.shapes import Missing
-from discreet.inference.choice import Engine
 from discreet.inference.diagnostics import bulk_ess
-from discreet.mechanisms.curator import declare, privatize, release_with
+from discreet.inference.engines.registry import EngineName as Engine
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.priors.base import Prior
 
@@ -80,11 +79,11 @@ class Case:
         n_usable = n_records if self.missing == "none" else n_records - n_records // 10
         counts = [round(share * n_usable) for share in self.shares]
         counts[-1] += n_usable - sum(counts)
-        domain = declare(self.family, bounds=None, outside="redact", missing=self.missing)
+        domain = self.family.read_domain(bounds=None, outside="redact", missing=self.missing)
         features = self.family.geometry.features_of_labels(counts)
         return privatize(
             lambda law: int(law.sample(1, rng)[0]),
-            layout_for(self.family, domain, "replace").coordinates(n_usable, features),
+            self.family.layout(domain, "replace").coordinates(n_usable, features),
             n_records,
             self.family,
             domain,

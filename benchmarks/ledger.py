@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dc
-from discreet.privacy.ledger.chain import Entry
-from discreet.privacy.ledger.filters import Totals, added, guarantee_json, terms_of
+from discreet.ledger.filters import Totals, added, guarantee_json, terms_of
+from discreet.ledger.hash_chain import Entry
 
 MOST_TIMES_SLOWER = 50.0
 CHARGE = dc.PureDP("0.0001")

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
-from discreet.inference.structured.hidden_markov.sampler import sample
+from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.sampler import sample
 from discreet.privacy.noise import DiscreteLaplace
 
 N_SEQUENCES, LENGTH, SIZES, N_ENTRIES = 7, 71, (8, 24, 2, 2, 2), 390_000

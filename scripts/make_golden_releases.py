@@ -13,8 +13,8 @@ import numpy as np
 
 import discreet as dc
 from discreet.artifact.codec import VERSION
-from discreet.mechanisms.curator import release_with, sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import release_with, sample_with
+from discreet.mechanisms.base import RandomSource
 
 FOLDER = Path(__file__).parent.parent / "src" / "discreet" / "artifact" / "golden"
 

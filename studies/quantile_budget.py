@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet.curator.publish import release_with
 from discreet.families.base import Family
-from discreet.mechanisms.curator import release_with
 from discreet.priors.base import Prior
 
 LOW, HIGH = 0.025, 0.975

@@ -24,10 +24,8 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     from discreet import datasets, errors, families, models, priors, profiles
     from discreet.artifact.release import Release
-    from discreet.diagnostics.calibration import calibrate
-    from discreet.diagnostics.distinguishability import distinguish
-    from discreet.diagnostics.greedy import adversary
-    from discreet.diagnostics.mmd import discrepancy
+    from discreet.curator.publish import release
+    from discreet.decisions import utilities
     from discreet.errors import (
         BudgetError,
         DataError,
@@ -49,9 +47,8 @@ if TYPE_CHECKING:
         Poisson,
     )
     from discreet.inference.analyst import infer
-    from discreet.inference.answering import utilities
     from discreet.inference.posterior import Posterior
-    from discreet.mechanisms.curator import release
+    from discreet.ledger import Ledger
     from discreet.mechanisms.gaussian import GaussianMechanism
     from discreet.mechanisms.langevin import LangevinMechanism
     from discreet.mechanisms.laplace import LaplaceMechanism
@@ -64,12 +61,15 @@ if TYPE_CHECKING:
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
     from discreet.mechanisms.table_posterior import TablePosteriorMechanism
-    from discreet.privacy.chain_updates import WorstCaseRejection
     from discreet.privacy.composition import compose
+    from discreet.privacy.costs.chain_updates import WorstCaseRejection
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
-    from discreet.privacy.ledger import Ledger
-    from discreet.privacy.metric_guarantee import MetricDP
+    from discreet.privacy.metric_dp import MetricDP
     from discreet.privacy.renyi import RenyiDP
+    from discreet.validation.calibration import calibrate
+    from discreet.validation.distinguishability import distinguish
+    from discreet.validation.greedy import adversary
+    from discreet.validation.mmd import discrepancy
 
 __all__ = [
     "ApproxDP",
@@ -133,15 +133,15 @@ _MODULES = {
     "models": "discreet.models",
     "priors": "discreet.priors",
     "profiles": "discreet.profiles",
-    "utilities": "discreet.inference.answering.utilities",
+    "utilities": "discreet.decisions.utilities",
 }
 
 _HOMES = {
     "discreet.artifact.release": ("Release",),
-    "discreet.diagnostics.calibration": ("calibrate",),
-    "discreet.diagnostics.distinguishability": ("distinguish",),
-    "discreet.diagnostics.greedy": ("adversary",),
-    "discreet.diagnostics.mmd": ("discrepancy",),
+    "discreet.validation.calibration": ("calibrate",),
+    "discreet.validation.distinguishability": ("distinguish",),
+    "discreet.validation.greedy": ("adversary",),
+    "discreet.validation.mmd": ("discrepancy",),
     "discreet.errors": (
         "BudgetError",
         "DataError",
@@ -164,7 +164,7 @@ _HOMES = {
     ),
     "discreet.inference.analyst": ("infer",),
     "discreet.inference.posterior": ("Posterior",),
-    "discreet.mechanisms.curator": ("release",),
+    "discreet.curator.publish": ("release",),
     "discreet.mechanisms.gaussian": ("GaussianMechanism",),
     "discreet.mechanisms.langevin": ("LangevinMechanism",),
     "discreet.mechanisms.laplace": ("LaplaceMechanism",),
@@ -176,12 +176,12 @@ _HOMES = {
     "discreet.mechanisms.quantile": ("PrivateQuantiles",),
     "discreet.mechanisms.renyi_posterior": ("RenyiPosteriorMechanism",),
     "discreet.mechanisms.statistical_query": ("StatisticalQueryMechanism",),
-    "discreet.privacy.chain_updates": ("WorstCaseRejection",),
+    "discreet.privacy.costs.chain_updates": ("WorstCaseRejection",),
     "discreet.mechanisms.table_posterior": ("TablePosteriorMechanism",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
-    "discreet.privacy.ledger": ("Ledger",),
-    "discreet.privacy.metric_guarantee": ("MetricDP",),
+    "discreet.ledger": ("Ledger",),
+    "discreet.privacy.metric_dp": ("MetricDP",),
     "discreet.privacy.renyi": ("RenyiDP",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from discreet.curator.publish import release
+from discreet.domain.bounds import read_pairs
+from discreet.domain.columns import Labels
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.bounds import read_pairs
-from discreet.families.shapes import Neighbors
 from discreet.inference.analyst import infer
-from discreet.mechanisms.curator import release
-from discreet.models.columns import Labels
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.rational import Number
 
@@ -29,7 +29,7 @@ except ModuleNotFoundError:
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from discreet.privacy.ledger import Ledger
+    from discreet.ledger import Ledger
 
 __all__ = ["PrivateNaiveBayes"]
 

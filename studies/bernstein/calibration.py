@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from scipy.stats import binomtest, norm
 
-from discreet.diagnostics.bands import simultaneous_band
+from discreet.validation.bands import simultaneous_band
 
 from .cells import Cell, Series
 from .claim import CURVES, FALSE_ALARM, NEGLIGIBLE, NOISY, Claim, least_uniform, noise_aware, pairs_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.diagnostics.bands import empirical
-from discreet.diagnostics.ranks import Uniformity, uniformity
+from discreet.validation.bands import empirical
+from discreet.validation.ranks import Uniformity, uniformity
 
 from .methods import MODELS, Reading, replicate
 

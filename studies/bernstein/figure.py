@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.diagnostics.bands import empirical, simultaneous_band
 from discreet.reporting.style import HAIRLINE, INK, KNOWN, QUIET, Heading, finish, new_figure
+from discreet.validation.bands import empirical, simultaneous_band
 
 from .cells import POINTS, Cell
 from .claim import CURVES

@@ -17,14 +17,13 @@ from scipy.special import betainc, betaincinv
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.diagnostics.ranks import rank
+from discreet.curator.publish import privatize, release_with
 from discreet.families.base import Family
-from discreet.families.layout import layout_for
 from discreet.inference.engine import Question
-from discreet.inference.records import record_prior
-from discreet.mechanisms.curator import declare, privatize, release_with
+from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.priors.base import Prior
+from discreet.validation.ranks import rank
 
 #: Draws that two posteriors are compared by, and draws among which the truth is ranked.
 DRAWS, RANKED = 400, 99
@@ -138,8 +137,8 @@ def simulate(model: Model, n_records: int, epsilon: float, rng: np.random.Genera
     # counts say everything about labels, so rows need not exist
     shares = np.array([1 - truth, truth]) if truth.ndim == 0 else truth
     counts = rng.multinomial(n_records, shares)
-    domain = declare(model.family, bounds=None, outside="redact", missing="none")
-    values = layout_for(model.family, domain, "replace").coordinates(
+    domain = model.family.read_domain(bounds=None, outside="redact", missing="none")
+    values = model.family.layout(domain, "replace").coordinates(
         n_records, model.family.geometry.features_of_labels([int(count) for count in counts])
     )
     release = privatize(
@@ -156,7 +155,7 @@ def _infer(engine: Any, model: Model, case: Case, rng: np.random.Generator) -> n
 
 def _plain(model: Model, case: Case, rng: np.random.Generator) -> np.ndarray:
     """Run the paper's own sampler (its misprints mended) for as long as the paper does."""
-    from discreet.inference.gibbs import plain
+    from discreet.inference.engines.gibbs import plain
 
     question = Question(case.release, model.prior, record_prior(None), ITERATIONS, 1, rng)
     draws = next(iter(plain.draw(question, warmup=BURN_IN).draws.values()))

@@ -9,8 +9,8 @@ import numpy as np
 from common.claim import Claim, Panel
 
 from discreet import NoisySGDMechanism
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import RandomSource
 from discreet.models import LogisticRegression
 
 #: Records, by column.
@@ -35,7 +35,7 @@ def simulate(rng: np.random.Generator, n: int) -> Rows:
         "sex": rng.choice(["f", "m"], n),
         "stage": rng.choice(["1", "2", "3"], n),
     }
-    chance = MODEL.predict_proba(_WEIGHTS, rows)
+    chance = MODEL.class_probability(_WEIGHTS, rows)
     return {**rows, "ill": np.where(rng.random(n) < chance, "yes", "no")}
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from common.claim import Claim, Panel
 
 from discreet import LangevinMechanism
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import RandomSource
 
 from .fits import MODEL, fit, simulate
 

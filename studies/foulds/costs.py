@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet.diagnostics.greedy import NextRecord
-from discreet.diagnostics.posterior_law import PosteriorLaw
 from discreet.errors import UsageError
+from discreet.validation.greedy import NextRecord
+from discreet.validation.sampled_distribution import PosteriorLaw
 
 from .laws import COIN, FLAT, OneSample
 

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with, sample_with
-from discreet.mechanisms.sampling import RandomSource
-from discreet.privacy.parameter_grid import ParameterGrid
+from discreet.curator.publish import release_with, sample_with
+from discreet.mechanisms.base import RandomSource
+from discreet.privacy.costs.parameter_grid import ParameterGrid
 
 COIN = dc.Bernoulli()
 FLAT = dc.priors.Beta(1, 1)

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with, sample_with
+from discreet.curator.publish import release_with, sample_with
+from discreet.mechanisms.base import RandomSource
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.mechanisms.sampling import RandomSource
 from discreet.models import Mixture
-from discreet.privacy.gibbs_costs import SweepCosts
-from discreet.privacy.likelihood_range import simplex_range
+from discreet.privacy.costs.gibbs_costs import SweepCosts
+from discreet.privacy.costs.likelihood_range import simplex_range
 
 MODEL = Mixture(2, {"stage": 3, "smoker": 2, "cough": 2, "active": 2})
 WEIGHTS = np.array([0.6, 0.4])
@@ -43,7 +43,7 @@ def truth() -> Draws:
 
 def simulate(n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw the counts of all cells for n records."""
-    return rng.multinomial(n, np.exp(MODEL.log_density(truth(), CELLS)[0]))
+    return rng.multinomial(n, np.exp(MODEL.row_log_density(truth(), CELLS)[0]))
 
 
 def table_of(counts: np.ndarray) -> dict[str, np.ndarray]:
@@ -57,13 +57,13 @@ def held_out(draws: Draws) -> float:
 
     The expectation is over the world itself, so that no sample of held-out records adds an error of its own.
     """
-    log_mean = logsumexp(MODEL.log_density(draws, CELLS), axis=0) - np.log(len(draws["weights"]))
-    return float(np.exp(MODEL.log_density(truth(), CELLS)[0]) @ log_mean)
+    log_mean = logsumexp(MODEL.row_log_density(draws, CELLS), axis=0) - np.log(len(draws["weights"]))
+    return float(np.exp(MODEL.row_log_density(truth(), CELLS)[0]) @ log_mean)
 
 
 def independent_columns() -> float:
     """Return the best that a single component can do: the world's margins, as if columns were independent."""
-    p = np.exp(MODEL.log_density(truth(), CELLS)[0]).reshape(SHAPE)
+    p = np.exp(MODEL.row_log_density(truth(), CELLS)[0]).reshape(SHAPE)
     total = 0.0
     for axis in range(p.ndim):
         margin = p.sum(axis=tuple(i for i in range(p.ndim) if i != axis))
@@ -130,7 +130,7 @@ class OneSample:
         power = 1 / np.maximum(temperatures, 1.0)
 
         def log_posterior(one: Draws) -> np.ndarray:
-            return power * (counts * MODEL.log_density(one, CELLS)).sum(axis=1)
+            return power * (counts * MODEL.row_log_density(one, CELLS)).sum(axis=1)
 
         current = log_posterior(draw)
         for sweep in range(self.sweeps):

@@ -9,20 +9,19 @@ import numpy as np
 from common.claim import Claim, Panel
 
 import discreet as dc
-from discreet.mechanisms.declarations import sampling_domain
-from discreet.mechanisms.mixture_chain import MixtureChain, assignment_log_weights
+from discreet.mechanisms.base import RandomSource
+from discreet.mechanisms.grid_walking import barker_walk
 from discreet.mechanisms.private_annealing import log_weight, trajectory, weight_choice
-from discreet.mechanisms.sampling import RandomSource
-from discreet.mechanisms.walking import barker_walk
 from discreet.priors import parse
-from discreet.privacy.annealing_path import AnnealingPath
-from discreet.privacy.chain_updates import gibbs_law, simplex_sensitivity
-from discreet.privacy.grid_walk import GridWalk
-from discreet.privacy.likelihood_range import simplex_range
-from discreet.privacy.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.annealing_path import AnnealingPath
+from discreet.privacy.costs.chain_updates import gibbs_law, simplex_sensitivity
+from discreet.privacy.costs.grid_walk import GridWalk
+from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.samplers.mixture_chain import MixtureChain, assignment_log_weights
 
 _STEP = float(1 << SCALE_BITS)
-_DOMAIN = sampling_domain(dc.Bernoulli(), None, None, "none", None)
+_DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")
 
 
 def _walk(prior: str = "beta:1,1", cells: int = 9, width: int = 3) -> GridWalk:

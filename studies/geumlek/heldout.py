@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from discreet.families import Bernoulli
 from discreet.priors import Beta
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 from .largest import PRIOR, RECORDS, weight
 from .levels import noisy_counts, sigma_for

@@ -13,8 +13,8 @@ from scipy.special import polygamma
 
 from discreet.families import Bernoulli, Categorical, Exponential
 from discreet.priors import Beta, Dirichlet, Gamma
-from discreet.privacy.posterior_divergence import conjugate_divergence
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_divergence import conjugate_divergence
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 PRIOR, RECORDS = Beta(6, 12), 100
 BERNOULLI = NeighboringPosteriors(Bernoulli(), PRIOR, RECORDS)

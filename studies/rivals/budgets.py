@@ -13,12 +13,11 @@ from functools import cache
 from typing import Literal
 
 import discreet as dc
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.sampling import SamplingMechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.privacy import RenyiDP
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 from .models import MODELS
 
@@ -80,9 +79,7 @@ def _weight(near: NeighboringPosteriors, order: int, each: float, mode: Mode) ->
     return near.find_r(order, each) if mode == "diffused" else near.find_m(order, each)
 
 
-def mechanism_for(
-    model: str, epsilon: str, method: str, renyi: RenyiBudget | None
-) -> NoiseMechanism | SamplingMechanism:
+def mechanism_for(model: str, epsilon: str, method: str, renyi: RenyiBudget | None) -> Mechanism:
     """Return the mechanism of a method."""
     this = MODELS[model]
     name, _, samples = method.partition(" ")
@@ -109,6 +106,6 @@ def temperature(model: str, epsilon: str, samples: int) -> float:
     """Return the temperature that posterior sampling needs, which does not depend on the number of records."""
     this = MODELS[model]
     mechanism = mechanism_for(model, epsilon, f"ops {samples}", None)
-    assert isinstance(mechanism, SamplingMechanism)
+    assert mechanism.every_record
     domain = Domain(this.family.parse_bounds(this.bounds), this.family.labels, "clip", "none")
     return float(mechanism.plan(this.family, domain, 1).parameters["temperature"])

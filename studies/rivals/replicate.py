@@ -12,13 +12,12 @@ import numpy as np
 
 import discreet as dc
 from discreet.artifact import Release, Samples, SamplingRecord
+from discreet.curator.publish import release_with, sample_with
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.inference.choice import Engine
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with, sample_with
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
+from discreet.inference.engines.registry import EngineName as Engine
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.models.layout import Layout
 from discreet.privacy import Guarantee
 from discreet.privacy.selection import ExponentialChoice
 
@@ -71,23 +70,25 @@ class Reading:
     spent: float
 
 
-class Planned(SamplingMechanism):
+class Planned(Mechanism):
     """A sampling mechanism whose plan, which depends on public facts only, is made once and not for each replicate."""
 
     name: ClassVar[str] = "planned"
 
-    def __init__(self, mechanism: SamplingMechanism) -> None:
+    def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism, self.prior, self.samples = mechanism, mechanism.prior, mechanism.samples
         self._plans: dict[int, SamplingRecord] = {}
 
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         return self.mechanism.guarantee(neighbors)
 
-    def check(self, family: Family, domain: Domain) -> None:
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         if not self._plans:
             self.mechanism.check(family, domain)
 
-    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+    def plan(
+        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
+    ) -> SamplingRecord:
         if n_records not in self._plans:
             self._plans[n_records] = self.mechanism.plan(family, domain, n_records)
         return self._plans[n_records]
@@ -111,11 +112,9 @@ def source_of(rng: np.random.Generator) -> RandomSource:
 
 
 @cache
-def _mechanism(
-    model: str, epsilon: str, method: str, renyi: RenyiBudget | None
-) -> NoiseMechanism | SamplingMechanism:
+def _mechanism(model: str, epsilon: str, method: str, renyi: RenyiBudget | None) -> Mechanism:
     mechanism = mechanism_for(model, epsilon, method, renyi)
-    return Planned(mechanism) if isinstance(mechanism, SamplingMechanism) else mechanism
+    return Planned(mechanism) if mechanism.every_record else mechanism
 
 
 @cache
@@ -123,11 +122,9 @@ def _spent(guarantee: Guarantee) -> float:
     return float(guarantee.to_approx(DELTA).epsilon)
 
 
-def release_of(
-    model: Model, mechanism: NoiseMechanism | SamplingMechanism, rows: np.ndarray, rng: np.random.Generator
-) -> Release:
+def release_of(model: Model, mechanism: Mechanism, rows: np.ndarray, rng: np.random.Generator) -> Release:
     """Release rows as the public function does, but with seeded randomness."""
-    if isinstance(mechanism, SamplingMechanism):
+    if mechanism.every_record:
         return sample_with(source_of(rng), rows, model.family, mechanism, bounds=model.bounds, missing="none")
     return release_with(
         lambda law: int(law.sample(1, rng)[0]),

@@ -11,7 +11,7 @@ from common.claim import Claim, Panel
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
 
 from .generate import CASUALTIES, CATEGORIES, TYPES, Theatre
 from .methods import Counts, Effort, ops

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from common.claim import Claim, Panel
 
-from discreet.inference.structured.hidden_markov.predict import log_predictive
-from discreet.inference.structured.hidden_markov.sampler import Draws
+from discreet.inference.models.hidden_markov.predict import log_predictive
+from discreet.inference.models.hidden_markov.sampler import Draws
 
 from .generate import Theatre
 from .methods import Counts, Effort, Noised, last, non_private, ops

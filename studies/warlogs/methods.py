@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.inference.structured.hidden_markov import kernels
-from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
-from discreet.inference.structured.hidden_markov.sampler import Draws, sample
-from discreet.mechanisms.truncated_dirichlet import sample_truncated_dirichlet
+from discreet.inference.models.hidden_markov import path_kernels as kernels
+from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from discreet.privacy.noise import DiscreteLaplace
+from discreet.samplers.truncated_dirichlet import sample_truncated_dirichlet
 
 #: The library's default concentrations.
 FLAT = 1.0

@@ -9,8 +9,8 @@ import numpy as np
 from common.claim import Claim, Panel
 
 import discreet as dc
-from discreet.inference.structured.hidden_markov.paths import collapsed_law
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
+from discreet.inference.models.hidden_markov.paths import collapsed_law
 
 from .generate import Theatre
 from .prepare import model_of

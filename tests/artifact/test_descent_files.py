@@ -13,10 +13,10 @@ import pytest
 
 import discreet as dc
 from discreet.artifact.codec import seal
-from discreet.artifact.noisy_sgd import descent_of
+from discreet.artifact.records.noisy_sgd import descent_of
+from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 from discreet.models import DeclaredLoss, LinearRegression, LogisticRegression
 
 SCHEMA = json.loads((files("discreet.artifact") / "release.schema.json").read_text(encoding="utf-8"))

@@ -11,9 +11,9 @@ import pytest
 
 import discreet as dc
 from discreet.artifact.codec import seal
+from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 
 COMMON: dict[str, Any] = {"support": ("0.05", "0.95"), "cells": 64}
 MECHANISMS: dict[str, Any] = {

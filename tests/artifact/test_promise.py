@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 import discreet as dc
-from discreet.artifact.promise import encode_guarantee, read_guarantee
+from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.errors import ReleaseFileError
 from discreet.privacy import Guarantee, PseudoMetric, compose
 

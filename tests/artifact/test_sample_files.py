@@ -13,9 +13,9 @@ import pytest
 
 import discreet as dc
 from discreet.artifact.codec import seal
+from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 
 SCHEMA = json.loads((files("discreet.artifact") / "release.schema.json").read_text(encoding="utf-8"))
 BOX = {"mean": (-1, 3), "variance": (1, 6)}

@@ -283,7 +283,7 @@ def test_the_same_as_json(
 def test_an_unexpected_error_is_one_line_without_its_text(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.mechanisms import curator
+    from discreet.curator import publish as curator
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("could not read 'secret value'")
@@ -300,7 +300,7 @@ def test_an_unexpected_error_is_one_line_without_its_text(
 
 
 def test_an_interrupted_release_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.mechanisms import curator
+    from discreet.curator import publish as curator
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from discreet import priors
+from discreet.domain.declarations import Domain
 from discreet.families import (
     Bernoulli,
     Categorical,
@@ -23,7 +24,6 @@ from discreet.families import (
     Normal,
     Poisson,
 )
-from discreet.families.layout import Domain
 from discreet.priors import Prior
 
 Theta = Mapping[str, Any]

@@ -19,6 +19,7 @@ import pytest
 from scipy import stats
 
 from discreet import families, priors
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import (
     Bernoulli,
@@ -33,7 +34,6 @@ from discreet.families import (
     Poisson,
 )
 from discreet.families.derivatives import gradient, hessian
-from discreet.families.layout import Domain, layout_for
 from discreet.priors import Prior
 from tests.contracts.family_cases import (
     CASES,
@@ -393,7 +393,7 @@ def test_measure_works_inside_engines(family):
 @every_family
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_layouts_can_be_built(case, neighbors):
-    layout = layout_for(case.family, domain_of(case), neighbors)
+    layout = case.family.layout(domain_of(case), neighbors)
     sizes = {len(v) for v in (layout.names, layout.rows, layout.grid, layout.width)}
     assert len(sizes) == 1
 

@@ -20,10 +20,10 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data import fixed
-from discreet.data.source import Need
-from discreet.data.sources import open_source
-from discreet.data.values import number
+from discreet.data.sources.opening import open_source
+from discreet.data.sources.source import Need
+from discreet.data.sources.values import number
+from discreet.data.summaries import fixed_point as fixed
 from tests.data.builders import NUMERIC, SAME_TEXT, TEXT, Columns, arrow_table, declarations, expected
 
 INF, NAN = math.inf, math.nan

@@ -18,9 +18,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.domain.declarations import Domain
 from discreet.families.base import Family
-from discreet.families.layout import Domain, Layout, layout_for
-from discreet.mechanisms.curator import declare
+from discreet.models.layout import Layout
 
 Columns = dict[str, list[Any]]
 Builder = Callable[[Columns, Path], Any]
@@ -167,8 +167,8 @@ def declarations(
     missing: Any = "count",
     neighbors: Any = "replace",
 ) -> tuple[Domain, Layout]:
-    domain = declare(family, bounds=bounds, outside=outside, missing=missing)
-    return domain, layout_for(family, domain, neighbors)
+    domain = family.read_domain(bounds=bounds, outside=outside, missing=missing)
+    return domain, family.layout(domain, neighbors)
 
 
 def contribution(record: list[float | None], family: Family, domain: Domain, layout: Layout) -> list[int]:

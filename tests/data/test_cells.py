@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.data import count_cells
-from discreet.data.cells import cells
-from discreet.families.grid import Grid
+from discreet.data import count_bins
+from discreet.data.summaries.bin_counts import cells
+from discreet.domain.bin_grid import Grid
 from tests.data.builders import NUMERIC, SAME_TEXT, Columns
 from tests.data.test_neighbors import values
 
@@ -51,7 +51,7 @@ def test_every_source_gives_the_same_counts(name, grid, tmp_path, capfd, caplog,
     if not name.startswith(("numpy", "rows")):
         columns = {"id": [float(i) for i, _ in enumerate(EDGES)], "x": EDGES}
     source = NUMERIC[name](columns, tmp_path)
-    seen = count_cells(source, dc.Normal(), [grid], ["x"])
+    seen = count_bins(source, dc.Normal(), [grid], ["x"])
     assert seen.counts == (by_hand(EDGES, grid),)
     assert seen.n_records == len(EDGES)
     assert capfd.readouterr() == ("", "")
@@ -62,7 +62,7 @@ def test_every_source_gives_the_same_counts(name, grid, tmp_path, capfd, caplog,
 @pytest.mark.parametrize("name", [n for n in SAME_TEXT if n != "pyarrow reader"])
 def test_text_is_read_value_by_value(name, tmp_path) -> None:
     column = ["1", "word", "", None, " 99 ", "1e400", "nan", "1_000"]
-    seen = count_cells(SAME_TEXT[name]({"x": column}, tmp_path), dc.Normal(), [GRID], ["x"])
+    seen = count_bins(SAME_TEXT[name]({"x": column}, tmp_path), dc.Normal(), [GRID], ["x"])
     assert seen.counts == (by_hand([1.0, None, None, None, 99.0, INF, None, None], GRID),)
     assert seen.n_records == len(column)
 
@@ -73,7 +73,7 @@ def test_a_record_counts_in_every_column_or_in_none(name, tmp_path) -> None:
     pairs = [(a, b) for a in special for b in special]
     columns: Columns = {"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
     grids = [GRID, COUNTS]
-    seen = count_cells(NUMERIC[name](columns, tmp_path), dc.MultivariateNormal(2), grids, ["a", "b"])
+    seen = count_bins(NUMERIC[name](columns, tmp_path), dc.MultivariateNormal(2), grids, ["a", "b"])
     whole = [p for p in pairs if all(x is not None and not math.isnan(x) for x in p)]
     assert seen.counts == tuple(by_hand([p[i] for p in whole], grids[i]) for i in range(2))
     assert [sum(c) for c in seen.counts] == [25, 25]
@@ -82,11 +82,11 @@ def test_a_record_counts_in_every_column_or_in_none(name, tmp_path) -> None:
 def test_many_rows_in_any_order(rng: np.random.Generator, tmp_path) -> None:
     x = rng.uniform(-10, 110, 50_000)
     x[::97] = NAN
-    truth = count_cells(x, dc.Normal(), [GRID]).counts
+    truth = count_bins(x, dc.Normal(), [GRID]).counts
     assert truth == (by_hand(x.tolist(), GRID),)
     shuffled: Columns = {"x": rng.permutation(x).tolist()}
     for name in ("parquet", "csv", "polars lazy", "duckdb 2 threads", "pyarrow chunked"):
-        assert count_cells(NUMERIC[name](shuffled, tmp_path), dc.Normal(), [GRID], ["x"]).counts == truth
+        assert count_bins(NUMERIC[name](shuffled, tmp_path), dc.Normal(), [GRID], ["x"]).counts == truth
 
 
 def test_integers_fall_into_their_own_cells() -> None:
@@ -104,7 +104,7 @@ def test_integers_fall_into_their_own_cells() -> None:
 def test_one_record_is_one_step(rest, old, new) -> None:
     """Whatever it holds: leaving takes at most 1 from one cell, and replacing it puts at most 1 into another."""
     before, after, without = (
-        np.array(count_cells(rows, dc.Normal(), [GRID]).counts[0])
+        np.array(count_bins(rows, dc.Normal(), [GRID]).counts[0])
         for rows in ([*rest, old], [*rest, new], rest)
     )
     for more in (before, after):
@@ -135,6 +135,6 @@ def test_engines_that_fail_say_nothing() -> None:
 
     frame = pl.LazyFrame({"x": [1.0, 42.0]}).map_batches(fail, schema={"x": pl.Float64})
     with pytest.raises(dc.DataError) as caught:
-        count_cells(frame, dc.Normal(), [GRID], ["x"])
+        count_bins(frame, dc.Normal(), [GRID], ["x"])
     assert "42" not in str(caught.value)
     assert caught.value.__context__ is None

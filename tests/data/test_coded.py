@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.data import CodedBatch, coded_batches, count_tables, read_records
-from discreet.data.coded import label_codes
-from discreet.data.kinds import Kind
-from discreet.data.lines import LineSource
-from discreet.data.memory import BATCH
-from discreet.data.values import Vocabulary
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.lines import LineSource
+from discreet.data.sources.memory import BATCH
+from discreet.data.sources.values import Vocabulary
+from discreet.data.summaries.coded import label_codes
+from discreet.domain.columns import read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
-from discreet.families.layout import Domain
-from discreet.models.columns import read_columns
 from tests.data.builders import TABLES, Columns, arrow_table
 from tests.models.toy import Toy
 
@@ -204,7 +204,7 @@ def test_a_csv_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_bytes(b"sex,x\n" + b"f,12.5\n" * lines)
     taken = []
     body = LineSource._body
-    monkeypatch.setattr("discreet.data.lines._BLOCK", 1 << 16)
+    monkeypatch.setattr("discreet.data.sources.lines._BLOCK", 1 << 16)
     monkeypatch.setattr(LineSource, "_body", lambda self: (taken.append(len(b)) or b for b in body(self)))
     walk = coded_batches(path, read_columns({"sex": ["f", "m"], "x": (0, 100)}))
     first = next(walk)

@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data.seal import sealed
+from discreet.data.sources.conceal import sealed
 from discreet.errors import DataError, DiscreetError, UsageError
 from tests.data.builders import declarations
 
@@ -323,7 +323,7 @@ def test_bounds_that_floats_cannot_hold():
 
 
 def test_too_many_records_for_exact_sums(monkeypatch):
-    from discreet.data import fixed
+    from discreet.data.summaries import fixed_point as fixed
 
     assert issubclass(DataError, DiscreetError)
     fixed.check_size(2**39 - 1, LAYOUT)

@@ -12,10 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet import data
+from discreet.domain.declarations import Domain
 from discreet.families import Family
-from discreet.families.impute import fallback
-from discreet.families.layout import Domain, layout_for
-from discreet.mechanisms.declarations import sampling_domain
 from tests.data.builders import NUMERIC, TEXT
 
 ROWS: list[float | None] = [1.5, None, -7.0, 1e300, 4.25, math.nan, -math.inf, 0.1, None, 3.0]
@@ -23,7 +21,7 @@ FILLED = [1.5, 2.0, -3.0, 9.0, 4.25, 2.0, -3.0, 0.1, 2.0, 3.0]
 
 
 def sums(rows: Any, family: Family, domain: Domain, columns: Any) -> Any:
-    layout = layout_for(family, domain, "replace")
+    layout = family.layout(domain, "replace")
     found = data.summarize(rows, family, domain, layout, columns)
     return found.values, found.n_records
 
@@ -31,7 +29,7 @@ def sums(rows: Any, family: Family, domain: Domain, columns: Any) -> Any:
 @pytest.mark.parametrize("source", NUMERIC)
 def test_numbers(source: str, tmp_path: Path) -> None:
     for family in (dc.Normal(), dc.Laplace(location=1)):
-        domain = sampling_domain(family, (-3, 9), None, None, 2)
+        domain = family.read_domain((-3, 9), "clip", "impute", 2)
         by_hand = sums({"x": FILLED}, family, domain, ["x"])
         assert sums(NUMERIC[source]({"x": ROWS}, tmp_path), family, domain, ["x"]) == by_hand
 
@@ -39,7 +37,7 @@ def test_numbers(source: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", TEXT)
 def test_labels(source: str, tmp_path: Path) -> None:
     family = dc.Categorical(["a", "b", "c"])
-    domain = sampling_domain(family, None, None, None, "c")
+    domain = family.read_domain(None, "clip", "impute", "c")
     words = ["a", "c", "x", "b", "", "a", "?", None]
     rows = TEXT[source]({"x": words}, tmp_path)
     assert sums(rows, family, domain, ["x"]) == ((2, 1, 5), 8)
@@ -47,13 +45,13 @@ def test_labels(source: str, tmp_path: Path) -> None:
 
 def test_yes_and_no() -> None:
     for value, total in ((0, -2), (1, 4), ("yes", 4), (True, 4)):
-        domain = sampling_domain(dc.Bernoulli(), None, None, None, value)
+        domain = dc.Bernoulli().read_domain(None, "clip", "impute", value)
         assert sums([1, 0, None, "maybe", 1, math.nan], dc.Bernoulli(), domain, None) == ((total,), 6)
 
 
 def test_each_column_on_its_own() -> None:
     family = dc.MultivariateNormal(2)
-    domain = sampling_domain(family, [(0, 4), (0, 8)], None, None, (1, 2))
+    domain = family.read_domain([(0, 4), (0, 8)], "clip", "impute", (1, 2))
     rows = np.array([[math.nan, 4.0], [3.0, math.nan], [2.0, 5.0]])
     filled = np.array([[1.0, 4.0], [3.0, 2.0], [2.0, 5.0]])
     assert sums(rows, family, domain, None) == sums(filled, family, domain, None)
@@ -70,13 +68,12 @@ def test_a_measure_that_needs_arrays() -> None:
             return low**3, high**3
 
     family = Cubes(variance=1)
-    domain = sampling_domain(family, (-3, 9), None, None, 2)
+    domain = family.read_domain((-3, 9), "clip", "impute", 2)
     assert sums({"x": ROWS}, family, domain, ["x"]) == sums({"x": FILLED}, family, domain, ["x"])
 
 
 def test_what_stands_for_a_value_that_was_declared_not_to_be_missing() -> None:
-    none: dict[str, Any] = {"outside": None, "missing": "none", "impute": None}
-    assert fallback(dc.Bernoulli(), sampling_domain(dc.Bernoulli(), None, **none)) == (0,)
+    assert dc.Bernoulli().stand_ins(dc.Bernoulli().read_domain(None, "clip", "none")) == (0,)
     family = dc.Categorical(["x", "y"])
-    assert fallback(family, sampling_domain(family, None, **none)) == ("x",)
-    assert fallback(dc.Poisson(), sampling_domain(dc.Poisson(), (2, 9), **none)) == (2,)
+    assert family.stand_ins(family.read_domain(None, "clip", "none")) == ("x",)
+    assert dc.Poisson().stand_ins(dc.Poisson().read_domain((2, 9), "clip", "none")) == (2,)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import data
-from discreet.data import lines
-from discreet.data.lines import LineSource
-from discreet.data.source import Need
-from discreet.data.values import Vocabulary, number
+from discreet.data.sources import lines
+from discreet.data.sources.lines import LineSource
+from discreet.data.sources.source import Need
+from discreet.data.sources.values import Vocabulary, number
 from discreet.errors import DataError, UsageError
 from tests.data.builders import declarations
 

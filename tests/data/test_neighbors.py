@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import data
-from discreet.families.layout import Layout
+from discreet.models.layout import Layout
 from tests.data.builders import declarations
 
 NUMBERS: list[tuple[Any, Any]] = [

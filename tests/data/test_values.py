@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data.values import Vocabulary, number
+from discreet.data.sources.values import Vocabulary, number
 from tests.data.builders import declarations
 
 

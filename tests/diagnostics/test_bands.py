@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.diagnostics.bands import (
+from discreet.errors import UsageError
+from discreet.validation.bands import (
     Band,
     _pointwise,
     empirical,
     probability_inside,
     simultaneous_band,
 )
-from discreet.errors import UsageError
 
 RARE = 1e-6
 

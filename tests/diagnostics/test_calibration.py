@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.diagnostics import Calibration, calibration, simulation
-from discreet.diagnostics.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
-from discreet.diagnostics.summary import CalibrationSummary
 from discreet.errors import EngineError, UsageError
 from discreet.inference import Diagnostics, Posterior
-from discreet.inference.records import record_prior
+from discreet.inference.record_prior import record_prior
+from discreet.validation import Calibration, calibration, simulation
+from discreet.validation.rank_table import CalibrationSummary
+from discreet.validation.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
 from tests.diagnostics.coins import RefusingCoin
 
 #: False-alarm rate of each assertion below.

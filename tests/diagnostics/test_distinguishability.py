@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.diagnostics.likelihood_ratio import Pair
-from discreet.diagnostics.looks import Played
-from discreet.diagnostics.posterior_law import PosteriorLaw
+from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
-from discreet.privacy.error_limit import ErrorLimit
+from discreet.mechanisms.base import RandomSource
 from discreet.privacy.loss import PrivacyLoss
 from discreet.privacy.metric import distinguishing_distance
+from discreet.privacy.metric.error_limit import ErrorLimit
+from discreet.validation.draw_counts import Played
+from discreet.validation.likelihood_ratio import Pair
+from discreet.validation.sampled_distribution import PosteriorLaw
 from tests.mechanisms.test_posterior_sampling import CASES
 
 # False alarms of the whole suite are at most 1e-3; this file's share for one assertion about a simulation.

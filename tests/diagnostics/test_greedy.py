@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.diagnostics.greedy import NextRecord
-from discreet.diagnostics.posterior_law import PosteriorLaw
 from discreet.errors import UsageError
-from discreet.privacy.parameter_grid import ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.validation.greedy import NextRecord
+from discreet.validation.sampled_distribution import PosteriorLaw
 from tests.mechanisms.test_posterior_sampling import CASES, points
 
 ONE_PARAMETER = [name for name in CASES if name != "normal"]

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.diagnostics import mmd
 from discreet.errors import UsageError
 from discreet.inference import Diagnostics, Posterior
+from discreet.validation import mmd
 
 #: Standard errors at which one of the assertions below is wrong once in a million runs.
 FAR = float(norm.isf(0.5e-6))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.diagnostics.ranks import PROBS, coverage, noticeable_coverage, rank, uniformity
+from discreet.validation.ranks import PROBS, coverage, noticeable_coverage, rank, uniformity
 
 #: False-alarm rate of each assertion below.
 RARE = 1e-6

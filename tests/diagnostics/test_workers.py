@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.diagnostics import calibration
-from discreet.diagnostics.simulation import Setting, run_trial
-from discreet.diagnostics.workers import run_in_workers
 from discreet.errors import DiscreetError, UsageError
 from discreet.families.base import Family
+from discreet.validation import calibration
+from discreet.validation.simulation import Setting, run_trial
+from discreet.validation.workers import run_in_workers
 from tests.diagnostics.coins import Coin, DeadlyCoin, OddCoin, RefusingCoin
 
 
@@ -80,7 +80,7 @@ def test_a_family_that_nobody_can_import(monkeypatch: pytest.MonkeyPatch) -> Non
 SCRIPT = """
 from dataclasses import dataclass
 import discreet as dc
-from discreet.diagnostics import calibration
+from discreet.validation import calibration
 
 print("spending budget")
 calibration._TASTE = 0.0

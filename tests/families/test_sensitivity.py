@@ -15,6 +15,7 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
+from discreet.domain.declarations import Domain
 from discreet.families import (
     Bernoulli,
     Categorical,
@@ -27,8 +28,8 @@ from discreet.families import (
     Normal,
     Poisson,
 )
-from discreet.families.layout import Domain, Layout, layout_for
-from discreet.families.shapes import Quadratic
+from discreet.models.layout import Layout
+from discreet.models.shapes import Quadratic
 
 NUMERIC = [
     (Poisson(), (0, 100)),
@@ -139,7 +140,7 @@ def identify(value) -> str:
 @pytest.mark.parametrize(("family", "bounds"), NUMERIC, ids=identify)
 def test_numeric_sensitivity_equals_brute_force(family, bounds, outside, neighbors, missing):
     domain = declare(family, bounds, outside, missing)
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     records = numeric_records(family, domain, layout, fine_grid(family, domain))
     assert_matches(layout, supremum(layout, records, neighbors))
 
@@ -148,7 +149,7 @@ def test_numeric_sensitivity_equals_brute_force(family, bounds, outside, neighbo
 @pytest.mark.parametrize("family", LABELS, ids=identify)
 def test_label_sensitivity_equals_brute_force(family, neighbors, missing):
     domain = declare(family, None, "redact", missing)
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     worst = supremum(layout, label_records(family, layout), neighbors)
     assert worst[0] == layout.l1_sensitivity  # counts are not rounded, so not one grid step is added
     assert_matches(layout, worst)
@@ -159,8 +160,8 @@ def test_known_values():
     for missing in ("count", "none"):
         for family in LABELS:
             domain = declare(family, None, "redact", missing)
-            assert layout_for(family, domain, "replace").l1_sensitivity == 2
-            assert layout_for(family, domain, "add_remove").l1_sensitivity == 1
+            assert family.layout(domain, "replace").l1_sensitivity == 2
+            assert family.layout(domain, "add_remove").l1_sensitivity == 1
     # z = 2 yes - n moves by 2, so one step of z is half a count: scale 2 / epsilon in z is 1 / epsilon in counts
     assert Bernoulli().affine_map(declare(Bernoulli(), None, "redact", "count"))[1] == (Fraction(1, 2),)
 
@@ -171,7 +172,7 @@ def test_quadratic_sensitivity_equals_optimisation(d, neighbors, missing, rng):
     """Coordinate ascent over pairs of records from many starts, on the integers."""
     family = Normal() if d == 1 else MultivariateNormal(d)
     domain = declare(family, [(-1, 1)] * d, "redact", missing)
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     unit = np.array([float(g / w) for g, w in zip(layout.grid, layout.width, strict=True)])
     candidates = np.linspace(-1, 1, 41)
 
@@ -223,7 +224,7 @@ def test_quadratic_closed_forms_are_attained(d):
 @pytest.mark.parametrize(("family", "bounds"), NUMERIC, ids=identify)
 def test_control_a_sensitivity_one_percent_smaller_is_caught(family, bounds, neighbors):
     domain = declare(family, bounds, "clip", "count")
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     records = numeric_records(family, domain, layout, fine_grid(family, domain))
     worst = supremum(layout, records, neighbors)
     smaller = 1 - ONE_PERCENT
@@ -251,7 +252,7 @@ def neighbors_of(draw, cases=tuple(NUMERIC)):
 
 
 def change_of(family, domain, neighbors, x) -> tuple[Layout, Fraction, Fraction]:
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     records = numeric_records(family, domain, layout, x)
     gap = records[0] - records[1] if neighbors == "replace" else records[0]
     return layout, *changes(layout, gap)

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import discreet as dc
 from discreet import families
-from discreet.families.layout import Domain, layout_for
+from discreet.domain.declarations import Domain
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"
 
@@ -57,7 +57,7 @@ def test_default_moments(rayleigh):
 def test_sensitivity(rayleigh):
     domain = Domain(rayleigh.parse_bounds((1, 12)), None, "redact", "count")
     assert rayleigh.affine_map(domain) == ((Fraction(145, 2),), (Fraction(143, 2),))
-    assert layout_for(rayleigh, domain, "replace").l1_sensitivity == 2 + Fraction(1, 2**24)
+    assert rayleigh.layout(domain, "replace").l1_sensitivity == 2 + Fraction(1, 2**24)
     with pytest.raises(dc.UsageError, match="lies in"):
         rayleigh.parse_bounds((-1, 12))
 

@@ -9,13 +9,13 @@ from scipy.stats import norm
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.families.base import Family
-from discreet.inference.augment.latent import LatentRecords
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
-from discreet.inference.records import record_prior
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines.augment.latent import LatentRecords
+from discreet.inference.record_prior import record_prior
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 from tests.contracts.family_cases import Case
 

@@ -71,9 +71,9 @@ def test_auto_takes_the_most_exact_engine_that_applies(family, options, engine) 
 
 def test_auto_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     normal = dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1, outside="clip")
-    monkeypatch.setattr("discreet.inference.choice.REASONABLE", 1e-9)
+    monkeypatch.setattr("discreet.inference.engines.registry.REASONABLE", 1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.inference.gibbs.predicted_seconds", lambda question: 1e-10)
+        patch.setattr("discreet.inference.engines.gibbs.predicted_seconds", lambda question: 1e-10)
         how = dc.infer(normal, prior=normal.family.suggested_prior(normal.domain), rng=0).diagnostics
     assert how.engine == "gibbs"
     assert "augment would take about" in how.reason

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import UsageError
-from discreet.inference.answering import argmax
-from discreet.inference.answering.base import comparison
-from discreet.inference.answering.utilities import (
+from discreet.decisions import argmax
+from discreet.decisions.base import comparison
+from discreet.decisions.utilities import (
     AbsoluteError,
     DecisionTable,
     IntervalScore,
     SquaredError,
     ZeroOne,
 )
+from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics, bulk_ess, mean_ess
 from discreet.inference.posterior import Posterior
 

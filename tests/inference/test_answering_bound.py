@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import UsageError
-from discreet.inference.answering.base import Utility
-from discreet.inference.answering.bound import SamplingBound
-from discreet.inference.answering.response import Response
-from discreet.inference.answering.utilities import (
+from discreet.decisions.base import Utility
+from discreet.decisions.regret_bound import SamplingBound
+from discreet.decisions.response import Response
+from discreet.decisions.utilities import (
     AbsoluteError,
     DecisionTable,
     IntervalScore,
     SquaredError,
     ZeroOne,
 )
+from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.errors import UsageError
-from discreet.inference.answering import Response
-from discreet.inference.answering.base import Utility
-from discreet.inference.answering.questions import parse_question
-from discreet.inference.answering.utilities import (
+from discreet.decisions import Response
+from discreet.decisions.base import Utility
+from discreet.decisions.questions import parse_question
+from discreet.decisions.utilities import (
     AbsoluteError,
     DecisionTable,
     IntervalScore,
     SquaredError,
     ZeroOne,
 )
+from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 

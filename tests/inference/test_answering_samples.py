@@ -12,8 +12,8 @@ from scipy import integrate, stats
 import discreet as dc
 from discreet.artifact import SamplingRecord
 from discreet.cli import run
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import RandomSource
 
 YES, N_RECORDS, N_SAMPLES, SUPPORT = 230, 500, 150, (0.1, 0.9)
 RECORDS = {"x": [1] * YES + [0] * (N_RECORDS - YES)}

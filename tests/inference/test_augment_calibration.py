@@ -8,10 +8,11 @@ from scipy.stats import kstest
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.inference import augment, naive
+from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.records import record_prior
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines import naive
+from discreet.inference.engines.augment import augment_engine as augment
+from discreet.inference.record_prior import record_prior
 
 N_DRAWS = 99
 # fewer trials do not tell the naive engine from a right one at this threshold

@@ -10,11 +10,10 @@ import pytest
 
 import discreet as dc
 from discreet.data import summarize
-from discreet.inference import augment
-from discreet.inference.augment.latent import LatentRecords
 from discreet.inference.engine import Answer
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import declare
+from discreet.inference.engines.augment import augment_engine as augment
+from discreet.inference.engines.augment.latent import LatentRecords
+from discreet.mechanisms.noise import NoiseMechanism
 from tests.contracts.family_cases import CASES, Case, every_family
 from tests.inference.augmented import ask, release_of, table, typical_release
 
@@ -27,7 +26,7 @@ def test_records_are_mapped_as_the_release_maps_them(
     family = case.family
     if family.vocabulary is not None and outside == "clip":
         pytest.skip("labels cannot be clipped")
-    domain = declare(family, bounds=case.bounds, outside=outside, missing="count")
+    domain = family.read_domain(bounds=case.bounds, outside=outside, missing="count")
     release = release_of(table(family, case.thetas[1], rng), family, dc.LaplaceMechanism(1), rng,
                          bounds=case.bounds, outside=outside)  # fmt: skip
     seed = int(rng.integers(2**32))

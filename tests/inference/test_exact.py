@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import mpmath
@@ -11,14 +12,17 @@ from scipy.special import gammaln
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import privatize
 from discreet.families.base import Family
-from discreet.inference.counting.binary import binary_counts, yes_counts
-from discreet.inference.counting.cells import CellCounts, cell_counts
-from discreet.inference.counting.draws import bernoulli_counts, categorical_counts
-from discreet.inference.counting.weights import log_rising
-from discreet.inference.records import RecordPrior, record_prior
-from discreet.mechanisms.base import Draw, NoiseMechanism
-from discreet.mechanisms.curator import declare, privatize
+from discreet.inference.counts.binary import binary_counts, yes_counts
+from discreet.inference.counts.label_draws import bernoulli_counts, categorical_counts
+from discreet.inference.counts.latent_cells import CellCounts, cell_counts
+from discreet.inference.counts.weights import log_rising
+from discreet.inference.record_prior import RecordPrior, record_prior
+from discreet.mechanisms.noise import NoiseMechanism
+from discreet.privacy import Noise
+
+Draw = Callable[[Noise], int]
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
 MECHANISMS = {
@@ -42,10 +46,9 @@ def release_of(
     **how: str,
 ) -> Release:
     """Release a table with these label counts, plus missing records."""
-    domain = declare(family, bounds=None, outside="redact", missing=how["missing"])  # pyright: ignore[reportArgumentType]
-    from discreet.families.layout import layout_for
+    domain = family.read_domain(bounds=None, outside="redact", missing=how["missing"])  # pyright: ignore[reportArgumentType]
 
-    layout = layout_for(family, domain, how["neighbors"])  # pyright: ignore[reportArgumentType]
+    layout = family.layout(domain, how["neighbors"])  # pyright: ignore[reportArgumentType]
     usable = float(sum(counts))
     values = [
         round(v)
@@ -224,7 +227,7 @@ def test_rejection_and_tables_draw_the_same_law(
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
     by_rejection = posterior.sample(size, rng)
-    monkeypatch.setattr("discreet.inference.counting.panels._TRIES", 0)
+    monkeypatch.setattr("discreet.inference.counts.panels._TRIES", 0)
     by_tables = posterior.sample(size, rng)
     support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
     p = posterior.probability(support)

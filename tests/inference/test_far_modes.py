@@ -11,13 +11,14 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.inference import augment, gibbs
-from discreet.inference.augment.leaps import Leaps
 from discreet.inference.engine import Question
-from discreet.inference.gibbs import tree, walkers
-from discreet.inference.gibbs.charts import chart
-from discreet.inference.gibbs.strangers import Strangers
-from discreet.inference.gibbs.target import Target
+from discreet.inference.engines.augment import augment_engine as augment
+from discreet.inference.engines.augment.mode_jumps import Leaps
+from discreet.inference.engines.gibbs import gibbs_engine as gibbs
+from discreet.inference.engines.gibbs import tree, walkers
+from discreet.inference.engines.gibbs.global_proposals import Strangers
+from discreet.inference.engines.gibbs.target import Target
+from discreet.inference.engines.gibbs.unconstrain import chart
 from tests.inference.augmented import ask, importance_sample, release_of
 
 PRIOR = dc.priors.NormalInverseGamma(0, 1, 0.5, 1)

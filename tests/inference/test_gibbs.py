@@ -11,15 +11,16 @@ from scipy.stats import binom
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.families import Family
-from discreet.inference import exact, gibbs
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import Question
-from discreet.inference.gibbs import plain, tree, walkers
-from discreet.inference.gibbs.target import Target
-from discreet.inference.records import record_prior
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines import exact
+from discreet.inference.engines.gibbs import gibbs_engine as gibbs
+from discreet.inference.engines.gibbs import plain, tree, walkers
+from discreet.inference.engines.gibbs.target import Target
+from discreet.inference.record_prior import record_prior
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
 
 # KS distance of draws to a law they follow, times the root of their effective number, exceeds this once in 1e5

@@ -15,11 +15,11 @@ from scipy.integrate import quad
 import discreet as dc
 from discreet import families
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.families import Family
-from discreet.inference.gibbs.box import box_moments
-from discreet.inference.gibbs.kernels import normal_moments
-from discreet.inference.gibbs.moments import feature_moments
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines.gibbs.box import box_moments
+from discreet.inference.engines.gibbs.feature_moments import feature_moments
+from discreet.inference.engines.gibbs.walker_kernels import normal_moments
 
 # the family of the docs, known to this module only
 Rayleigh = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"))["Rayleigh"]

@@ -13,12 +13,13 @@ from scipy.stats import norm
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.inference import exact, gibbs
+from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.gibbs.marginal import log_marginal
-from discreet.inference.gibbs.target import Target
-from discreet.inference.records import record_prior
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines import exact
+from discreet.inference.engines.gibbs import gibbs_engine as gibbs
+from discreet.inference.engines.gibbs.marginal import log_marginal
+from discreet.inference.engines.gibbs.target import Target
+from discreet.inference.record_prior import record_prior
 from discreet.priors import Gamma
 from tests.statistical.controls import Truncated, Variant, ranks
 from tests.statistical.ranks import N_DRAWS, THRESHOLD, tails_p, uniform_p

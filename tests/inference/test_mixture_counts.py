@@ -10,7 +10,7 @@ import pytest
 from scipy.special import betaln, gammaln, logsumexp
 
 from discreet.inference.diagnostics import mean_ess
-from discreet.inference.structured.mixture_sampler import (
+from discreet.inference.models.mixture_sampler import (
     MixtureCells,
     MixtureDraw,
     by_weight,

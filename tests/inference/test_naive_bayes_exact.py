@@ -15,10 +15,10 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 import discreet as dc
-from discreet.inference.records import RecordPrior
-from discreet.inference.structured.naive_bayes import ClassLaw, class_law, readings
-from discreet.inference.structured.rows import Reading, RowLaw
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
+from discreet.inference.models.naive_bayes import ClassLaw, class_law, readings
+from discreet.inference.models.table_rows import Reading, RowLaw
+from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
 
 MODEL = NaiveBayes({"c": ["n", "y"]}, {"f": ["0", "1"], "g": ["a", "b", "z"]}, split={"g": 2})

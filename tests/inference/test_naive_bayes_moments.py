@@ -11,11 +11,11 @@ from scipy.special import gammaln
 from scipy.stats import laplace
 
 import discreet as dc
-from discreet.inference.records import RecordPrior
-from discreet.inference.structured.moments import BlockLaw, BlockReading
-from discreet.inference.structured.naive_bayes import class_law, readings
-from discreet.inference.structured.rows import Reading
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
+from discreet.inference.models.class_moments import BlockLaw, BlockReading
+from discreet.inference.models.naive_bayes import class_law, readings
+from discreet.inference.models.table_rows import Reading
+from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
 from tests.inference.test_naive_bayes_exact import CLOSE, direct
 

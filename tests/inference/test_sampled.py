@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import RandomSource
 
 
 @pytest.fixture

@@ -19,15 +19,15 @@ from scipy import integrate, stats
 import discreet as dc
 from discreet import families
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.families.base import Family
 from discreet.inference.engine import Question
-from discreet.inference.records import RecordPrior
-from discreet.inference.scalar import draws
-from discreet.inference.scalar.readings import reading_of
-from discreet.inference.scalar.record_law import RecordLaw
-from discreet.inference.scalar.sums import log_likelihood
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines.scalar import line_draws as draws
+from discreet.inference.engines.scalar.readings import reading_of
+from discreet.inference.engines.scalar.record_distribution import RecordLaw
+from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.record_prior import RecordPrior
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
 P = dc.priors

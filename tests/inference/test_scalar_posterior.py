@@ -12,18 +12,20 @@ from scipy import stats
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import privatize, release_with
 from discreet.errors import EngineError
 from discreet.families.base import Family
-from discreet.inference import exact
 from discreet.inference.engine import Question
-from discreet.inference.records import RecordPrior
-from discreet.inference.scalar import draws, inversion, kernels, sums
-from discreet.inference.scalar.line import LineDensity, line_density
-from discreet.inference.scalar.readings import reading_of
-from discreet.inference.scalar.record_law import RecordLaw
-from discreet.inference.scalar.sums import log_likelihood
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import declare, privatize, release_with
+from discreet.inference.engines import exact
+from discreet.inference.engines.scalar import inversion, sums
+from discreet.inference.engines.scalar import line_draws as draws
+from discreet.inference.engines.scalar import series_kernels as kernels
+from discreet.inference.engines.scalar.line import LineDensity, line_density
+from discreet.inference.engines.scalar.readings import reading_of
+from discreet.inference.engines.scalar.record_distribution import RecordLaw
+from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.record_prior import RecordPrior
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
 P = dc.priors
@@ -47,8 +49,8 @@ def read_as(
     family: Family, values: list[float], n: int, bounds: Any, mechanism: NoiseMechanism = LAPLACE, **how: str
 ) -> Release:
     """A release whose readings, in mapped units, are exactly these."""
-    domain = declare(
-        family, bounds=bounds, outside=how.get("outside", "redact"), missing=how.get("missing", "count")
+    domain = family.read_domain(
+        bounds=bounds, outside=how.get("outside", "redact"), missing=how.get("missing", "count")
     )  # pyright: ignore[reportArgumentType]
     steps = [GRID, GRID if "neighbors" in how else 1]
     integers = [round(v * step) for v, step in zip(values, steps, strict=False)]

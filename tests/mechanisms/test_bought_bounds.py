@@ -14,11 +14,11 @@ from scipy.stats import chisquare
 
 import discreet as dc
 from discreet.artifact import BoundsChoice
-from discreet.families.grid import Grid
-from discreet.mechanisms.curator import release_with
-from discreet.mechanisms.quantile import planned, quantile_laws
-from discreet.mechanisms.sampler import secure_choose
+from discreet.curator.publish import release_with
+from discreet.domain.bin_grid import Grid
+from discreet.mechanisms.quantile import plan_choices, quantile_laws
 from discreet.privacy import PermuteAndFlip
+from discreet.samplers.secure import secure_choose
 from tests.mechanisms.test_quantile import THRESHOLD
 
 
@@ -81,7 +81,7 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
     x = np.array([0.5] * 3 + [1.5] * 4 + [2.5] * 5 + [3.5] * 2 + [np.nan] * 3 + [np.inf, -np.inf])
     counts = (4, 4, 5, 3)
     asked = dc.PrivateQuantiles("1/4", "3/4", within=(0, 4), epsilon=1, cells=4)
-    (plan,) = planned(asked, dc.Normal())
+    (plan,) = plan_choices(asked, dc.Normal())
     law, _ = quantile_laws(counts, plan, "replace")
     seen = []
 
@@ -130,7 +130,7 @@ def test_several_columns_share_the_price(rng: np.random.Generator) -> None:
     for pair, column in zip(made.domain.bounds, usable.T, strict=True):
         assert np.allclose([float(b) for b in pair], np.quantile(column, [0.1, 0.9]), atol=0.6)
     same = dc.PrivateQuantiles("0.1", "0.9", within=(0, 300), epsilon=1)
-    assert [c.within for c in planned(same, dc.MultivariateNormal(2))] == [(0, 300)] * 2
+    assert [c.within for c in plan_choices(same, dc.MultivariateNormal(2))] == [(0, 300)] * 2
     parts = [
         dc.PrivateQuantiles("0.1", "0.9", within=(0, 100), epsilon="0.1"),
         dc.PrivateQuantiles("0.2", "0.7", within=(0, 300), epsilon="0.3", cells=64),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.csprng import SystemBits, secure_generator, undisturbed
+from discreet.samplers.csprng import SystemBits, secure_generator, undisturbed
 
 # The bits cannot be seeded: an alarm once in a million runs for each law.
 ALARM = 1e-6

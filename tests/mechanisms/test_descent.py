@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.descent import clipped, descend, descend_linear, langevin, only_noise, projected
 from discreet.models.losses import LinearLoss, LogisticLoss, SquaredLoss
+from discreet.samplers.descent import clipped, descend, descend_linear, langevin, only_noise, projected
 
 # False alarms of the whole suite are at most 1e-3; this is the share of one assertion here.
 FALSE_ALARM = 1e-3 / 50

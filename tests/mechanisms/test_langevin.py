@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 
 import discreet as dc
+from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
-from discreet.mechanisms.curator import sample_with
+from discreet.mechanisms.base import RandomSource
 from discreet.mechanisms.langevin import kept_steps
-from discreet.mechanisms.sampling import RandomSource
 from discreet.models import DeclaredLoss, LinearRegression, LogisticRegression
 from discreet.privacy.amplification import renyi_divergence
-from discreet.privacy.sampled_gaussian import langevin_steps
+from discreet.privacy.costs.sampled_gaussian import langevin_steps
 
 MODEL = LogisticRegression({"ill": ["no", "yes"]}, {"x": (-1, 1)}, radius=8)
 # False alarms of the whole suite are at most 1e-3; this is the share of one assertion here.

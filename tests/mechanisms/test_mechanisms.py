@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.families.layout import Domain, Layout, layout_for
-from discreet.mechanisms.base import NoiseMechanism
+from discreet.domain.declarations import Domain
+from discreet.mechanisms.noise import NoiseMechanism
+from discreet.models.layout import Layout
 
 DOMAIN = Domain(None, None, "redact", "count")
 NORMAL = Domain(((Fraction(-3), Fraction(100)),), None, "redact", "count")
@@ -39,7 +40,7 @@ def pure_loss(mechanism: NoiseMechanism, layout: Layout, changes: np.ndarray, th
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_laplace_loss_is_the_promise_and_is_attained(family, missing, neighbors, epsilon) -> None:
     domain = Domain(None, None, "redact", missing)
-    layout = layout_for(family, domain, neighbors)
+    layout = family.layout(domain, neighbors)
     points = record_points(family, layout)
     pairs = product(points, points) if neighbors == "replace" else product(points, points[:1])
     changes = np.array([p - q for p, q in pairs])
@@ -52,15 +53,15 @@ def test_laplace_loss_is_the_promise_and_is_attained(family, missing, neighbors,
 
 def test_bernoulli_noise_is_one_over_epsilon_in_counts() -> None:
     for missing in ("count", "none"):
-        layout = layout_for(dc.Bernoulli(), Domain(None, None, "redact", missing), "replace")
+        layout = dc.Bernoulli().layout(Domain(None, None, "redact", missing), "replace")
         # one count of yes is two steps of z
         assert dc.LaplaceMechanism("0.5").scales(layout)[0] / 2 == 2
-    layout = layout_for(dc.Bernoulli(), DOMAIN, "add_remove")
+    layout = dc.Bernoulli().layout(DOMAIN, "add_remove")
     assert dc.LaplaceMechanism("0.5").scales(layout) == (2, 2)
 
 
 def test_scales_are_rounded_up_and_exact_in_steps() -> None:
-    layout = layout_for(dc.Normal(), NORMAL, "replace")
+    layout = dc.Normal().layout(NORMAL, "replace")
     for mechanism in (dc.LaplaceMechanism("0.3"), dc.GaussianMechanism(rho="0.07")):
         for scale, width, grid in zip(mechanism.scales(layout), layout.width, layout.grid, strict=True):
             needed = mechanism.unit_scale(layout) * width
@@ -69,7 +70,7 @@ def test_scales_are_rounded_up_and_exact_in_steps() -> None:
 
 
 def test_gaussian_zcdp_loss() -> None:
-    layout = layout_for(dc.Normal(), NORMAL, "replace")
+    layout = dc.Normal().layout(NORMAL, "replace")
     scales = dc.GaussianMechanism(rho="0.1").scales(layout)
     unit = min(s / w for s, w in zip(scales, layout.width, strict=True))
     loss = layout.l2_sensitivity**2 / (2 * unit**2)

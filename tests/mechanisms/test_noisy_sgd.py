@@ -11,14 +11,13 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.artifact.noisy_sgd import descent_of
+from discreet.artifact.records.noisy_sgd import descent_of
+from discreet.curator.publish import sample_with
 from discreet.data import read_records
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 from discreet.models import DeclaredLoss, LinearRegression, LogisticRegression
-from discreet.models.base import fallback
 
 SMOKERS = LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})
 PRESSURE = LinearRegression({"pressure": (60, 200)}, {"age": (18, 100)})
@@ -111,7 +110,7 @@ def orders_of(rng: np.random.Generator, order: Any, runs: int) -> Counter[tuple[
 
     rows = {"curvature": np.ones(3), "aim": np.array([-0.5, 0.0, 0.5])}
     model, mechanism = quadratic(gradient=gradient), dc.NoisySGDMechanism(rho=1, order=order, extra_steps=0)
-    domain = Domain(None, None, "clip", "impute", fallback(model))
+    domain = Domain(None, None, "clip", "impute", model.stand_ins(Domain(None, None, "clip", "none")))
     records, record = read_records(rows, model, domain), mechanism.plan(model, domain, 3)
     for _ in range(runs):
         seen.clear()

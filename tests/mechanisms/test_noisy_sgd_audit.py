@@ -6,9 +6,9 @@ import numpy as np
 from scipy import stats
 
 import discreet as dc
-from discreet.mechanisms.descent import descend_linear, only_noise
 from discreet.models import LogisticRegression
 from discreet.models.losses import LogisticLoss
+from discreet.samplers.descent import descend_linear, only_noise
 
 MODEL = LogisticRegression({"ill": ["no", "yes"]}, {"x": (-1, 1)}, radius=1)
 N_RECORDS, RHO, DELTA, RUNS = 2, 0.5, 1e-3, 40_000

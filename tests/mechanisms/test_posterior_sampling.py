@@ -10,14 +10,13 @@ import pytest
 from scipy import stats
 
 import discreet as dc
+from discreet.curator.publish import sample_with
 from discreet.families.base import Family
-from discreet.families.shapes import FINE
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.declarations import sampling_domain
-from discreet.mechanisms.sampler import secure_select, secure_source
-from discreet.mechanisms.sampling import RandomSource, Totals
-from discreet.privacy.parameter_grid import ParameterGrid
+from discreet.mechanisms.base import RandomSource, Totals
+from discreet.models.shapes import FINE
+from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
+from discreet.samplers.secure import secure_select, secure_source
 
 #: Family, prior, data bounds, support, how many grid points.
 CASES: dict[str, tuple[Family, str, Any, Any, int]] = {
@@ -41,7 +40,7 @@ def made(name: str, epsilon: Any, samples: int = 1) -> tuple[ParameterGrid, Frac
     mechanism = dc.PosteriorSamplingMechanism(
         prior, epsilon=epsilon, samples=samples, support=support, cells=cells
     )
-    domain = sampling_domain(family, bounds, None, "none", None)
+    domain = family.read_domain(bounds, "clip", "none")
     record = mechanism.plan(family, domain, 200)
     assert record.support is not None
     return ParameterGrid(family, domain, record.prior, record.support, cells), record.parameters[
@@ -163,7 +162,7 @@ def test_the_grid_integrates_the_prior(rng: np.random.Generator) -> None:
         ("normal-variance", stats.norm(0, 2), None),
     ):
         family, prior, bounds, (low, high), _ = CASES[name]
-        domain = sampling_domain(family, bounds, None, "none", None)
+        domain = family.read_domain(bounds, "clip", "none")
         support = ((Fraction(str(low)), Fraction(str(high))),)
         grid = ParameterGrid(family, domain, dc.priors.parse(prior), support, 4096)
         weights = np.exp(grid.log_base - np.logaddexp.reduce(grid.log_base))
@@ -237,7 +236,7 @@ def test_labels_cost_their_share_by_the_density_ratio() -> None:
     """On a fine set of p the log-ratio of unnormalized tempered laws spreads by at most epsilon, and nearly so."""
     family, epsilon = dc.Categorical(3), 1.5
     mechanism = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=epsilon, support="0.05")
-    domain = sampling_domain(family, None, None, "none", None)
+    domain = family.read_domain(None, "clip", "none")
     temperature = float(mechanism.plan(family, domain, 200).parameters["temperature"])
     corners = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
     spread = np.ptp(np.log(corners[:, 0] / corners[:, 1])) / temperature
@@ -280,11 +279,10 @@ def test_exact_sums_of_every_shape() -> None:
         (dc.Normal(), (-8, 8), [1.0, -4.0, 0.5]),
         (dc.Laplace(location=1), (-7, 1), [1.0, -4.0, 0.5]),
     ):
-        domain = sampling_domain(family, bounds, None, "none", None)
+        domain = family.read_domain(bounds, "clip", "none")
         from discreet.data import summarize
-        from discreet.families.layout import layout_for
 
-        summary = summarize(data, family, domain, layout_for(family, domain, "replace"))
+        summary = summarize(data, family, domain, family.layout(domain, "replace"))
         sums = Totals(family, domain, summary.values, summary.n_records).sums()
         np.testing.assert_array_equal(np.array(sums, float), family.sufficient(np.array(data)).sum(axis=0))
 

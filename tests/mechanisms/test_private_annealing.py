@@ -10,18 +10,17 @@ import pytest
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.mechanisms.declarations import sampling_domain
+from discreet.mechanisms.base import RandomSource, Totals
+from discreet.mechanisms.grid_walking import barker_walk
 from discreet.mechanisms.private_annealing import log_weight, trajectory, weight_choice
-from discreet.mechanisms.sampling import RandomSource, Totals
-from discreet.mechanisms.walking import barker_walk
 from discreet.priors import parse
-from discreet.privacy.annealing_path import WEIGHT_STEPS, AnnealingPath
-from discreet.privacy.chain_updates import gibbs_law
-from discreet.privacy.grid_walk import GridWalk
-from discreet.privacy.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath
+from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.grid_walk import GridWalk
+from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
 
 ROUND = 1e-10
-DOMAIN = sampling_domain(dc.Bernoulli(), None, None, "none", None)
+DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")
 SUPPORT = ((Fraction(1, 5), Fraction(4, 5)),)
 STEP = float(1 << SCALE_BITS)
 

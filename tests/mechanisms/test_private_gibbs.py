@@ -15,14 +15,14 @@ from scipy.special import betainc, betaln, gammaln
 
 import discreet as dc
 from discreet.artifact.codec import seal
+from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.inference.diagnostics import mean_ess
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.mixture_chain import MixtureChain, _choose, sweeps
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 from discreet.models import Mixture
-from discreet.privacy.gibbs_costs import SweepCosts
-from discreet.privacy.likelihood_range import simplex_range
+from discreet.privacy.costs.gibbs_costs import SweepCosts
+from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.samplers.mixture_chain import MixtureChain, _choose, sweeps
 
 MODEL = Mixture(2, {"smoker": ["no", "yes"], "stage": ["1", "2", "3"]})
 TABLE = pa.table({"smoker": ["no", "yes", "yes", None] * 10, "stage": ["1", "2", "3", "9"] * 10})
@@ -128,7 +128,7 @@ class TestBudget:
 
     @pytest.mark.parametrize("delta", [None, "1e-6"])
     def test_more_steps_than_the_budget_pays_for(self, delta: str | None) -> None:
-        from discreet.families.layout import Domain
+        from discreet.domain.declarations import Domain
 
         domain = Domain(None, None, "clip", "none")
         with pytest.raises(UsageError, match="more than epsilon=1: it ") as caught:

@@ -11,14 +11,13 @@ from scipy import stats
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.mechanisms.declarations import sampling_domain
-from discreet.mechanisms.sampler import secure_source
-from discreet.mechanisms.sampling import RandomSource, Totals
-from discreet.mechanisms.walking import walk_of
-from discreet.privacy.chain_updates import gibbs_law
-from discreet.privacy.parameter_grid import SCALE_BITS, SLACK
+from discreet.mechanisms.base import RandomSource, Totals
+from discreet.mechanisms.grid_walking import walk_of
+from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
+from discreet.samplers.secure import secure_source
 
-DOMAIN = sampling_domain(dc.Bernoulli(), None, None, "none", None)
+DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")
 ALARM = 1e-5
 
 
@@ -123,7 +122,7 @@ def test_the_hint_of_a_refusal_works() -> None:
 
 
 def test_two_parameters_are_refused() -> None:
-    domain = sampling_domain(dc.Normal(), (-1, 1), None, "none", None)
+    domain = dc.Normal().read_domain((-1, 1), "clip", "none")
     walking = dc.PrivateMetropolisMechanism(
         "normal_inverse_gamma:0,1,2,2", epsilon=1, steps=5, support=[(-1, 1), (1, 2)]
     )

@@ -15,8 +15,8 @@ from scipy.stats import chisquare
 
 from discreet.artifact import BoundsChoice
 from discreet.mechanisms.quantile import quantile_laws, score_sensitivity
-from discreet.mechanisms.sampler import secure_choose
 from discreet.privacy import PermuteAndFlip
+from discreet.samplers.secure import secure_choose
 
 # the suite's false-alarm rate, split over the assertions on bought bounds that can fail by chance
 THRESHOLD = 1e-3 / 10

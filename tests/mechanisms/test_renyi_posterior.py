@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,12 +14,12 @@ from scipy import stats
 import discreet as dc
 from discreet import priors
 from discreet.artifact import SamplingRecord
-from discreet.families.layout import Domain
-from discreet.mechanisms.curator import sample_with
+from discreet.curator.publish import sample_with
+from discreet.domain.declarations import Domain
+from discreet.mechanisms.base import RandomSource
 from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
-from discreet.mechanisms.sampling import RandomSource
-from discreet.privacy.posterior_divergence import conjugate_divergence
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_divergence import conjugate_divergence
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 MODES = ("direct", "diffused", "concentrated")
 #: Split over the chi-square tests of this file.
@@ -67,7 +68,7 @@ def test_ten_percent_more_breaks_the_claim(mode: str, prior: priors.Beta) -> Non
     record = mechanism.plan(dc.Bernoulli(), LABELS, N)
     larger = dict(record.parameters)
     larger["r" if mode == "diffused" else "m"] *= Fraction(11, 10)
-    wrong = SamplingRecord(record.name, record.prior, None, larger)
+    wrong = replace(record, parameters=larger)
     after = [laws(wrong, dc.Bernoulli(), [k], N) for k in range(N + 1)]
     spent = [conjugate_divergence(p, q, 2) for p, q in itertools.pairwise(after)]
     spent += [conjugate_divergence(q, p, 2) for p, q in itertools.pairwise(after)]
@@ -153,7 +154,7 @@ def test_a_weight_ten_percent_off_would_be_noticed(rng: np.random.Generator) -> 
     record: Any = release.mechanism
     assert release.samples is not None
     off = {**record.parameters, "r": record.parameters["r"] * Fraction(11, 10)}
-    wrong = laws(SamplingRecord(record.name, record.prior, None, off), dc.Bernoulli(), [N], N)
+    wrong = laws(replace(record, parameters=off), dc.Bernoulli(), [N], N)
     right = laws(record, dc.Bernoulli(), [N], N)
     draws = release.samples.arrays()["p"]
     assert cells(draws, stats.beta(*right.natural()).cdf) > FALSE_ALARM

@@ -196,7 +196,7 @@ def test_a_reader_whose_logarithms_differ_in_the_last_digits_can_read_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The weight is the largest that fits, so a reader without any room would depend on its machine."""
-    from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+    from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
     content = made().to_json()
     here = NeighboringPosteriors.worst_divergence

@@ -11,10 +11,10 @@ from scipy import stats
 
 import discreet as dc
 from discreet import priors
+from discreet.curator.publish import sample_with
 from discreet.errors import EngineError, UsageError
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
-from discreet.privacy.posterior_divergence import conjugate_divergence
+from discreet.mechanisms.base import RandomSource
+from discreet.privacy.costs.posterior_divergence import conjugate_divergence
 
 PREDICATE = dc.families.Predicate()
 
@@ -76,10 +76,9 @@ def test_draws_match_the_law(rng: np.random.Generator) -> None:
 def test_the_sum_is_exact_on_the_grid() -> None:
     """A hundred times 1/4 and 3/4 are sums of dyadic numbers, so nothing is rounded."""
     from discreet.data import summarize
-    from discreet.families.layout import layout_for
-    from discreet.mechanisms.sampling import Totals
+    from discreet.mechanisms.base import Totals
 
-    layout = layout_for(PREDICATE, _domain(), "replace")
+    layout = PREDICATE.layout(_domain(), "replace")
     summary = summarize([0.25, 0.75] * 50, PREDICATE, _domain(), layout)
     assert Totals(PREDICATE, _domain(), summary.values, 100).sums() == (Fraction(50),)
 
@@ -129,6 +128,6 @@ def test_noisy_totals_of_a_predicate_have_no_posterior() -> None:
 
 
 def _domain() -> Any:
-    from discreet.families.layout import Domain
+    from discreet.domain.declarations import Domain
 
     return Domain(PREDICATE.parse_bounds(None), None, "clip", "none")

@@ -11,8 +11,8 @@ from scipy.special import betainc, betaln
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.mechanisms.curator import sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import RandomSource
 from discreet.models import BayesianNetwork, NaiveBayes
 from discreet.models.discrete import DiscreteModel
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from discreet.errors import UsageError
-from discreet.mechanisms.truncated_dirichlet import (
+from discreet.samplers.truncated_dirichlet import (
     Proposal,
     acceptance_bound,
     sample_truncated_dirichlet,
 )
-from discreet.mechanisms.truncated_gamma import draw_above
+from discreet.samplers.truncated_gamma import draw_above
 
 # The suite-wide false-alarm rate of 1e-3, split over the statistical assertions of this file.
 THRESHOLD = 1e-3 / 40

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.artifact import samples
+from discreet.artifact.records.registry import RECORDS
 from discreet.models import registry
+from tests.models.toy import ToyRecord
 
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files name the toy model and its mechanism."""
     monkeypatch.setitem(registry.MODELS, "toy", "tests.models.toy:Toy")
-    monkeypatch.setitem(samples.CHECKS, "toy_means", "tests.models.toy")
-    monkeypatch.setitem(samples.WAYS, "toy_means", "the means of the columns, with noise")
+    monkeypatch.setitem(RECORDS, "toy_means", ToyRecord)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from discreet.domain.columns import decode_columns, encode_columns, only_labels
 from discreet.errors import UsageError
 from discreet.models import Labels, Numeric, Table, read_columns
-from discreet.models.columns import decode_columns, encode_columns, only_labels
 
 DECLARED = {"sex": ["f", "m"], "pressure": (60, 200.5), "stage": 3, "flag": (0, 1), "code": [0, 1]}
 

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.artifact.codec import seal
 from discreet.cli.app import app
+from discreet.curator.publish import release_with, sample_with
 from discreet.errors import ReleaseFileError, UsageError
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with, sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.models.base import Model
 from tests.models.toy import TOY, Toy, ToyMechanism
 
@@ -170,7 +170,7 @@ def test_more_refusals(rng: np.random.Generator) -> None:
         )
     with pytest.raises(UsageError, match="holds its own budget"):
         dc.release(ROWS, TOY, mechanism=ToyMechanism(1), epsilon=1, impute=IMPUTE)
-    with pytest.raises(UsageError, match="reads records of a model of several columns, got Bernoulli"):
+    with pytest.raises(UsageError, match="reads records of a model of several columns, and bernoulli is none"):
         dc.release([0, 1], dc.Bernoulli(), mechanism=ToyMechanism(1))
     with pytest.raises(UsageError, match="impute is for mechanisms that release samples"):
         dc.release(ROWS, TOY, epsilon=1, impute=IMPUTE)

@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.errors import UsageError
-from discreet.mechanisms.curator import release_with
 from discreet.models import HiddenMarkov
 from discreet.models.registry import build
 
@@ -167,10 +167,10 @@ def test_one_sequence(rng: np.random.Generator) -> None:
 
 
 def test_priors() -> None:
-    from discreet.inference.structured.hidden_markov import Concentrations, read_prior
+    from discreet.models.hidden_markov import Concentrations
 
-    assert read_prior(model(), 0.5) == Concentrations(0.5, 0.5)
-    assert read_prior(model(), {"emission": 2}) == Concentrations(1.0, 2.0)
+    assert model().read_prior(0.5) == Concentrations(0.5, 0.5)
+    assert model().read_prior({"emission": 2}) == Concentrations(1.0, 2.0)
     for bad in ("beta:1,1", {"emissions": 1}, {"emission": 0}, True, {"transition": "1"}):
         with pytest.raises(UsageError):
-            read_prior(model(), bad)
+            model().read_prior(bad)

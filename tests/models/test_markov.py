@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.data import count_transitions
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
 
 MODEL = dc.models.MarkovChain({"ward": ["a", "b"]}, {"day": range(3)}, {"state": ["x", "y"]})
 RECORDS = list(product(["a", "b"], ["0", "1", "2"], ["x", "y"]))

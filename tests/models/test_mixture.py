@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
-from discreet.mechanisms.curator import release_with
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.models import Mixture
 
@@ -32,7 +32,7 @@ def table(rng: np.random.Generator, n: int) -> pa.Table:
 
 def test_the_likelihood_is_a_sum_over_components() -> None:
     codes = np.array([[1, 2], [0, 0], [2, 1], [1, 3]])
-    found = np.exp(MODEL.log_density(DRAWS, codes))
+    found = np.exp(MODEL.row_log_density(DRAWS, codes))
     assert found.shape == (2, 4)
     assert found[0, 0] == pytest.approx(0.25 * 0.1 * 0.1 + 0.75 * 0.8 * 0.8)
     assert found[1, 1] == pytest.approx(0.5 * 0.9 * 0.6 + 0.5 * 0.2 * 0.1)
@@ -40,7 +40,7 @@ def test_the_likelihood_is_a_sum_over_components() -> None:
     assert found[0, 2] == pytest.approx(0.25 * 0.3 + 0.75 * 0.1)
     assert found[0, 3] == pytest.approx(0.25 * 0.1 + 0.75 * 0.8)
     every = np.array(list(np.ndindex(2, 3)))
-    assert np.exp(MODEL.log_density(DRAWS, every)).sum(axis=1) == pytest.approx(1)
+    assert np.exp(MODEL.row_log_density(DRAWS, every)).sum(axis=1) == pytest.approx(1)
 
 
 def test_constants_rebuild_the_model() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 import discreet as dc
 from discreet.artifact.codec import seal
+from discreet.curator.publish import release_with, sample_with
 from discreet.errors import EngineError, ReleaseFileError, UsageError
-from discreet.mechanisms.curator import release_with, sample_with
-from discreet.mechanisms.sampling import RandomSource
+from discreet.mechanisms.base import RandomSource
 from discreet.models import Labels, NaiveBayes
-from discreet.models.rows import code_rows
+from discreet.models.public_rows import code_rows
 from tests.models.toy import TOY
 
 MODEL = NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "stage": ["1", "2", "3"]})

@@ -17,10 +17,10 @@ from scipy.stats import norm
 
 import discreet as dc
 from discreet.artifact.codec import seal
+from discreet.curator.publish import release_with
 from discreet.data import count_tables, summarize
+from discreet.domain.declarations import Domain
 from discreet.errors import EngineError, ReleaseFileError, UsageError
-from discreet.families.layout import Domain, layout_for
-from discreet.mechanisms.curator import release_with
 from discreet.models import NaiveBayes
 
 MODEL = NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "age": (-3, 100)}, split={"age": 2})
@@ -62,7 +62,7 @@ def test_sensitivity_by_brute_force(
 ) -> None:
     """Every pair of some 250 records, on the integers: never above what is claimed, and not much below."""
     domain = Domain(None, None, outside, missing)
-    layout = layout_for(MODEL, domain, neighbors)
+    layout = MODEL.layout(domain, neighbors)
     ends = [-3, 100, 48.5, np.nextafter(100, 0), np.nextafter(-3, -4), 1e300, -np.inf, np.nan, 48.5 + 1e-6]
     values = [*ends, *rng.uniform(-3, 100, 20)]
     records = list(product(["no", "yes", "?"], ["f", "m", "?"], values))
@@ -124,7 +124,7 @@ def test_the_same_integers_from_every_source(outside: Any, tmp_path: Path) -> No
         assert count_tables(source, MODEL, domain).values == truth
     # and what a normal of its own would sum, class by class
     family = Domain(((Fraction(-3), Fraction(100)),), None, outside, "count")
-    layout = layout_for(dc.Normal(), family, "add_remove")
+    layout = dc.Normal().layout(family, "add_remove")
     for c, label in enumerate(["no", "yes"]):
         mine = [x for x, s in zip(WILD["age"], WILD["smoker"], strict=True) if s == label]
         block = truth[9 + 4 * c : 13 + 4 * c]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
-from discreet.inference.structured.network import structure_of
-from discreet.mechanisms.curator import release_with
+from discreet.inference.models.network.network_engine import structure_of
 from discreet.mechanisms.laplace import LaplaceMechanism
 
 COLUMNS = {"sex": ["f", "m"], "smoker": ["no", "yes"], "cough": ["no", "yes"]}
@@ -65,8 +65,8 @@ def test_a_network_of_a_class_and_features_is_naive_bayes(rng: np.random.Generat
     )
     exact = dc.infer(made, draws=8000, rng=rng)
     # the same readings for the network, whose class has a table of its own: one so noisy that it says nothing
-    from discreet.inference.structured.network.chains import table_draws
-    from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws
+    from discreet.inference.models.network.chains import table_draws
+    from discreet.inference.models.network.joint_table import NetworkLaw, Structure, conditional_draws
 
     structure = Structure((2, 2, 3), ((), (0,), (0,)))
     readings = np.array([0, 0, *made.totals.values])

@@ -40,13 +40,13 @@ def test_predictions() -> None:
     weights = np.array([1.0, 2.0, -3.0, 0.5, 0.0])
     margins = np.array([1 - 2, 1 - 3, 1 + 2 - 3 + 0.5]) / 2
     assert logistic.margins(weights, ROWS) == pytest.approx(margins)
-    assert logistic.predict_proba(weights, ROWS) == pytest.approx(1 / (1 + np.exp(-margins)))
-    assert logistic.predict([weights, -weights], ROWS).tolist() == [
+    assert logistic.class_probability(weights, ROWS) == pytest.approx(1 / (1 + np.exp(-margins)))
+    assert logistic.predict_at([weights, -weights], ROWS).tolist() == [
         ["no", "no", "yes"],
         ["yes", "yes", "no"],
     ]
     linear = LinearRegression({"pressure": (60, 200)}, {"age": (20, 100)})
-    assert linear.predict([0.5, 0.5], {"age": [20, 100]}) == pytest.approx([130, 130 + 70 / np.sqrt(2)])
+    assert linear.predict_at([0.5, 0.5], {"age": [20, 100]}) == pytest.approx([130, 130 + 70 / np.sqrt(2)])
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
     model = LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.2")
     linear = dc.infer(dc.release(rows, model, mechanism=walk, missing="none"))
     assert np.corrcoef(linear.predict(rows), rows["age"])[0, 1] > 0.8  # pyright: ignore[reportAttributeAccessIssue]
-    y, means = np.clip(rows["y"], 0, 1), model.predict(linear.draws["weights"], rows)
+    y, means = np.clip(rows["y"], 0, 1), model.predict_at(linear.draws["weights"], rows)
     density = stats.norm.pdf(y, means, 0.2).mean(axis=0)
     assert linear.log_likelihood(rows) == pytest.approx(np.log(density))  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(UsageError, match="missing or undeclared"):

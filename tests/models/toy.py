@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.artifact import Release, Samples, SamplingRecord
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, read_columns
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.records import RecordMechanism
-from discreet.mechanisms.sampling import RandomSource
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, read_columns
+from discreet.mechanisms.base import Mechanism, RandomSource
+from discreet.models.column_model import ColumnModel
+from discreet.models.layout import Layout
+from discreet.models.tables import Table
 from discreet.privacy import PureDP
 from discreet.rational import Number, exact
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Toy(Model):
+class Toy(ColumnModel):
     """All pairs of neighboring label columns are counted; the draws are the mean of each column."""
 
     name: ClassVar[str] = "toy"
@@ -54,7 +54,7 @@ class Toy(Model):
 
 
 @dataclass(frozen=True)
-class ToyMechanism(RecordMechanism):
+class ToyMechanism(Mechanism):
     """Each column's mean with noise in floating point.
 
     Privacy
@@ -64,6 +64,7 @@ class ToyMechanism(RecordMechanism):
     """
 
     name: ClassVar[str] = "toy_means"
+    reads: ClassVar[Literal["totals", "records"]] = "records"
     epsilon: Fraction
 
     def __init__(self, epsilon: Number) -> None:
@@ -72,18 +73,20 @@ class ToyMechanism(RecordMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
-    def check(self, model: Model, domain: Domain) -> None:
+    def check(self, model: ColumnModel, domain: Domain, layout: Layout | None = None) -> None:
         if len(model.columns) < 2:
             raise UsageError("toy means are of several columns.")
 
-    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+    def plan(
+        self, model: ColumnModel, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> ToyRecord:
         assert n_records is not None
         if n_records < 3:
             raise UsageError("there are too few records for toy means.")
         each = len(model.columns) / (n_records * self.epsilon)
-        return SamplingRecord(self.name, None, None, {"unit_scale": each}, {"path": (each, 2 * each)})
+        return ToyRecord(None, None, {"unit_scale": each}, {"path": (each, 2 * each)})
 
-    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
+    def draw(self, record: ToyRecord, records: Records, source: RandomSource) -> Samples:
         model, unit = records.model, float(record.parameters["unit_scale"])
         sizes = np.array([column.n_labels - 1.0 for column in model.label_columns])
         widths = np.array([float(column.high - column.low) for column in model.numeric_columns])
@@ -93,15 +96,22 @@ class ToyMechanism(RecordMechanism):
         return Samples.of({"codes": codes[None], "values": values[None]}, "floating")
 
 
-def check(release: Release) -> None:
-    """Raise unless the noise is enough for the guarantee, as every mechanism's check must."""
-    record, promised, model = release.sampling_record, release.guarantees["samples"], release.model
-    if not isinstance(model, Toy) or set(record.parameters) != {"unit_scale"} or release.records is None:
-        raise ValueError("its mechanism has missing or unknown parameters")
-    if not isinstance(promised, PureDP):
-        raise ValueError("its guarantee is of another kind")
-    if record.parameters["unit_scale"] * release.records * promised.epsilon < len(model.columns):
-        raise ValueError("its noise is less than its guarantee needs")
+class ToyRecord(SamplingRecord):
+    """The public record of the toy mechanism."""
+
+    name = "toy_means"
+    kind = "the means of the columns, with noise"
+    of_posterior = False
+    has_conjugate_prior = False
+
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        promised, model = release.guarantees["samples"], release.model
+        if not isinstance(model, Toy) or set(self.parameters) != {"unit_scale"} or release.records is None:
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if not isinstance(promised, PureDP):
+            raise ValueError("its guarantee is of another kind")
+        if self.parameters["unit_scale"] * release.records * promised.epsilon < len(model.columns):
+            raise ValueError("its noise is less than its guarantee needs")
 
 
 TOY = Toy({"sex": ["f", "m"], "pressure": (60, 200), "stage": ["1", "2", "3"]})

@@ -13,24 +13,23 @@ from scipy.special import logsumexp
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.declarations import sampling_domain
-from discreet.mechanisms.mixture_chain import (
-    MixtureChain,
-    assignment_log_weights,
-    label_counts,
-    label_parameters,
-)
 from discreet.priors import parse
-from discreet.privacy.chain_updates import (
+from discreet.privacy.costs.chain_updates import (
     WorstCaseRejection,
     concentrated_update,
     gibbs_law,
     simplex_sensitivity,
 )
-from discreet.privacy.gibbs_costs import SweepCosts
-from discreet.privacy.grid_walk import GridWalk
-from discreet.privacy.likelihood_range import simplex_range
-from discreet.privacy.parameter_grid import SLACK, ParameterGrid
+from discreet.privacy.costs.gibbs_costs import SweepCosts
+from discreet.privacy.costs.grid_walk import GridWalk
+from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.costs.parameter_grid import SLACK, ParameterGrid
+from discreet.samplers.mixture_chain import (
+    MixtureChain,
+    assignment_log_weights,
+    label_counts,
+    label_parameters,
+)
 from tests.privacy.oracles import hockey_stick, renyi_divergence
 
 ROUND = 1e-10
@@ -204,7 +203,7 @@ WALKS: dict[str, tuple[Family, str, Any, Any, tuple[Fraction, ...]]] = {
 
 def walk_for(name: str, width: int = 3, cells: int = 9) -> tuple[GridWalk, tuple[Fraction, ...]]:
     family, prior, bounds, support, records = WALKS[name]
-    domain = sampling_domain(family, bounds, None, "none", None)
+    domain = family.read_domain(bounds, "clip", "none")
     exact = tuple((Fraction(str(a)), Fraction(str(b))) for a, b in support)
     return GridWalk(ParameterGrid(family, domain, parse(prior), exact, cells), width), records
 

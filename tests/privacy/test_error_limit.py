@@ -11,8 +11,8 @@ import pytest
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.privacy import PseudoMetric
-from discreet.privacy.error_limit import ErrorLimit
 from discreet.privacy.metric import distinguishing_distance
+from discreet.privacy.metric.error_limit import ErrorLimit
 
 # sums of a few hundred products of float64
 ROUNDING = 1e-12

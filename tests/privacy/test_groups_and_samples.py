@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.privacy import RenyiDP, compose_parallel, subsample
-from discreet.privacy.sampler_costs import approximate_sampler, random_scan, sequence_scan
+from discreet.privacy.costs.sampler_costs import approximate_sampler, random_scan, sequence_scan
 from tests.privacy.oracles import hockey_stick, max_log_ratio, random_laws, renyi_divergence, response
 
 ROUND = 1e-12

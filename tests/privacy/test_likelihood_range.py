@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.domain.declarations import Domain
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.privacy.likelihood_range import (
+from discreet.privacy.costs.likelihood_range import (
     from_difference,
     from_likelihood,
     quadratic_range,
     simplex_range,
     temperature_for,
 )
-from discreet.privacy.parameter_grid import ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
 
 #: Family, prior, data bounds, support, and the closed form of the range.
 CASES: dict[str, tuple[Family, str, Any, list[tuple[Any, Any]], float]] = {

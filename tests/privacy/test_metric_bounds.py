@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import betaln
 
 import discreet as dc
-from discreet.inference.answering.bound import sampling_bound
+from discreet.decisions.regret_bound import sampling_bound
 from discreet.privacy.metric import (
     advantage_bound,
     distinguishing_distance,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.mechanisms.sampler import secure_draw
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.samplers.secure import secure_draw
 
 LAWS = [
     DiscreteLaplace(0.4),

@@ -12,7 +12,7 @@ from scipy import integrate
 
 from discreet import priors
 from discreet.errors import UsageError
-from discreet.privacy.posterior_divergence import conjugate_divergence, log_gamma_gap, log_gap
+from discreet.privacy.costs.posterior_divergence import conjugate_divergence, log_gamma_gap, log_gap
 
 #: What `quad` is asked for, relatively, and a hundred times that for what it may miss.
 _ASKED, _QUADRATURE = 1e-10, 1e-8

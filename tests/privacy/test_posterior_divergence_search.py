@@ -16,7 +16,7 @@ from discreet import priors
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.priors import Prior
-from discreet.privacy.posterior_neighbors import ROOM, NeighboringPosteriors
+from discreet.privacy.costs.posterior_neighbors import ROOM, NeighboringPosteriors
 
 _TO_THREE = ((Fraction(0), Fraction(3)),)
 _CASES: list[tuple[Family, Prior, Any]] = [

@@ -15,8 +15,8 @@ from discreet import priors
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.priors import Prior
-from discreet.privacy.posterior_divergence import conjugate_divergence
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_divergence import conjugate_divergence
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 #: Differences of posteriors' rounded parameters, as small as a twentieth of a record, lose this much.
 _ROUNDING = 1e-8

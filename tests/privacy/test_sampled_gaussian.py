@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.privacy.amplification import renyi_divergence
-from discreet.privacy.sampled_gaussian import ORDERS, SampledGaussian, least_multiplier
+from discreet.privacy.costs.sampled_gaussian import ORDERS, SampledGaussian, least_multiplier
 
 
 def mixture(rate: float, shift: float, sd: float) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from discreet.diagnostics.ranks import rank, uniformity
 from discreet.errors import UsageError
 from discreet.inference.posterior import Posterior
 from discreet.priors import Dirichlet
@@ -21,6 +20,7 @@ from discreet.profiles import (
 )
 from discreet.profiles.draws import draw
 from discreet.profiles.exact import WHOLE
+from discreet.validation.ranks import rank, uniformity
 from tests.profiles.cases import CHAIN
 
 LAWS = {"a": [0.7, 0.2, 0.1], "b": [0.3, 0.5, 0.2], "c": [0.1, 0.2, 0.7]}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from discreet.diagnostics.bands import simultaneous_band
 from discreet.errors import UsageError
 from discreet.reporting import plot_calibration
 from discreet.reporting.style import ACCENT, PALETTE
+from discreet.validation.bands import simultaneous_band
 from tests.reporting.test_plots import texts
 
 

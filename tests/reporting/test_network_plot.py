@@ -14,7 +14,7 @@ from matplotlib.text import Text
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.structured.posterior import ModelPosterior
+from discreet.inference.posterior import Posterior as ModelPosterior
 from discreet.models.discrete import DiscreteModel
 from discreet.reporting import plot_network
 from discreet.reporting.layers import Spacing, lay_out

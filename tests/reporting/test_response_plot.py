@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.decisions.utilities import DecisionTable, IntervalScore, SquaredError, ZeroOne
 from discreet.errors import UsageError
-from discreet.inference.answering.utilities import DecisionTable, IntervalScore, SquaredError, ZeroOne
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.reporting import plot_response

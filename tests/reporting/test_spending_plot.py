@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.privacy.ledger.history import Step
+from discreet.ledger.history import Step
 from discreet.reporting.spending import plot_spending
 
 OPENED = "2026-03-01T10:00:00.000+00:00"

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
-from discreet.inference.structured.posterior import ModelPosterior
+from discreet.inference.posterior import Posterior as ModelPosterior
 from discreet.models import HiddenMarkov
 from discreet.reporting import plot_emissions, plot_states
 from tests.reporting.test_plots import texts

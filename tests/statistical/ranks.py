@@ -14,11 +14,11 @@ import numpy as np
 from scipy.stats import binomtest, kstest
 
 import discreet as dc
+from discreet.curator.publish import release_with
+from discreet.domain.declarations import Missing, Neighbors
 from discreet.families.base import Family
-from discreet.families.shapes import Missing, Neighbors
-from discreet.inference.analyst import Engine
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.mechanisms.curator import release_with
+from discreet.inference.engines.registry import EngineName as Engine
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.models.discrete import DiscreteModel
 from discreet.priors.base import Prior
 

@@ -15,8 +15,8 @@ from scipy import stats
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.curator.publish import release_with
 from discreet.inference.diagnostics import bulk_ess
-from discreet.mechanisms.curator import release_with
 from tests.statistical.cases import LABELS, SCALAR, WIDE, Case
 
 N_SETTINGS = 20

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
 from discreet.models import MarkovChain
 from tests.statistical.ranks import N_DRAWS, least_p, table_ranks
 

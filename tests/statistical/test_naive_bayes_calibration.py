@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
 from discreet.models import NaiveBayes
 from tests.statistical.ranks import N_DRAWS, least_p, table_prior_draw, table_ranks
 

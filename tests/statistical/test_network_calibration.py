@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.curator import release_with
+from discreet.curator.publish import release_with
 from discreet.models import BayesianNetwork
 from tests.statistical.ranks import least_p, table_prior_draw, table_ranks
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.privacy.grid_walk import GridWalk
+from discreet.privacy.costs.grid_walk import GridWalk
 
 STUDIES = Path(__file__).parents[2] / "studies"
 

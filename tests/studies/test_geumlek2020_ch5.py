@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 STUDIES = Path(__file__).parents[2] / "studies"
 

@@ -1,8 +1,19 @@
 """The door between the two sides: a small, self-describing, versioned file."""
 
-from discreet.artifact.choice import BoundsChoice
-from discreet.artifact.release import NoiseRecord, Release, Statistics
-from discreet.artifact.samples import Samples, SamplingRecord
+from discreet.artifact.bounds_choice import BoundsChoice
+from discreet.artifact.records.base import Record, SamplingRecord
+from discreet.artifact.records.noise import NoiseRecord
+from discreet.artifact.release import Release, Statistics
+from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
 
-__all__ = ["BoundsChoice", "LedgerStamp", "NoiseRecord", "Release", "Samples", "SamplingRecord", "Statistics"]
+__all__ = [
+    "BoundsChoice",
+    "LedgerStamp",
+    "NoiseRecord",
+    "Record",
+    "Release",
+    "Samples",
+    "SamplingRecord",
+    "Statistics",
+]

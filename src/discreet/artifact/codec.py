@@ -12,9 +12,8 @@ import hashlib
 import json
 from typing import Any
 
-from discreet.artifact.choice import encode_choice, read_choice
-from discreet.artifact.noise import check_noise
-from discreet.artifact.promise import encode_guarantee, read_guarantee
+from discreet.artifact.bounds_choice import encode_choice, read_choice
+from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.readers import (
     choice,
     count,
@@ -23,23 +22,19 @@ from discreet.artifact.readers import (
     none,
     optional,
     pair,
+    plain_json,
     rational,
     text_of,
     tuple_of,
 )
-from discreet.artifact.release import LAWS, NoiseRecord, Release, Statistics
-from discreet.artifact.samples import (
-    check_samples,
-    encode_record,
-    encode_samples,
-    read_record,
-    read_samples,
-)
+from discreet.artifact.records.base import Record
+from discreet.artifact.records.registry import RECORDS
+from discreet.artifact.release import Release, Statistics
+from discreet.artifact.samples import encode_samples, read_samples
 from discreet.artifact.stamp import encode_stamp, read_stamp
-from discreet.artifact.structured import check_family, check_structured, read_imputed, read_model
+from discreet.domain.declarations import Domain
 from discreet.errors import ReleaseFileError, UsageError
-from discreet.families.layout import Domain
-from discreet.models.base import Model
+from discreet.models.registry import build
 from discreet.privacy import Guarantee
 from discreet.rational import text
 
@@ -51,7 +46,6 @@ _FIELDS = {
     "model": "name parameters",
     "domain": "bounds labels outside missing",
     "statistics": "names values grid width shift half",
-    "mechanism": "name scale sensitivity",
 }
 
 
@@ -79,9 +73,7 @@ def encode(release: Release) -> str:
         "records": release.records,
         "statistics": None if release.statistics is None else _encode_statistics(release.statistics),
         "samples": None if release.samples is None else encode_samples(release.samples),
-        "mechanism": _encode_noise(release.mechanism)
-        if isinstance(release.mechanism, NoiseRecord)
-        else encode_record(release.mechanism),
+        "mechanism": release.mechanism.encode(),
         "guarantees": [
             {**encode_guarantee(promised), "for": purpose} for purpose, promised in release.guarantees.items()
         ],
@@ -104,10 +96,6 @@ def _encode_statistics(s: Statistics) -> dict[str, Any]:
         "shift": None if s.shift is None else [text(v) for v in s.shift],
         "half": None if s.half is None else [text(v) for v in s.half],
     }
-
-
-def _encode_noise(m: NoiseRecord) -> dict[str, Any]:
-    return {"name": m.name, "scale": [text(v) for v in m.scale], "sensitivity": text(m.sensitivity)}
 
 
 def seal(body: dict[str, Any]) -> str:
@@ -155,8 +143,7 @@ def _read(body: dict[str, Any]) -> Release:
     if (body["statistics"] is None) == (body["samples"] is None):
         raise ValueError("there are not either statistics or samples")
     sampled = body["statistics"] is None
-    described = read_model(model["name"], model["parameters"])
-    structured = isinstance(described, Model)
+    described = build(text_of(model["name"]), plain_json(model["parameters"]))
     return Release(
         id=text_of(body["id"]),
         dataset=optional(text_of, body["dataset"]),
@@ -167,7 +154,7 @@ def _read(body: dict[str, Any]) -> Release:
             labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
-            impute=read_imputed(d["impute"], described) if fills else None,
+            impute=described.decode_impute(tuple_of(text_of, d["impute"])) if fills else None,
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
         unit=none(body["unit"], "unit"),
@@ -175,9 +162,7 @@ def _read(body: dict[str, Any]) -> Release:
         records=optional(count, body["records"]),
         statistics=optional(_read_statistics, body["statistics"]),
         samples=optional(read_samples, body["samples"]),
-        mechanism=read_record(body["mechanism"], structured=structured)
-        if sampled
-        else _read_noise(body["mechanism"]),
+        mechanism=_read_record(body["mechanism"], "samples" if sampled else "statistics"),
         guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
         ledger=optional(read_stamp, body["ledger"]),
         software={text_of(k): text_of(v) for k, v in body["software"].items()},
@@ -197,27 +182,21 @@ def _read_statistics(s: Any) -> Statistics:
     )
 
 
-def _read_noise(m: Any) -> NoiseRecord:
-    exact_fields("mechanism", m, _FIELDS["mechanism"])
-    return NoiseRecord(
-        name=choice(m["name"], *LAWS),
-        scale=tuple_of(rational, m["scale"]),
-        sensitivity=rational(m["sensitivity"]),
-    )
+def _read_record(value: Any, held: str) -> Record:
+    if not isinstance(value, dict):
+        raise ValueError("mechanism is not an object")
+    kind = RECORDS[choice(value.get("name"), *RECORDS)]
+    if kind.held != held:
+        raise ValueError(f"its mechanism makes no {held}")
+    return kind.read(value)
 
 
 def _check(release: Release) -> None:
     """Raise unless the numbers are the ones the declarations imply, and enough for what was promised."""
-    if isinstance(release.model, Model):
-        check_structured(release)
-    else:
-        check_family(release)
+    release.model.check_domain(release.domain, release.columns)
     if (release.records is None) != (release.neighbors == "add_remove"):
         raise ValueError("records are public exactly under replace")
-    if release.samples is not None:
-        check_samples(release)
-    else:
-        check_noise(release)
+    release.mechanism.check(release)
 
 
 def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:

@@ -26,22 +26,6 @@ def exact_fields(name: str, value: Any, fields: str) -> None:
         raise ValueError(f"{name} has missing or unknown fields")
 
 
-def constants(value: Any) -> dict[str, Any]:
-    """Read the known constants of a family."""
-    if not isinstance(value, dict):
-        raise ValueError("the model's parameters are not an object")
-    return {name: _constant(constant) for name, constant in value.items()}
-
-
-def _constant(value: Any) -> Any:
-    """Read one known constant of a family: a finite number, or a list of labels."""
-    if isinstance(value, list):
-        return [text_of(label) for label in value]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a parameter of the model is neither a number nor a list of labels")
-    return value
-
-
 def plain_json(value: Any) -> dict[str, Any]:
     """Read the constants of a model: an object of texts, finite numbers, lists and objects, not too deep."""
     if not isinstance(value, dict):
@@ -89,11 +73,6 @@ def rational(value: Any) -> Fraction:
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
         raise ValueError("an exact number is missing")
     return exact(value, "an exact number")
-
-
-def imputed(value: Any, labels: tuple[str, ...] | None) -> tuple[Fraction | str, ...]:
-    """Read what stands for missing values: one label if there are labels, else numbers."""
-    return tuple_of(rational if labels is None else text_of, value)
 
 
 def integer(value: Any) -> int:

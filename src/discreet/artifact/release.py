@@ -8,22 +8,18 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from discreet.artifact.choice import BoundsChoice
-from discreet.artifact.samples import Samples, SamplingRecord
+from discreet.artifact.bounds_choice import BoundsChoice
+from discreet.artifact.records.base import Record, SamplingRecord
+from discreet.artifact.records.noise import NoiseRecord
+from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain, Layout, layout_for
-from discreet.families.shapes import Neighbors
 from discreet.models.base import Model
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, compose
+from discreet.models.layout import Layout
+from discreet.privacy import Guarantee, Noise, compose
 from discreet.rational import quotient
-
-#: Noise laws a file may name. A closed list: nothing is ever imported by a name found in a file.
-LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
-    "discrete_laplace": DiscreteLaplace,
-    "discrete_gaussian": DiscreteGaussian,
-}
 
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
@@ -45,15 +41,6 @@ class Statistics:
     half: tuple[Fraction, ...] | None
 
 
-@dataclass(frozen=True)
-class NoiseRecord:
-    """Which noise was added: its law, the scale of each coordinate in mapped units, the joint sensitivity."""
-
-    name: str
-    scale: tuple[Fraction, ...]
-    sensitivity: Fraction
-
-
 @dataclass(frozen=True, repr=False)
 class Release:
     """A private release: noisy statistics or samples, what they mean, and what was promised for them.
@@ -69,17 +56,17 @@ class Release:
 
     id: str
     dataset: str | None
-    model: Family | Model
+    model: Model
     columns: tuple[str, ...]
     domain: Domain
     neighbors: Neighbors
     unit: str | None
     max_rows: int
     records: int | None
-    statistics: Statistics | None
-    mechanism: NoiseRecord | SamplingRecord
+    mechanism: Record
     guarantees: Mapping[str, Guarantee]
     software: Mapping[str, str]
+    statistics: Statistics | None = None
     samples: Samples | None = None
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
@@ -92,11 +79,7 @@ class Release:
     @property
     def family(self) -> Family:
         """The family; raise :class:`UsageError` if the model is one of several columns."""
-        if not isinstance(self.model, Family):
-            raise UsageError(
-                f"this release is of a {self.model.name} model, which is no family of one column."
-            )
-        return self.model
+        return self.model.require(Family, "a family of one column is needed")
 
     @property
     def totals(self) -> Statistics:
@@ -122,15 +105,15 @@ class Release:
     @cached_property
     def layout(self) -> Layout:
         """The layout behind the statistics, rebuilt from the declarations."""
-        return layout_for(self.model, self.domain, self.neighbors)
+        return self.model.layout(self.domain, self.neighbors)
 
     @cached_property
     def noise(self) -> tuple[Noise, ...]:
-        """The exact law of the noise on each integer value."""
+        """The exact distribution of the noise on each integer value."""
         record = self.noise_record
-        law = LAWS[record.name]
         return tuple(
-            law(quotient(scale, grid)) for scale, grid in zip(record.scale, self.totals.grid, strict=True)
+            record.distribution(quotient(scale, grid))
+            for scale, grid in zip(record.scale, self.totals.grid, strict=True)
         )
 
     def __repr__(self) -> str:

@@ -1,68 +1,21 @@
-"""Samples in place of statistics: what a posterior-sampling mechanism releases, and how it was set."""
+"""Samples in place of statistics: what a mechanism releases that draws parameters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from importlib import import_module
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.artifact.readers import choice, count, exact_fields, optional, pair, rational, text_of, tuple_of
-from discreet.families.base import Family
-from discreet.priors import Prior, parse
-from discreet.rational import text
+from discreet.artifact.readers import choice, count, exact_fields, text_of, tuple_of
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
 Arithmetic = Literal["exact", "floating"]
 
-#: Sampling mechanisms that a file may name, and where the check of their numbers is: a function ``check`` that takes a
-#: release and raises ValueError. A closed list: nothing is ever imported by a name found in a file.
-CHECKS: Mapping[str, str] = {
-    "posterior_sample": "discreet.artifact.posterior_sample",
-    "direct_posterior": "discreet.artifact.renyi_posterior",
-    "diffused_posterior": "discreet.artifact.renyi_posterior",
-    "concentrated_posterior": "discreet.artifact.renyi_posterior",
-    "diffused_query": "discreet.artifact.renyi_posterior",
-    "concentrated_query": "discreet.artifact.renyi_posterior",
-    "langevin": "discreet.artifact.langevin",
-    "noisy_sgd": "discreet.artifact.noisy_sgd",
-    "private_metropolis": "discreet.artifact.private_walks",
-    "private_annealing": "discreet.artifact.private_walks",
-    "private_gibbs": "discreet.artifact.private_gibbs",
-    "table_posterior": "discreet.artifact.table_posterior",
-}
-
-#: How the samples differ from those of the posterior that everybody would expect, by mechanism.
-KINDS: Mapping[str, str] = {
-    "posterior_sample": "tempered",
-    "direct_posterior": "direct",
-    "diffused_posterior": "diffused",
-    "concentrated_posterior": "concentrated",
-    "diffused_query": "diffused",
-    "concentrated_query": "concentrated",
-    "table_posterior": "tempered",
-}
-
-#: How samples of mechanisms that sample from no posterior were made: what follows "They are", with all its words. A
-#: mechanism is in :data:`KINDS` or here.
-WAYS: Mapping[str, str] = {
-    "langevin": "states of a Langevin walk with finite steps",
-    "noisy_sgd": "the last iterate of noisy gradient descent",
-    "private_metropolis": "the trace of a tempered Markov chain",
-    "private_annealing": "the outcome of annealed importance sampling of a tempered posterior",
-    "private_gibbs": "the trace of a tempered Markov chain",
-}
-
-#: Mechanisms whose samples depend on each other: states of a walk, or choices among a few.
-DEPENDENT = frozenset({"langevin", "private_annealing", "private_gibbs", "private_metropolis"})
-
-_FIELDS = "name prior support parameters"
 _MOST_VALUES = 10**6
 # axes of one draw: a number, a vector, a matrix, or one matrix for each of several components
 _DEEPEST = 3
@@ -95,35 +48,6 @@ class Samples:
         return {name: np.array(values, dtype=float) for name, values in self.draws.items()}
 
 
-@dataclass(frozen=True)
-class SamplingRecord:
-    """How samples were made: everything public that their guarantee rests on.
-
-    ``prior`` is part of the guarantee: a family's conjugate prior; for models of several columns a text that the
-    mechanism writes and its check reads, or None. ``support`` is the truncated parameter set, one (low, high) pair for
-    each parameter, or None. ``parameters`` are exact numbers, by the mechanism's own names (``temperature``, ``range``,
-    ``order``, ...); ``paths`` are sequences of them, where a mechanism goes through several (temperatures, step sizes).
-    """
-
-    name: str
-    prior: Prior | str | None
-    support: tuple[tuple[Fraction, Fraction], ...] | None
-    parameters: Mapping[str, Fraction]
-    paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
-
-    @property
-    def conjugate(self) -> Prior:
-        """The conjugate prior of a family; raise ValueError if there is none."""
-        if not isinstance(self.prior, Prior):
-            raise ValueError("its prior is no conjugate prior of a family")
-        return self.prior
-
-    @property
-    def kind(self) -> str:
-        """In a few words, what the samples are from."""
-        return f"{KINDS[self.name]} posterior" if self.name in KINDS else WAYS[self.name]
-
-
 def encode_samples(samples: Samples) -> dict[str, Any]:
     """Return samples as JSON."""
     draws = {name: _lists(values) for name, values in samples.draws.items()}
@@ -143,57 +67,21 @@ def read_samples(value: Any) -> Samples:
     return read
 
 
-def encode_record(record: SamplingRecord) -> dict[str, Any]:
-    """Return the record as JSON."""
-    support = None if record.support is None else [[text(low), text(high)] for low, high in record.support]
-    return {
-        "name": record.name,
-        "prior": None if record.prior is None else str(record.prior),
-        "support": support,
-        "parameters": {name: text(value) for name, value in record.parameters.items()},
-        # absent otherwise, so that files without them stay what they were
-        **(
-            {"paths": {name: [text(v) for v in path] for name, path in record.paths.items()}}
-            if record.paths
-            else {}
-        ),
-    }
-
-
-def read_record(value: Any, *, structured: bool = False) -> SamplingRecord:
-    """Read a record, or raise ValueError or UsageError; the prior of a ``structured`` model is kept as text."""
-    follows = isinstance(value, dict) and "paths" in value
-    exact_fields("mechanism", value, _FIELDS + " paths" * follows)
-    paths = value["paths"] if follows else {}
-    if not isinstance(value["parameters"], dict) or not isinstance(paths, dict):
-        raise ValueError("the mechanism's parameters are not an object")
-    return SamplingRecord(
-        name=choice(value["name"], *CHECKS),
-        prior=optional(text_of, value["prior"]) if structured else parse(text_of(value["prior"])),
-        support=optional(lambda v: tuple_of(pair, v), value["support"]),
-        parameters={text_of(name): rational(number) for name, number in value["parameters"].items()},
-        paths={text_of(name): tuple_of(rational, path) for name, path in paths.items()},
-    )
-
-
-def check_samples(release: Release) -> None:
-    """Raise unless the samples fit the model, and the mechanism's numbers are enough for the guarantee."""
-    record, samples, model = release.mechanism, release.samples, release.model
-    if samples is None or not isinstance(record, SamplingRecord):
-        raise ValueError("its mechanism makes no samples")
-    if isinstance(model, Family):
-        model.check_prior(record.conjugate)
-    if tuple(samples.draws) != tuple(model.draw_names):
+def check_draws(release: Release) -> Samples:
+    """Return the samples; raise unless they are of the model's parameters, from a table in which every record counted."""
+    samples, domain = release.samples, release.domain
+    if samples is None:
+        raise ValueError("its mechanism makes samples, and there are none")
+    if tuple(samples.draws) != tuple(release.model.draw_names):
         raise ValueError("its draws are not those of its model")
-    if release.domain.outside != "clip" or release.domain.missing == "count":
+    if domain.outside != "clip" or domain.missing == "count":
         raise ValueError("samples need every record: values are clipped and imputed, never left out")
     if release.bounds_choice is not None:
         raise ValueError("its bounds are bought, and samples need declared ones")
     shapes = [array.shape for array in _regular(samples).values()]
     if sum(math.prod(shape) for shape in shapes) > _MOST_VALUES:
         raise ValueError("there are too many draws")
-    check: Callable[[Release], None] = import_module(CHECKS[record.name]).check
-    check(release)
+    return samples
 
 
 def _regular(samples: Samples) -> dict[str, np.ndarray]:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-from discreet.artifact.choice import BoundsChoice
+from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
-from discreet.artifact.samples import KINDS
-from discreet.models.base import Model
-from discreet.models.columns import Labels
-from discreet.models.declared_loss import DeclaredLoss
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -24,8 +20,6 @@ _HIGHEST_RHO = 10**5
 _UP = Context(prec=3, rounding=ROUND_CEILING)
 # people whom models are named after
 _NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
-# what is said of one column; a longer list of labels is cut
-_MOST_LABELS = 12
 
 
 def statement(release: Release) -> str:
@@ -69,7 +63,7 @@ def _sampled(release: Release) -> list[str]:
     numbers = [f"{name} {_number(value)}" for name, value in record.parameters.items()]
     are, were = ("It is", "It was") if release.samples.count == 1 else ("They are", "They were")
     prior = "" if record.prior is None else f" with prior {record.prior}"
-    law = f"{are} {f'from a {record.kind}' if record.name in KINDS else record.kind}{prior}"
+    law = f"{are} {'from a ' * record.of_posterior}{record.kind}{prior}"
     said = [f"{law} ({', '.join(numbers)})." if numbers else f"{law}."]
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
@@ -210,10 +204,7 @@ def _assumed(release: Release) -> str:
             parts.append(f"the declared bounds are {bounds}, and {policy}")
         else:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
-    if isinstance(release.model, Model):
-        parts += _columns(release, release.model)
-    if isinstance(release.model, DeclaredLoss):
-        parts.append("the loss has the constants that the curator declared, which nobody can check here")
+    parts += release.model.assumptions(d)
     if d.labels is not None:
         parts.append(f"the declared labels are {_listing(list(d.labels))}")
     if d.missing == "none":
@@ -221,33 +212,9 @@ def _assumed(release: Release) -> str:
     elif d.impute is not None:
         shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
         parts.append(f"missing values were replaced by {shown}")
-    elif isinstance(release.model, Model):
-        parts.append(release.model.missing_in_words)
-    elif release.neighbors == "replace":
-        parts.append("missing values were left out, and how many there were is itself protected")
     else:
-        parts.append("missing values were left out")
+        parts.append(release.model.missing_in_words(release.neighbors))
     return f"What was assumed: {'; '.join(parts)}."
-
-
-def _columns(release: Release, model: Model) -> list[str]:
-    """Say what was declared of each column of a model of several."""
-    parts = []
-    for column in model.columns:
-        if isinstance(column, Labels):
-            some = list(column.labels[:_MOST_LABELS])
-            more = [f"{column.n_labels - len(some)} more"] if column.n_labels > len(some) else []
-            parts.append(f"the declared labels of “{column.name}” are {_listing(some + more)}")
-        else:
-            parts.append(f"the declared bounds of “{column.name}” are {column}")
-    if model.numeric_columns:
-        moved = (
-            "moved to the nearest bound"
-            if release.domain.outside == "clip"
-            else "counted as the middle of the range"
-        )
-        parts.append(f"values outside bounds were {moved}")
-    return parts
 
 
 def _middle(release: Release) -> str:

@@ -10,8 +10,8 @@ from discreet.cli.console import paragraph, plain, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from discreet.privacy.ledger import Account
-    from discreet.privacy.ledger.history import Step
+    from discreet.ledger import Account
+    from discreet.ledger.history import Step
 
 # charges that the table of a terminal shows; --json has them all
 _MOST_ROWS = 20
@@ -19,7 +19,7 @@ _MOST_ROWS = 20
 
 def show_accounts(accounts: Sequence[Account]) -> Iterator[Table | str]:
     """Yield a table with one line for each account, and what it leaves unexplained."""
-    from discreet.privacy.ledger.wording import in_words
+    from discreet.ledger.messages import in_words
 
     shown = table("data set", "analyst", "budget", "spent", "remaining", "charges")
     for one in accounts:

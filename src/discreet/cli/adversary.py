@@ -28,7 +28,7 @@ def adversary(
     all others. It is no guarantee; what it approaches, the worst case, is.
     """
     from discreet import families
-    from discreet.diagnostics import adversary as compute
+    from discreet.validation import adversary as compute
 
     check_picture(output)
     family = families.parse(model)

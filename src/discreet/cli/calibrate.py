@@ -127,7 +127,7 @@ def calibrate(
     counts = read_records(records)
     check_picture(output)
 
-    from discreet.diagnostics import calibrate as simulate
+    from discreet.validation import calibrate as simulate
 
     arguments: dict[str, Any] = {
         "n": n,
@@ -169,8 +169,8 @@ def calibrate(
 def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
     """Return the prior asked for; if it does not fit, name one that does."""
     from discreet import priors
-    from discreet.families.layout import Domain
-    from discreet.mechanisms.quantile import are_bought, planned
+    from discreet.domain.declarations import Domain
+    from discreet.mechanisms.quantile import are_bought, plan_choices
 
     if text is None:
         return None
@@ -178,7 +178,7 @@ def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
     try:
         family.check_prior(chosen)
     except UsageError as problem:
-        widest = [how.within for how in planned(bounds, family)] if are_bought(bounds) else bounds
+        widest = [how.within for how in plan_choices(bounds, family)] if are_bought(bounds) else bounds
         domain = Domain(family.parse_bounds(widest), family.labels, "redact", "none")
         raise UsageError(
             problem.message, hint=f"for example --prior {family.suggested_prior(domain)}"

@@ -29,10 +29,9 @@ def check(
     or labels by them.
     """
     from discreet import families
-    from discreet.mechanisms.curator import declare
 
     family = families.parse(model)
-    domain = declare(family, bounds=read_bounds(bounds), outside=outside, missing="count")
+    domain = family.read_domain(bounds=read_bounds(bounds), outside=outside, missing="count")
     with busy(f"Counting {data.name} …"):
         from discreet.data import inspect
 

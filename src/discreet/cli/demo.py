@@ -65,8 +65,8 @@ def demo(
 
     readings: dict[str, dict[str, Posterior]] = {}
     with busy("Releasing, inferring and plotting …"):
+        from discreet.curator.publish import release
         from discreet.inference.analyst import infer
-        from discreet.mechanisms.curator import release
         from discreet.reporting import plot_comparison
 
         for column, family in questions.items():

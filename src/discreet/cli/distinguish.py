@@ -29,8 +29,8 @@ def distinguish(
     Somebody sees releases with this guarantee and has to say which of two tables is behind them. No test, however
     clever, has both errors below the least error. The Python function of this name also computes the best test.
     """
-    from discreet.diagnostics import distinguish as compute
     from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
+    from discreet.validation import distinguish as compute
 
     check_picture(output)
     if not 0 < error < 0.5:

@@ -15,8 +15,8 @@ from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from discreet.ledger import Account, Ledger
     from discreet.privacy.guarantees import Guarantee
-    from discreet.privacy.ledger import Account, Ledger
 
 Url = Annotated[
     str,
@@ -62,7 +62,7 @@ def init(
 
     Budgets cannot be changed later. To seal the ledger, set DISCREET_LEDGER_KEY to a secret first, and keep it set.
     """
-    from discreet.privacy.ledger import Ledger
+    from discreet.ledger import Ledger
 
     budget = _budget(epsilon, delta, rho, neighbors, "--")
     per_analyst = _budget(analyst_epsilon, analyst_delta, analyst_rho, neighbors, "--analyst-")
@@ -100,8 +100,8 @@ def show(
     json: AsJson = False,
 ) -> None:
     """Show budgets, what is left of them, and the spend over time."""
-    from discreet.privacy.ledger import Ledger
-    from discreet.privacy.ledger.history import history, openings
+    from discreet.ledger import Ledger
+    from discreet.ledger.history import history, openings
 
     if plot is not None:
         ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
@@ -149,7 +149,7 @@ def verify(
     With release files, a head noted earlier, or DISCREET_LEDGER_KEY, it also finds that the tail was cut off or that
     everything was rewritten; without, it says so. Exits with 4 if something is wrong.
     """
-    from discreet.privacy.ledger import Ledger
+    from discreet.ledger import Ledger
 
     found = Ledger.audit(url, against=against or (), head=head)
     if json:
@@ -187,7 +187,7 @@ def export(
     json: AsJson = False,
 ) -> None:
     """Write all entries as JSON, one on each line, each with its hash."""
-    from discreet.privacy.ledger import Ledger
+    from discreet.ledger import Ledger
 
     if output is not None:
         ensure_writable(output, replace=False)

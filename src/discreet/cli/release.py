@@ -138,7 +138,7 @@ def release(
         "analyst": analyst,
     }
     with busy(f"Summing {data.name} …"):
-        from discreet.mechanisms.curator import release as make_release
+        from discreet.curator.publish import release as make_release
 
         made = make_release(data, family, **arguments)
         made.save(output)
@@ -170,8 +170,8 @@ def release(
 
 def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:
     """Say what remains of the budgets that were charged, if the ledger can still be read; the release is made."""
-    from discreet.privacy.ledger import Ledger
-    from discreet.privacy.ledger.wording import in_words
+    from discreet.ledger import Ledger
+    from discreet.ledger.messages import in_words
 
     said = f" to the data set {dataset}"
     try:

@@ -47,8 +47,8 @@ def respond(
     A mean is best by squared error, a median by absolute error, an interval by the interval score, and an event is
     answered yes or no, whichever is more probable.
     """
+    from discreet.decisions.questions import parse_question
     from discreet.inference.analyst import infer
-    from discreet.inference.answering.questions import parse_question
 
     check_seed(seed)
     counts = read_records(records)

@@ -1,27 +1,26 @@
 """Rows in, one exact integer vector out. Private: nothing here is fit to leave the curator's machine.
 
 :func:`summarize` is what a mechanism adds noise to, :func:`count_tables` the same for a model of several columns,
-:func:`read_records` what a mechanism gets that reads records one by one, :func:`count_cells` what private bounds are
+:func:`read_records` what a mechanism gets that reads records one by one, :func:`count_bins` what private bounds are
 chosen from. :func:`inspect` is what ``discreet check`` shows the curator.
 """
 
-from discreet.data.cells import CellCounts, count_cells
-from discreet.data.coded import CodedBatch, coded_batches
-from discreet.data.records import Records, read_records
-from discreet.data.summary import Inspection, Summary, column_names, inspect, summarize
-from discreet.data.tables import TableSummary, count_tables
-from discreet.data.transitions import count_transitions
+from discreet.data.summaries.bin_counts import BinCounts, count_bins
+from discreet.data.summaries.cell_counts import count_tables
+from discreet.data.summaries.coded import CodedBatch, coded_batches
+from discreet.data.summaries.records import Records, read_records
+from discreet.data.summaries.sums import Inspection, Summary, column_names, inspect, summarize
+from discreet.data.summaries.transitions import count_transitions
 
 __all__ = [
-    "CellCounts",
+    "BinCounts",
     "CodedBatch",
     "Inspection",
     "Records",
     "Summary",
-    "TableSummary",
     "coded_batches",
     "column_names",
-    "count_cells",
+    "count_bins",
     "count_tables",
     "count_transitions",
     "inspect",

@@ -34,17 +34,3 @@ __all__ = [
     "parse",
     "register",
 ]
-
-for _kind in (
-    Bernoulli,
-    Categorical,
-    Poisson,
-    Geometric,
-    Exponential,
-    Gamma,
-    Laplace,
-    Normal,
-    MultivariateNormal,
-    Predicate,
-):
-    register(_kind)

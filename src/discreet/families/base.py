@@ -8,19 +8,25 @@ components on the last axis.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from inspect import signature
+from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.domain.bounds import Bounds, check_pair, read_pairs
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.bounds import Bounds, check_pair, read_pairs
 from discreet.families.derivatives import gradient, hessian
-from discreet.families.layout import Domain
-from discreet.families.shapes import Interval, RecordShape
+from discreet.families.impute import check_impute, read_impute
+from discreet.models.base import Model
+from discreet.models.layout import Layout, layout_of_shape
+from discreet.models.shapes import Interval, RecordShape
+from discreet.priors import parse
 from discreet.priors.base import Prior
 from discreet.rational import exact
 
@@ -42,7 +48,7 @@ class Support:
         return inside & (x == np.floor(x)) if self.discrete else inside
 
 
-class Family(ABC):
+class Family(Model):
     r"""A likelihood p(x | theta) = h(x) exp(eta . t(x) - A(eta)) with its conjugate prior.
 
     Subclasses are frozen dataclasses whose fields are the family's known constants; those fields, and
@@ -50,19 +56,18 @@ class Family(ABC):
     default here is overridden for speed or accuracy.
     """
 
-    #: Name in release files and on the command line.
-    name: ClassVar[str]
+    summary: ClassVar[str] = "sums"
+    engines: ClassVar[str] = "family"
     #: Type of the conjugate prior.
     prior_type: ClassVar[type[Prior]]
     #: Names of the draws.
-    draw_names: ClassVar[tuple[str, ...]]
+    draw_names: ClassVar[tuple[str, ...]]  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    #: Whether the records have a likelihood; a query about them has none, and only released samples can be read.
+    is_likelihood: ClassVar[bool] = True
     #: True if :meth:`measure` only understands NumPy arrays; the private side then feeds it Arrow batches.
     measure_needs_arrays: ClassVar[bool] = False
     #: Where each component of the statistic can lie; :meth:`project` clips to it.
     statistic_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    #: The labels a curator declared, for families that have them.
-    labels: tuple[str, ...] | None = None
-
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 
     @property
@@ -74,6 +79,11 @@ class Family(ABC):
     def n_columns(self) -> int:
         """How many columns make one record."""
         return 1
+
+    @property
+    def n_probabilities(self) -> int | None:
+        """For families whose parameter is a vector of probabilities, how many; ``None`` for all others."""
+        return None
 
     @property
     def vocabulary(self) -> tuple[tuple[str, ...], ...] | None:
@@ -98,6 +108,11 @@ class Family(ABC):
         """
         return low, high
 
+    @property
+    def sums_values(self) -> bool:
+        """Whether values are summed as they are: no :meth:`measure` of its own."""
+        return type(self).measure is Family.measure
+
     def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
         """Return (shift, half) per column: the map z = (measure(x) - shift) / half onto [-1, 1]."""
         if domain.bounds is None:
@@ -106,6 +121,45 @@ class Family(ABC):
         shift = tuple((low + high) / 2 for low, high in ranges)
         half = tuple((high - low) / 2 for low, high in ranges)
         return shift, half
+
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        return layout_of_shape(self.geometry, domain.missing, neighbors, *self.affine_map(domain))
+
+    # -- declarations ---------------------------------------------------------------------------------
+
+    @property
+    def has_numbers(self) -> bool:
+        return self.vocabulary is None
+
+    def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return columns
+
+    def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
+        stand_in = None if impute is None else read_impute(self, impute)
+        domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in)
+        check_impute(self, domain)
+        return domain
+
+    def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
+        self.check_bounds(domain.bounds)
+        if domain.labels != self.labels:
+            raise ValueError("its labels are not its model's")
+        if len(columns) != self.n_columns:
+            raise ValueError("it has the wrong number of columns")
+        check_impute(self, domain)
+
+    def decode_impute(self, values: Sequence[str]) -> tuple[Fraction | str, ...]:
+        return tuple(values) if self.labels is not None else tuple(exact(one, "impute") for one in values)
+
+    def stand_ins(self, domain: Domain) -> tuple[Fraction | str, ...]:
+        if self.labels is not None:
+            return (self.labels[0],)
+        return (Fraction(0),) if domain.bounds is None else tuple(low for low, _ in domain.bounds)
+
+    def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
+        if self.labels is not None:
+            return {"p": self.labels}
+        return dict.fromkeys(self.draw_names, tuple(columns)) if self.n_columns > 1 else {}
 
     def parse_bounds(self, bounds: Any) -> Bounds | None:
         """Read the curator's bounds as exact numbers and check them.
@@ -233,7 +287,22 @@ class Family(ABC):
         low, high = self.statistic_range
         return np.clip(s, n * low, n * high)
 
-    def check_prior(self, prior: Prior) -> None:
+    def read_prior(self, prior: Any, domain: Domain) -> Prior:
+        """Return the analyst's prior, given as an object or as text, or the family's neutral one."""
+        if prior is None:
+            prior = self.default_prior
+            if prior is None:
+                weak = self.suggested_prior(domain)
+                shown = f"dc.priors.{self.prior_type.__name__}(...)" if weak is None else f"'{weak}'"
+                raise UsageError(
+                    f"{self.name} has no neutral prior: give one.",
+                    hint=f"a weak one on the scale of this release is prior={shown}",
+                )
+        prior = parse(prior) if isinstance(prior, str) else prior
+        self.check_prior(prior)
+        return prior
+
+    def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is this family's conjugate prior, of the right dimension."""
         if not isinstance(prior, self.prior_type):
             raise UsageError(
@@ -254,6 +323,19 @@ class Family(ABC):
         }
 
     @classmethod
+    def from_constants(cls, constants: Mapping[str, Any]) -> Self:
+        for value in constants.values():
+            labels = isinstance(value, list) and all(isinstance(label, str) for label in value)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            if not labels and not number:
+                raise ValueError("a parameter of the model is neither a number nor a list of labels")
+        try:
+            signature(cls).bind(**constants)
+        except TypeError:
+            raise UsageError(f"{cls.name} has other constants than these.") from None
+        return cls(**constants)
+
+    @classmethod
     def from_options(cls, options: Mapping[str, str]) -> Self:
         """Build the family from constants written as text, as in ``normal:variance=4``."""
         return cls(**{name: known(value, name) for name, value in options.items()})
@@ -270,8 +352,3 @@ def known(value: Any, name: str, *, positive: bool = False) -> float:
     if positive and not number > 0:
         raise UsageError(f"{name} must be positive, got {name}={value}.")
     return number
-
-
-def three_digits(value: Fraction | float) -> float:
-    """Round to three significant digits: a suggestion should be easy to read."""
-    return float(f"{float(value):.3g}")

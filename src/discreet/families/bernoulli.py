@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
-from discreet.families.layout import Domain
-from discreet.families.shapes import UNIT, Interval
+from discreet.models.shapes import UNIT, Interval
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.families.base import Family, Support, Theta, three_digits
-from discreet.families.layout import Domain
-from discreet.priors.base import Prior
+from discreet.domain.declarations import Domain
+from discreet.families.base import Family, Support, Theta
+from discreet.priors.base import Prior, three_digits
 from discreet.priors.beta import Beta
 
 

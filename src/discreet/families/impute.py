@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.families.layout import Domain
 from discreet.rational import exact, plain
 
+if TYPE_CHECKING:
+    from discreet.families.base import Family
 
-def read_imputed(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
+
+def read_impute(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
     """Read the curator's ``impute``: one label, or one number for each column."""
     if family.vocabulary is not None:
         return (_label(family, impute),)
@@ -24,7 +26,7 @@ def read_imputed(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
     return tuple(exact(value, "impute") for value in values)
 
 
-def check_imputed(family: Family, domain: Domain) -> None:
+def check_impute(family: Family, domain: Domain) -> None:
     """Raise unless what is imputed lies in the domain, and is there exactly if it is needed."""
     if (domain.impute is None) != (domain.missing != "impute"):
         raise UsageError("a value is imputed exactly if missing='impute'.")
@@ -46,19 +48,6 @@ def check_imputed(family: Family, domain: Domain) -> None:
             raise UsageError(
                 f"{family.name} counts, so impute must be an integer, got impute={_shown(value)}."
             )
-
-
-def fallback(family: Family, domain: Domain) -> tuple[Fraction | str, ...]:
-    """Return what stands for a missing value although the curator declared that there is none.
-
-    Nothing may be raised about the rows, and no record may count for nothing; so it is the first label, or the lower
-    bound.
-    """
-    if family.labels is not None:
-        return (family.labels[0],)
-    if domain.bounds is None:
-        return (Fraction(0),)
-    return tuple(low for low, _ in domain.bounds)
 
 
 def _label(family: Family, value: Any) -> Fraction | str:

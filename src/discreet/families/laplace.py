@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.domain.bounds import distance_range
 from discreet.families.base import Support, Theta, absolute, known
-from discreet.families.bounds import distance_range
 from discreet.families.rates import RateFamily
 from discreet.rational import exact
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta, known, three_digits
-from discreet.families.layout import Domain
-from discreet.families.shapes import Quadratic
-from discreet.priors.base import Prior
+from discreet.families.base import Family, Support, Theta, known
+from discreet.models.shapes import Quadratic
+from discreet.priors.base import Prior, three_digits
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, pack, unpack
 
 # an eigenvalue of a projected scatter matrix is at least this fraction of the largest second moment

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.domain.bounds import distance_range
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta, known, three_digits
-from discreet.families.bounds import distance_range
-from discreet.families.layout import Domain
-from discreet.families.shapes import Interval, Quadratic, RecordShape
-from discreet.priors.base import Prior
+from discreet.families.base import Family, Support, Theta, known
+from discreet.models.shapes import Interval, Quadratic, RecordShape
+from discreet.priors.base import Prior, three_digits
 from discreet.priors.gamma import Gamma
 from discreet.priors.normal import Normal as NormalPrior
 from discreet.priors.normal_inverse_gamma import NormalInverseGamma
@@ -92,7 +92,7 @@ class Normal(Family):
     def suggested_prior(self, domain: Domain) -> Prior:
         """Take the bounds for two standard deviations either side, with the weight of a quarter of a record."""
         middle, sd = _spread(domain)
-        return NormalInverseGamma(three_digits(middle), 0.25, 2, three_digits(sd**2))
+        return NormalInverseGamma.weak(middle - 2 * sd, middle + 2 * sd)
 
     def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> Prior:
         # moments about the prior mean: no division by n, and less cancellation far from zero

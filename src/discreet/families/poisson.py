@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.families.base import Family, Support, Theta, three_digits
-from discreet.families.layout import Domain
-from discreet.priors.base import Prior
+from discreet.domain.declarations import Domain
+from discreet.families.base import Family, Support, Theta
+from discreet.priors.base import Prior, three_digits
 from discreet.priors.gamma import Gamma
 
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.domain.bounds import Bounds
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
-from discreet.families.bounds import Bounds
-from discreet.families.layout import Domain
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 
@@ -38,6 +38,7 @@ class Predicate(Family):
     """
 
     name: ClassVar[str] = "predicate"
+    is_likelihood: ClassVar[bool] = False
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("mean",)
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.families.base import Family, Theta, three_digits
-from discreet.families.layout import Domain
-from discreet.priors.base import Prior
+from discreet.domain.declarations import Domain
+from discreet.families.base import Family, Theta
+from discreet.priors.base import Prior, three_digits
 from discreet.priors.gamma import Gamma
 
 

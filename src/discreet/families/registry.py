@@ -1,4 +1,4 @@
-"""Families by name: the closed list that release files and the command line choose from."""
+"""Families by name, as the command line writes them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,21 @@ from typing import Any, TypeVar
 
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.families.bernoulli import Bernoulli
+from discreet.families.categorical import Categorical
+from discreet.families.exponential import Exponential
+from discreet.families.gamma import Gamma
+from discreet.families.geometric import Geometric
+from discreet.families.laplace import Laplace
+from discreet.families.multivariate_normal import MultivariateNormal
+from discreet.families.normal import Normal
+from discreet.families.poisson import Poisson
+from discreet.families.predicate import Predicate
+from discreet.models.registry import REGISTERED as _FAMILIES
+from discreet.models.registry import build
 
-_FAMILIES: dict[str, type[Family]] = {}
+__all__ = ["build", "names", "parse", "register"]
+
 _Kind = TypeVar("_Kind", bound=type[Family])
 
 
@@ -35,17 +48,6 @@ def names() -> tuple[str, ...]:
     return tuple(_FAMILIES)
 
 
-def build(name: str, constants: Mapping[str, Any]) -> Family:
-    """Return the family of this name with these known constants, as a release file gives them."""
-    if name not in _FAMILIES:
-        raise UsageError(
-            f"unknown family {name!r}; a program that registers it can read it, the command line knows the built-in "
-            "ones only.",
-            hint=_known(name),
-        )
-    return _checked(name, constants)(**constants)
-
-
 def parse(text: str) -> Family:
     """Read a family as the command line writes it.
 
@@ -67,7 +69,7 @@ def parse(text: str) -> Family:
     return _checked(name, options).from_options(options)
 
 
-def _checked(name: str, constants: Mapping[str, Any]) -> type[Family]:
+def _checked(name: str, constants: Mapping[str, Any]) -> Any:
     """Return the family of this name, if its constructor takes these constants."""
     kind = _FAMILIES.get(name)
     if kind is None:
@@ -103,3 +105,18 @@ def _syntax(name: str) -> str:
     if not taken:
         return f"{name} has no constants: write {name}"
     return f'write "{name}:labels=a|b|c"' if "labels" in taken else f"write {name}:{taken[0]}=…"
+
+
+for _kind in (
+    Bernoulli,
+    Categorical,
+    Poisson,
+    Geometric,
+    Exponential,
+    Gamma,
+    Laplace,
+    Normal,
+    MultivariateNormal,
+    Predicate,
+):
+    register(_kind)

@@ -10,15 +10,12 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference import bounds, choice, parts, sampled
-from discreet.inference.choice import Engine
+from discreet.inference import bought_bounds, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question, about
+from discreet.inference.engines.registry import EngineName, applicable, choose
 from discreet.inference.posterior import Posterior
-from discreet.inference.records import record_prior
-from discreet.inference.structured import infer_structured
-from discreet.models.base import Model
-from discreet.priors import parse
+from discreet.inference.record_prior import record_prior
 from discreet.priors.base import Prior
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
@@ -29,7 +26,7 @@ def infer(
     release: Release | str | Path,
     *,
     prior: Prior | str | float | Mapping[str, Any] | None = None,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
@@ -51,7 +48,8 @@ def infer(
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
         ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
         Markov chains over latent records, exact, for small public numbers of records. ``"gibbs"``: a central limit for
-        the sums, any family, any size. ``"naive"``: the noise ignored, to compare against.
+        the sums, any family, any size. ``"plain"``: the sampler of Bernstein and Sheldon (2018), to compare with.
+        ``"naive"``: the noise ignored, to compare against.
     draws, chains
         Total number of draws, and how many chains they are filed under.
     records
@@ -69,9 +67,9 @@ def infer(
     """
     if not isinstance(release, Release):
         release = Release.load(release)
-    if engine not in get_args(Engine):
+    if engine not in get_args(EngineName):
         raise UsageError(
-            f"engine must be one of {', '.join(map(repr, get_args(Engine)))}, got engine={engine!r}."
+            f"engine must be one of {', '.join(map(repr, get_args(EngineName)))}, got engine={engine!r}."
         )
     for name, value in (("draws", draws), ("chains", chains)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -83,51 +81,28 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
-    if isinstance(release.model, Model):
-        return infer_structured(release, prior, engine, draws, chains, record_prior(records), _generator(rng))
     if release.samples is not None:
-        return _released(release, engine, prior, records)
-    choice.check(engine, release)
-    prior = _prior(release, prior)
-    question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
-    name, reason = choice.choose(question) if engine == "auto" else (engine, "asked for")
-    answer = choice.engine(name).draw(question)
-    diagnostics = Diagnostics(
-        name,
-        answer.approximation,
-        reason,
-        (
+        sampled.check(engine, prior, records)
+        answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
+        warnings = answer.warnings
+    else:
+        engines, reasons = applicable(release, engine)
+        prior = release.model.read_prior(prior, release.domain)
+        question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
+        chosen, reason = choose(engines, reasons, question) if engine == "auto" else (engines[0], "asked for")
+        answer, name = chosen.draw(question), chosen.name
+        warnings = (
             *answer.warnings,
-            *parts.doubts(release, answer.draws),
-            *bounds.doubts(release),
+            *two_modes.doubts(release, answer.draws),
+            *bought_bounds.doubts(release),
             *_doubts(question),
-        ),
-        independent=answer.independent,
-    )
+        )
+    how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
+    axes = release.model.axis_labels(release.columns)
+    labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
-        answer.draws, diagnostics, n_chains=chains, labels=_labels(release), about=about(release)
+        answer.draws, how, n_chains=chains, labels=labels, about=about(release), model=release.model
     )
-
-
-def _released(release: Release, engine: str, prior: Any, records: Any) -> Posterior:
-    """Return the samples of a release of samples."""
-    sampled.check(engine, prior, records)
-    answer = sampled.answer(release)
-    diagnostics = Diagnostics(
-        "samples",
-        answer.approximation,
-        "the release holds samples",
-        answer.warnings,
-        independent=answer.independent,
-    )
-    return Posterior(answer.draws, diagnostics, labels=_labels(release), about=about(release))
-
-
-def _labels(release: Release) -> dict[str, tuple[str, ...]]:
-    """Return names for the components of vectors and matrices: the labels of cells, or the columns."""
-    if release.family.labels is not None:
-        return {"p": release.family.labels}
-    return dict.fromkeys(release.family.draw_names, release.columns) if release.family.n_columns > 1 else {}
 
 
 def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
@@ -142,7 +117,7 @@ def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
 def _doubts(question: Question) -> tuple[str, ...]:
     """Return a warning if the prior on records is far from what the release says of their number."""
     release, records = question.release, question.records
-    if release.records is not None:
+    if release.records is not None or not release.layout.rows:
         return ()
     # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
     rows = np.array(release.layout.rows, dtype=float)
@@ -158,25 +133,3 @@ def _doubts(question: Question) -> tuple[str, ...]:
         f"the prior on records contradicts the release, which counts about {max(read, 0):,} usable records "
         f"(give or take {2 * sd:,.0f})",
     )
-
-
-def _prior(release: Release, prior: Any) -> Prior:
-    """Return the prior to use: the caller's, checked, or the family's neutral one."""
-    family = release.family
-    if isinstance(prior, str):
-        prior = parse(prior)
-    if prior is None:
-        prior = family.default_prior
-        if prior is None:
-            raise UsageError(
-                f"{family.name} has no neutral prior: give one.",
-                hint=f"a weak one on the scale of this release is {_example_prior(release)}",
-            )
-    family.check_prior(prior)
-    return prior
-
-
-def _example_prior(release: Release) -> str:
-    """Return a weak prior on the scale of the release's bounds, as an argument to paste."""
-    weak = release.family.suggested_prior(release.domain)
-    return f"prior=dc.priors.{release.family.prior_type.__name__}(...)" if weak is None else f"prior='{weak}'"

@@ -1,7 +1,8 @@
-"""What every engine hands back, and what it is asked."""
+"""The protocol of an engine: what it is asked, what it hands back, and how it says whether it applies."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference.records import RecordPrior
+from discreet.inference.record_prior import RecordPrior
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,24 @@ class Answer:
     approximation: str = "none"
     warnings: tuple[str, ...] = ()
     independent: bool = True
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How a release is read.
+
+    ``refusal`` returns why the engine cannot read a release, or None if it can; ``draw`` draws; ``predicted_seconds``
+    says roughly how long that takes. ``reluctance`` returns why a later engine should be taken although this one
+    applies, or None. An engine that is not ``automatic`` is taken only by name, to be compared with.
+    """
+
+    name: str
+    refusal: Callable[[Release], str | None]
+    draw: Callable[[Question], Answer]
+    predicted_seconds: Callable[[Question], float] = lambda question: 0.1
+    reluctance: Callable[[Release], str | None] = lambda release: None
+    automatic: bool = True
+
+
+def reads_all(release: Release) -> None:
+    """Return None: no release is refused."""

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import DataTree
 
-    from discreet.inference.answering.base import Utility
-    from discreet.inference.answering.response import Response
+    from discreet.decisions.base import Utility
+    from discreet.decisions.response import Response
+    from discreet.models.base import Model
 
 # Fewer draws than this say nothing about how chains agree.
 _FEW = 4
@@ -44,6 +45,8 @@ class Posterior:
         list of names for each axis.
     about
         One line that says which model of which data under which guarantee this is; the subtitle of plots.
+    model
+        The model that was released, which rows that need no protection can be asked about.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Posterior:
     n_chains: int = field(default=1, kw_only=True)
     labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
     about: str | None = field(default=None, kw_only=True)
+    model: Model | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -150,6 +154,29 @@ class Posterior:
                 out.append((f"{name}[{parts}]" if index else name, name, index))
         return out
 
+    # -- rows that need no protection -----------------------------------------------------------------
+
+    def log_likelihood(self, rows: Any) -> np.ndarray:
+        """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
+
+        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
+        undeclared value says nothing, and so does a target that is left out.
+        """
+        return self._of_model().log_likelihood(self.draws, rows)
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        """Return each row's probability of every class, rows × classes, in the order of the target's labels."""
+        return self._of_model().predict_proba(self.draws, rows)
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean."""
+        return self._of_model().predict(self.draws, rows)
+
+    def _of_model(self) -> Model:
+        if self.model is None:
+            raise UsageError("these draws came without their model, so rows cannot be asked about.")
+        return self.model
+
     # -- answers --------------------------------------------------------------------------------------
 
     def respond(
@@ -191,7 +218,7 @@ class Posterior:
         ----------
         Dimitrakakis et al. (2017), Algorithm 2 and Lemma 11.
         """
-        from discreet.inference.answering import respond
+        from discreet.decisions import respond
 
         return respond(self, utility, candidates, bounds=bounds, confidence=confidence, questions=questions)
 
@@ -236,13 +263,15 @@ class Posterior:
             tree.to_netcdf(draft, engine="h5netcdf")
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
-        """Draw every parameter's posterior; also write it to ``path`` if one is given.
+        """Draw the posterior as suits its model; also write it to ``path`` if one is given.
 
-        ``options`` go to :func:`discreet.reporting.plot_posterior`.
+        A Bayesian network is drawn as a graph with its tables, unless ``parameters`` names some of them; other models
+        by the density of every parameter. ``options`` go to :func:`discreet.reporting.plot_posterior`, or to the
+        function that draws the model's own picture.
         """
-        from discreet.reporting import plot_posterior
+        from discreet.reporting.pictures import picture_of
 
-        return plot_posterior(self, path=path, **options)
+        return picture_of(self, options)(self, path=path, **options)
 
     def __repr__(self) -> str:
         parts = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.artifact import Release
-from discreet.artifact.samples import DEPENDENT, KINDS
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer
 
@@ -16,19 +15,6 @@ _WORDS = {
     "m": "prior weight m = {}",
     "steps": "{} steps",
     "step_size": "step size {}",
-}
-_CHAIN = (
-    "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, and "
-    "nothing in a release can show that it reached its tempered posterior"
-)
-# What the samples of a mechanism must not be taken for.
-_CAUTIONS = {
-    "private_gibbs": _CHAIN,
-    "private_metropolis": _CHAIN,
-    "private_annealing": "draws may repeat: they were chosen among the ends of a few annealed trajectories",
-    "langevin": "states of a Langevin walk at a finite step size are neither independent nor exact draws of a "
-    "posterior: how far it had come, and what its steps and noise distort, nobody has measured",
-    "noisy_sgd": "the last iterate of a descent is one noisy estimate, not a draw of a posterior",
 }
 
 
@@ -49,6 +35,7 @@ def check(engine: str, prior: object, records: object) -> None:
 
 def answer(release: Release) -> Answer:
     """Return the samples, and what a reader must know about them."""
+    record = release.sampling_record
     assert release.samples is not None
     n = release.samples.count
     few = "1 draw" if n == 1 else f"{n} draws"
@@ -57,17 +44,11 @@ def answer(release: Release) -> Answer:
     ]
     if n == 1:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
-    if release.sampling_record.name in _CAUTIONS:
-        warnings.append(_CAUTIONS[release.sampling_record.name])
+    if record.caution is not None:
+        warnings.append(record.caution)
     if release.samples.arithmetic == "floating":
         warnings.append("the samples were drawn in floating point")
-    independent = release.mechanism.name not in DEPENDENT
-    return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent=independent)
-
-
-def kind(release: Release) -> str:
-    """Return in a word or two how the samples differ from those of the posterior."""
-    return release.sampling_record.kind
+    return Answer(release.samples.arrays(), record.kind, tuple(warnings), independent=record.independent)
 
 
 def described(release: Release) -> str:
@@ -80,7 +61,7 @@ def described(release: Release) -> str:
     ]
     prior = [] if record.prior is None else [f"prior {record.prior}"]
     said = ", ".join([*prior, *numbers])
-    way = f"a {kind(release)}" if record.name in KINDS else kind(release)
+    way = "a " * record.of_posterior + record.kind
     return f"{way} ({said})" if said else way
 
 

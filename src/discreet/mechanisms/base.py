@@ -1,56 +1,153 @@
-"""The protocol of a noise mechanism: a budget in, a calibrated noise law out."""
+"""The protocol of a mechanism: what makes a release private.
+
+A mechanism says what it reads, exact totals or every record; it refuses what it can before a row is read
+(:meth:`Mechanism.check`); when the public number of records is known it plans its public record
+(:meth:`Mechanism.plan`); then the ledger is charged; then it draws (:meth:`Mechanism.draw`), and must not refuse any
+more. Noise and samples differ in the mechanism, and nowhere else.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
+import numpy as np
+
+from discreet.artifact import Record, Samples, Statistics
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Layout
-from discreet.families.shapes import Neighbors
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Guarantee, Noise, PermuteAndFlip
-from discreet.rational import float_up
+from discreet.families.base import Family
+from discreet.models.base import Model
+from discreet.models.layout import Layout
+from discreet.privacy import Guarantee, Noise, PermuteAndFlip
+from discreet.privacy.selection import ExponentialChoice
 
-#: Draws one integer from a noise law. Releases use :func:`discreet.mechanisms.sampler.secure_draw` and nothing else.
-Draw = Callable[[Noise], int]
-#: Makes one private choice; likewise :func:`discreet.mechanisms.sampler.secure_choose`.
-Choose = Callable[[PermuteAndFlip], int]
-
-# Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
-_WIDEST = 2.0**56
+# more draws than a posterior needs, and than a file should hold
+_MOST_SAMPLES = 10_000
 
 
-class NoiseMechanism(ABC):
-    """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
+class Mechanism(ABC):
+    """Turns exact totals, or every record, into what a release holds."""
 
     #: Name in release files.
     name: ClassVar[str]
-    #: The noise law, made from its scale in grid steps.
-    law: ClassVar[type[DiscreteLaplace] | type[DiscreteGaussian]]
+    #: What it reads.
+    reads: ClassVar[Literal["totals", "records"]] = "totals"
+    #: Whether its guarantee needs every record to count: values are clipped, and missing ones imputed.
+    every_record: ClassVar[bool] = True
+    #: The neighbor relations that the guarantee can be stated for.
+    relations: ClassVar[tuple[Neighbors, ...]] = ("replace",)
 
     @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
-        """Return what a release through this mechanism promises."""
+        """Return what a release through this mechanism promises, for everything it releases together."""
 
     @abstractmethod
-    def sensitivity(self, layout: Layout) -> Fraction:
-        """Return the joint sensitivity this mechanism is calibrated to, in widths."""
+    def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
+        """Raise :class:`UsageError` for everything that can be refused before a row is read.
+
+        ``layout`` is the vector of the totals that will be read, if it reads totals.
+        """
 
     @abstractmethod
-    def unit_scale(self, layout: Layout) -> Fraction:
-        """Return the least noise scale that a coordinate of width 1 needs, exactly or rounded up."""
+    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Record:
+        """Return the public record of the release, or refuse because of the public number of records.
 
-    def scales(self, layout: Layout) -> tuple[Fraction, ...]:
-        """Return each coordinate's noise scale in mapped units, rounded up so that grid steps are an exact float."""
-        steps = [
-            float_up(width * self.unit_scale(layout) / grid)
-            for width, grid in zip(layout.width, layout.grid, strict=True)
-        ]
-        if max(steps) > _WIDEST:
-            raise UsageError(
-                "the budget is too small: its noise does not fit 64-bit integers.",
-                hint="ask for a larger epsilon or rho",
-            )
-        return tuple(Fraction(step) * grid for step, grid in zip(steps, layout.grid, strict=True))
+        ``n_records`` is None under ``add_remove``, where it is not public.
+        """
+
+    @abstractmethod
+    def draw(self, record: Any, data: Any, source: RandomSource) -> Statistics | Samples:
+        """Draw the release. Nothing may be raised, or take visibly longer, because of what the rows hold.
+
+        ``data`` is :class:`Totals`, or the private side's ``Records``.
+        """
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The exact sums over all records. Private.
+
+    ``values`` are integers in steps of the layout's grid. For mechanisms that need every record they are of records
+    clipped and imputed, under ``neighbors="replace"`` and without a usable count.
+    """
+
+    model: Model
+    domain: Domain
+    values: tuple[int, ...]
+    n_records: int
+    layout: Layout | None = None
+
+    @property
+    def family(self) -> Family:
+        """The model, which is a family."""
+        return self.model.require(Family, "a family of one column is needed")
+
+    def features(self) -> tuple[Fraction, ...]:
+        """Return the exact sums of the mapped features: z, or z and z^2, or one count per label."""
+        layout = self.layout or self.model.layout(self.domain, "replace")
+        return tuple(value * grid for value, grid in zip(self.values, layout.grid, strict=True))
+
+    def sums(self) -> tuple[Fraction, ...]:
+        """Return the exact sums of the family's own statistic t(x), as :meth:`Family.update` takes them."""
+        layout = self.layout or self.model.layout(self.domain, "replace")
+        features = _exact_array(self.features())
+        ones = [Fraction(1)] * self.family.n_columns
+        shift, half = (_exact_array(each or ones) for each in (layout.shift, layout.half))
+        usable = np.array(Fraction(self.n_records), dtype=object)
+        return tuple(self.family.geometry.unmap(usable, features, shift, half))
+
+
+def _absent(law: Any) -> int:
+    raise TypeError(f"this source has no sampler for {type(law).__name__}")
+
+
+@dataclass(frozen=True)
+class RandomSource:
+    """Where the randomness of a release comes from.
+
+    Releases use :func:`discreet.samplers.secure.secure_source`, which takes no seed; simulations use :meth:`seeded`.
+    ``floating`` runs a floating-point sampler on a generator; ``exponential`` makes one choice by the exponential
+    mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism.
+    """
+
+    floating: Callable[[Callable[[np.random.Generator], Any]], Any] = _absent
+    exponential: Callable[[ExponentialChoice], int] = _absent
+    noise: Callable[[Noise], int] = _absent
+    permute_and_flip: Callable[[PermuteAndFlip], int] = _absent
+
+    @classmethod
+    def seeded(cls, rng: np.random.Generator) -> RandomSource:
+        """Return a source for simulation."""
+        return cls(
+            lambda sampler: sampler(rng),
+            lambda law: law.sample(rng),
+            lambda noise: int(noise.sample(1, rng)[0]),
+            lambda law: int(rng.choice(len(law.scores), p=law.mass())),
+        )
+
+
+def conjugate_family(mechanism: Any, model: Model) -> Family:
+    """Return the family whose conjugate posterior a mechanism samples; raise if its prior is of another kind."""
+    family = model.require(Family, f"{type(mechanism).__name__} samples a family")
+    family.check_prior(mechanism.prior)
+    return family
+
+
+def read_samples(samples: Any) -> int:
+    """Read how many samples are to be released."""
+    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
+    if not whole or not 1 <= samples <= _MOST_SAMPLES:
+        raise UsageError(
+            f"samples must be a whole number from 1 to {_MOST_SAMPLES}, got samples={samples!r:.40}."
+        )
+    return int(samples)
+
+
+def _exact_array(values: Sequence[Fraction]) -> np.ndarray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = list(values)
+    return out

@@ -7,11 +7,12 @@ from fractions import Fraction
 from math import floor
 from typing import ClassVar
 
+from discreet.artifact.records.noise import GaussianRecord
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Layout
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.privacy import ApproxDP, DiscreteGaussian, Guarantee, ZeroConcentratedDP
+from discreet.mechanisms.noise import NoiseMechanism
+from discreet.models.layout import Layout
+from discreet.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
 from discreet.rational import Number, sqrt_up
 
@@ -32,7 +33,7 @@ class GaussianMechanism(NoiseMechanism):
     """
 
     name: ClassVar[str] = "discrete_gaussian"
-    law = DiscreteGaussian
+    record = GaussianRecord
     promise: ZeroConcentratedDP | ApproxDP
 
     def __init__(

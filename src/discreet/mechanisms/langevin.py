@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.langevin import LangevinRecord
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.descent import langevin
-from discreet.mechanisms.records import RecordMechanism
-from discreet.mechanisms.sampling import RandomSource, read_samples
+from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models.base import Model
+from discreet.models.layout import Layout
 from discreet.models.loss_model import read_size
-from discreet.models.regression import LinearRegression, Regression
+from discreet.models.regression import Regression
 from discreet.privacy import RenyiDP
 from discreet.privacy.amplification.checks import count
+from discreet.privacy.costs.sampled_gaussian import (
+    SampledGaussian,
+    langevin_steps,
+    least_multiplier,
+    read_rate,
+)
 from discreet.privacy.guarantees import failure_probability, positive_budget
-from discreet.privacy.sampled_gaussian import SampledGaussian, langevin_steps, least_multiplier, read_rate
 from discreet.rational import Number, float_down, plain
+from discreet.samplers.descent import langevin
 
 if TYPE_CHECKING:
-    from discreet.data.records import Records
+    from discreet.data.summaries.records import Records
 
 _MOST_STEPS = 10**7
 # What a step size is rounded down by, which dwarfs the rounding of the noise that is computed from it.
@@ -34,7 +39,7 @@ _EXAMPLE = "for example dc.LangevinMechanism(epsilon=1, delta=1e-6, steps=1000)"
 
 
 @dataclass(frozen=True)
-class LangevinMechanism(RecordMechanism):
+class LangevinMechanism(Mechanism):
     """Walk through the weights of a regression by noisy gradient steps on random samples of the records.
 
     x <- x - step_size / 2 (precision x + (1 / rate) sum over the sample of clipped gradients)
@@ -72,7 +77,7 @@ class LangevinMechanism(RecordMechanism):
     most twice that if it is replaced. Neighbors: with ``add_remove`` every record joins a sample with probability
     ``rate``, independently; with ``replace`` samples have the fixed size floor(rate n), without replacement; nothing
     else is amplified by sampling. Theorem: Mironov, Talwar and Zhang (2019), and Wang, Balle and Kasiviswanathan
-    (2019), accounted for by dp-accounting (:mod:`discreet.privacy.sampled_gaussian`), added up over all steps and
+    (2019), accounted for by dp-accounting (:mod:`discreet.privacy.costs.sampled_gaussian`), added up over all steps and
     stated as a Rényi curve that implies the budget. All states may be published, so the released ones cost nothing
     more. Samples are drawn from the operating system and never written anywhere.
 
@@ -86,6 +91,7 @@ class LangevinMechanism(RecordMechanism):
     """
 
     name: ClassVar[str] = "langevin"
+    reads: ClassVar[Literal["totals", "records"]] = "records"
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
     epsilon: Fraction
     delta: Fraction
@@ -169,10 +175,12 @@ class LangevinMechanism(RecordMechanism):
             )
         return found
 
-    def check(self, model: Model, domain: Domain) -> None:
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._clip(_regression(model))
 
-    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+    def plan(
+        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> LangevinRecord:
         fitted = _regression(model)
         neighbors: Neighbors = "add_remove" if n_records is None else "replace"
         clip, found = self._clip(fitted), self.accounted(neighbors)
@@ -192,8 +200,7 @@ class LangevinMechanism(RecordMechanism):
                 f"with rate={plain(self.rate)} a sample of {n_records} records holds none.",
                 hint=f"use a rate of at least 1/{n_records}",
             )
-        return SamplingRecord(
-            self.name,
+        return LangevinRecord(
             None,
             None,
             {
@@ -207,7 +214,7 @@ class LangevinMechanism(RecordMechanism):
             },
         )
 
-    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
+    def draw(self, record: LangevinRecord, records: Records, source: RandomSource) -> Samples:
         model, numbers = _regression(records.model), record.parameters
         features = model.encode(records.codes, records.values)
         aims = model.aims(records.codes, records.values)
@@ -241,11 +248,7 @@ class LangevinMechanism(RecordMechanism):
         return Samples.of({"weights": source.floating(sampler)}, "floating")
 
     def _clip(self, model: Regression) -> Fraction:
-        if self.clip is not None:
-            return self.clip
-        if isinstance(model, LinearRegression):
-            return Fraction(2 / model.mapped_sd)
-        return Fraction(1)
+        return model.gradient_clip if self.clip is None else self.clip
 
 
 def kept_steps(steps: int, samples: int) -> np.ndarray:
@@ -255,9 +258,8 @@ def kept_steps(steps: int, samples: int) -> np.ndarray:
 
 
 def _regression(model: Model) -> Regression:
-    if not isinstance(model, Regression):
-        raise UsageError(
-            f"Langevin dynamics walk through the weights of a regression, and {model.name} is none.",
-            hint="for example dc.models.LogisticRegression",
-        )
-    return model
+    return model.require(
+        Regression,
+        "Langevin dynamics walk through the weights of a regression",
+        hint="for example dc.models.LogisticRegression",
+    )

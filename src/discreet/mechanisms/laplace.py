@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from discreet.families.layout import Layout
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.base import NoiseMechanism
-from discreet.privacy import DiscreteLaplace, PureDP
+from discreet.artifact.records.noise import LaplaceRecord
+from discreet.domain.declarations import Neighbors
+from discreet.mechanisms.noise import NoiseMechanism
+from discreet.models.layout import Layout
+from discreet.privacy import PureDP
 from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number
 
@@ -28,7 +29,7 @@ class LaplaceMechanism(NoiseMechanism):
     """
 
     name: ClassVar[str] = "discrete_laplace"
-    law = DiscreteLaplace
+    record = LaplaceRecord
     epsilon: Fraction
 
     def __init__(self, epsilon: Number) -> None:

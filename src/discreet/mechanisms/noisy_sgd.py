@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.noisy_sgd import NoisySGDRecord
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.descent import clipped, descend, descend_linear, only_noise
-from discreet.mechanisms.records import RecordMechanism
-from discreet.mechanisms.sampling import RandomSource
-from discreet.models.base import Model, fallback
-from discreet.models.declared_loss import DeclaredLoss
+from discreet.mechanisms.base import Mechanism, RandomSource
+from discreet.models.base import Model
+from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
-from discreet.models.regression import Regression
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP
 from discreet.privacy.amplification import NoisySGD
 from discreet.privacy.amplification.checks import count
@@ -29,9 +26,10 @@ from discreet.privacy.gaussian import rho_for_approx
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.renyi import check_orders
 from discreet.rational import Number, float_down, plain
+from discreet.samplers.descent import clipped, descend, descend_linear, only_noise
 
 if TYPE_CHECKING:
-    from discreet.data.records import Records
+    from discreet.data.summaries.records import Records
 
 Order = Literal["public", "secret"]
 
@@ -43,7 +41,7 @@ _EXAMPLE = "for example dc.NoisySGDMechanism(rho=0.5)"
 
 
 @dataclass(frozen=True)
-class NoisySGDMechanism(RecordMechanism):
+class NoisySGDMechanism(Mechanism):
     """Fit a regression, or any loss with known constants, by one pass of noisy gradient steps over the records.
 
     x_i = projection of x_{i-1} - step_size (gradient of record i's loss at x_{i-1} + N(0, sigma^2 I)) onto the ball of
@@ -99,6 +97,7 @@ class NoisySGDMechanism(RecordMechanism):
     """
 
     name: ClassVar[str] = "noisy_sgd"
+    reads: ClassVar[Literal["totals", "records"]] = "records"
     rho: Fraction
     step_size: Fraction | None
     order: Order
@@ -148,7 +147,7 @@ class NoisySGDMechanism(RecordMechanism):
             raise UsageError("in a secret order every record has the same guarantee.", hint="use guarantee()")
         return self.descent(model, n_records).guarantee_at(index)
 
-    def check(self, model: Model, domain: Domain) -> None:
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         constants = _loss_of(model).loss_constants
         if self.step_size is not None and float(self.step_size) > constants.largest_step:
             raise UsageError(
@@ -156,8 +155,7 @@ class NoisySGDMechanism(RecordMechanism):
                 f"or a step may stretch what it should contract, got step_size={plain(self.step_size)}.",
                 hint="leave out step_size, and one that fits is chosen",
             )
-        if isinstance(model, DeclaredLoss):
-            model.check_gradient()
+        _loss_of(model).check_gradient()
 
     def descent(self, model: Model, n_records: int, n_public: int | None = None) -> NoisySGD:
         """Return the descent that would be run: its step size, and the least noise for the budget.
@@ -194,11 +192,12 @@ class NoisySGDMechanism(RecordMechanism):
                 given = replace(given, step_size=_suggested(fitted, n_records, steps, sigma))
         return given.with_least_noise(rho, secret)
 
-    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+    def plan(
+        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> NoisySGDRecord:
         assert n_records is not None
         found = self.descent(model, n_records)
-        return SamplingRecord(
-            self.name,
+        return NoisySGDRecord(
             None,
             None,
             {
@@ -213,7 +212,7 @@ class NoisySGDMechanism(RecordMechanism):
             },
         )
 
-    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
+    def draw(self, record: NoisySGDRecord, records: Records, source: RandomSource) -> Samples:
         numbers = record.parameters
         public = None if self.public is None else self._read_public(_loss_of(records.model), records.domain)
         places = (
@@ -239,10 +238,10 @@ class NoisySGDMechanism(RecordMechanism):
         return found
 
     def _read_public(self, model: LossModel, domain: Domain) -> Records:
-        from discreet.data.records import read_records
+        from discreet.data.summaries.records import read_records
 
         if domain.impute is None:
-            domain = replace(domain, missing="impute", impute=fallback(model))
+            domain = replace(domain, missing="impute", impute=model.stand_ins(domain))
         return read_records(self.public, model, domain)
 
 
@@ -250,15 +249,20 @@ def _pass(
     records: Records, order: np.ndarray, states: np.ndarray, known: dict[str, float], rng: np.random.Generator
 ) -> np.ndarray:
     """Take one noisy step on each of these records, in this order."""
-    model = records.model
-    radius = float(_loss_of(model).radius)
-    if isinstance(model, Regression):
-        features = model.encode(records.codes, records.values)[order]
-        aims, ridge = model.aims(records.codes, records.values)[order], float(model.ridge)
+    model = _loss_of(records.model)
+    radius = float(model.radius)
+    linear = model.linear_form(records.codes, records.values)
+    if linear is not None:
         return descend_linear(
-            model.loss, features, aims, states, ridge=ridge, radius=radius, rng=rng, **known
+            linear.loss,
+            linear.features[order],
+            linear.aims[order],
+            states,
+            ridge=linear.ridge,
+            radius=radius,
+            rng=rng,
+            **known,
         )
-    assert isinstance(model, DeclaredLoss)
     own, rows = model.gradient_at, records.rows()
 
     def gradient(place: int, states: np.ndarray) -> np.ndarray:
@@ -276,12 +280,9 @@ def _suggested(model: LossModel, n_records: int, extra: int, sigma: float) -> fl
 
 
 def _loss_of(model: Model) -> LossModel:
-    if not isinstance(model, LossModel):
-        raise UsageError(
-            f"noisy descent fits a model with a loss, and {model.name} has none.",
-            hint="for example dc.models.LogisticRegression",
-        )
-    return model
+    return model.require(
+        LossModel, "noisy descent fits a model with a loss", hint="for example dc.models.LogisticRegression"
+    )
 
 
 def _budget(

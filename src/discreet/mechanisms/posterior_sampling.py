@@ -9,21 +9,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.posterior_sample import PosteriorSampleRecord
+from discreet.domain.bounds import read_pairs
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.bounds import read_pairs
-from discreet.families.categorical import Categorical
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals, read_samples
-from discreet.mechanisms.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
+from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import PureDP
+from discreet.privacy.costs.likelihood_range import simplex_range, temperature_for
+from discreet.privacy.costs.parameter_grid import (
+    SLACK,
+    ParameterGrid,
+    check_support,
+    grid_cells,
+    grid_refusal,
+)
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.likelihood_range import simplex_range, temperature_for
-from discreet.privacy.parameter_grid import SLACK, ParameterGrid, check_support, grid_cells, grid_refusal
 from discreet.rational import Number, exact, plain
+from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
@@ -32,7 +38,7 @@ _EXAMPLE = 'for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, sup
 
 
 @dataclass(frozen=True)
-class PosteriorSamplingMechanism(SamplingMechanism):
+class PosteriorSamplingMechanism(Mechanism):
     """Release ``samples`` draws from a posterior whose likelihood is tempered: raised to the power 1/T.
 
     Parameters
@@ -49,8 +55,8 @@ class PosteriorSamplingMechanism(SamplingMechanism):
         number, the least that any probability can be.
     range_bound
         An upper bound of the log-likelihood's range to use in place of the exact one, from
-        :func:`~discreet.privacy.likelihood_range.from_difference` (Foulds et al., theorem 2) or
-        :func:`~discreet.privacy.likelihood_range.from_likelihood` (theorem 3). It is checked, never believed, and makes
+        :func:`~discreet.privacy.costs.likelihood_range.from_difference` (Foulds et al., theorem 2) or
+        :func:`~discreet.privacy.costs.likelihood_range.from_likelihood` (theorem 3). It is checked, never believed, and makes
         the temperature higher.
     cells
         How many points the public grid has along each parameter; by default 4096, or 256 for each of two.
@@ -58,7 +64,7 @@ class PosteriorSamplingMechanism(SamplingMechanism):
     Privacy
     -------
     Neighbors: ``replace``. Sensitivity: the range R of the log-likelihood difference between any two records, over the
-    support and the data bounds (:mod:`discreet.privacy.likelihood_range`); every record counts once, clipped and
+    support and the data bounds (:mod:`discreet.privacy.costs.likelihood_range`); every record counts once, clipped and
     imputed, because a record that is left out takes its log-partition along and R no longer bounds the change. Theorem:
     a draw from prior(theta) likelihood(theta)^(1/T) is (R/T)-DP (the exponential mechanism; Foulds et al. 2016,
     theorem 2 and equations 4 to 14; Dimitrakakis et al. 2017, theorem 8 and algorithm 1), so N independent ones with
@@ -119,12 +125,14 @@ class PosteriorSamplingMechanism(SamplingMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
-    def check(self, family: Family, domain: Domain) -> None:
-        self._record(family, domain)
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
+        self._record(conjugate_family(self, family), domain)
 
-    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+    def plan(
+        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
+    ) -> PosteriorSampleRecord:
         record = self._record(family, domain)
-        if isinstance(family, Categorical):
+        if family.n_probabilities is not None:
             added = n_records / float(record.parameters["temperature"])
             if acceptance_bound(self.prior.natural(), added) < _LEAST_ACCEPTANCE:
                 raise UsageError(
@@ -133,16 +141,17 @@ class PosteriorSamplingMechanism(SamplingMechanism):
                 )
         return record
 
-    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
-        if isinstance(family, Categorical):
-            least = _least(family, self.support)
+    def _record(self, family: Family, domain: Domain) -> PosteriorSampleRecord:
+        k = family.n_probabilities
+        if k is not None:
+            least = _least(k, self.support)
             if self.cells is not None:
                 raise UsageError("cells are for a grid, and labels have none: leave out cells.")
-            needed, slack = simplex_range(len(family.labels), least), Fraction(0)
-            support = ((least, 1 - (len(family.labels) - 1) * least),)
+            needed, slack = simplex_range(k, least), Fraction(0)
+            support = ((least, 1 - (k - 1) * least),)
             extra = {}
             # the sampler's own limits, before a row is read
-            check_lower(float(least), len(family.labels))
+            check_lower(float(least), k)
             if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
                 raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
         else:
@@ -163,17 +172,17 @@ class PosteriorSamplingMechanism(SamplingMechanism):
             needed = self.range_bound
         temperature = temperature_for(needed, self.epsilon, self.samples, slack)
         numbers = {"temperature": temperature, "range": needed, **extra}
-        return SamplingRecord(self.name, self.prior, support, numbers)
+        return PosteriorSampleRecord(self.prior, support, numbers)
 
-    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+    def draw(self, record: PosteriorSampleRecord, totals: Totals, source: RandomSource) -> Samples:
         temperature, support = record.parameters["temperature"], record.support
         assert support is not None
-        if isinstance(totals.family, Categorical):
+        if totals.family.n_probabilities is not None:
             return self._draw_labels(float(temperature), float(support[0][0]), totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
         law = grid.law(totals.features(), totals.n_records, temperature)
-        chosen = [source.choose(law) for _ in range(self.samples)]
+        chosen = [source.exponential(law) for _ in range(self.samples)]
         return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
 
     def _draw_labels(self, temperature: float, least: float, totals: Totals, source: RandomSource) -> Samples:
@@ -193,11 +202,11 @@ def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fractio
     return read_pairs(support, "support")
 
 
-def _least(family: Categorical, support: Any) -> Fraction:
+def _least(k: int, support: Any) -> Fraction:
     """Read the support of labels: one number, the least probability of any."""
     if isinstance(support, Mapping | Sequence | np.ndarray) and not isinstance(support, str):
         raise UsageError(
             "the support of categorical is one number: the least that any label's probability can be.",
-            hint=f"for example support={0.1 / len(family.labels):.2g}",
+            hint=f"for example support={0.1 / k:.2g}",
         )
     return exact(support, "support")

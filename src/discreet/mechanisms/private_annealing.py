@@ -8,20 +8,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.private_walks import PrivateAnnealingRecord
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals, read_samples
-from discreet.mechanisms.walking import barker_walk, planned_walk, read_steps, walk_of
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
+from discreet.mechanisms.grid_walking import barker_walk, planned_walk, read_steps, walk_of
+from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import DiscreteLaplace, PureDP
-from discreet.privacy.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
-from discreet.privacy.chain_updates import gibbs_law
-from discreet.privacy.grid_walk import GridWalk
+from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
+from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.grid_walk import GridWalk
+from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.parameter_grid import LOWEST, SCALE_BITS, SLACK
 from discreet.privacy.rounding import decimal, rational_down
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import Number, float_up, plain
@@ -31,7 +32,7 @@ _LEAST = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
-class PrivateAnnealingMechanism(SamplingMechanism):
+class PrivateAnnealingMechanism(Mechanism):
     """Release draws chosen among annealed trajectories in proportion to their importance weights.
 
     Parameters
@@ -73,7 +74,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
     of (epsilon_j - epsilon_{j+1}) d / R over its states. On a path that never goes back that is an average of values
     of d times (epsilon_0 - epsilon_n) / R, so that all weights move within epsilon_0 - epsilon_n of each other: a
     choice in proportion to them is the exponential mechanism at that price, and the normalized weights have L1
-    sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.annealing_path`). The printed sensitivity,
+    sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.costs.annealing_path`). The printed sensitivity,
     2, is true of any two points of a simplex. All choices are made by OpenDP in exact arithmetic, and the noise on
     weights is OpenDP's discrete Laplace, in steps of 2^-20.
 
@@ -155,13 +156,15 @@ class PrivateAnnealingMechanism(SamplingMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
-    def check(self, family: Family, domain: Domain) -> None:
-        self._record(family, domain)
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
+        self._record(conjugate_family(self, family), domain)
 
-    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+    def plan(
+        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
+    ) -> PrivateAnnealingRecord:
         return self._record(family, domain)
 
-    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
+    def _record(self, family: Family, domain: Domain) -> PrivateAnnealingRecord:
         walk = planned_walk(self, family, domain)
         needed, step = walk.grid.range(), walk.range()
         path = self.path or self._default_path(needed, step)
@@ -192,7 +195,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
         if self.weights_epsilon is not None:
             numbers["weights_epsilon"] = self.weights_epsilon
         paths = {"epsilons": path.epsilons}
-        return SamplingRecord(self.name, self.prior, walk.grid.support, numbers, paths)
+        return PrivateAnnealingRecord(self.prior, walk.grid.support, numbers, paths)
 
     def _default_path(self, needed: Fraction, step: Fraction) -> AnnealingPath:
         """Return equal steps from 0 to where the budget is used up, or to the posterior itself."""
@@ -211,7 +214,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
             )
         return AnnealingPath.linear(self.levels, rational_down(decimal(top)))
 
-    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+    def draw(self, record: PrivateAnnealingRecord, totals: Totals, source: RandomSource) -> Samples:
         walk, path = walk_of(record, totals.family, totals.domain), AnnealingPath(record.paths["epsilons"])
         powers = path.powers(record.parameters["range"])
         features, n = totals.features(), totals.n_records
@@ -221,7 +224,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
         ends = [run[-1] for run in runs]
         if self.weights_epsilon is None:
             law = weight_choice(log_weights)
-            chosen = [ends[source.choose(law)] for _ in range(self.samples)]
+            chosen = [ends[source.exponential(law)] for _ in range(self.samples)]
         else:
             noisy = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
             picked = source.floating(lambda rng: rng.choice(len(ends), self.samples, p=noisy))
@@ -235,7 +238,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
         law = weight_choice(log_weights)
         steps = np.floor(gibbs_law(np.array(law.scores, dtype=float) / law.scale) * WEIGHT_STEPS + 0.5)
         noise = DiscreteLaplace(float_up(path.weight_sensitivity(len(steps)) / epsilon))
-        noisy = np.array([max(0, int(step) + source.draw(noise)) for step in steps], dtype=float)
+        noisy = np.array([max(0, int(step) + source.noise(noise)) for step in steps], dtype=float)
         return noisy / noisy.sum() if noisy.any() else np.full(len(steps), 1 / len(steps))
 
 
@@ -246,7 +249,7 @@ def trajectory(walk: GridWalk, tables: list[list[int]], moves: int, source: Rand
     """
     best = max(tables[0])
     first = ExponentialChoice([max(s - best, LOWEST) for s in tables[0]], float(1 << SCALE_BITS))
-    states = [source.choose(first)]
+    states = [source.exponential(first)]
     for scores in tables[1:-1]:
         offsets = source.floating(lambda rng: walk.propose(moves, rng))
         states.append(barker_walk(walk, scores, states[-1], offsets, source)[-1])

@@ -6,29 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.private_gibbs import PrivateGibbsRecord
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.mixture_chain import MixtureChain, sweeps
-from discreet.mechanisms.records import RecordMechanism
-from discreet.mechanisms.sampling import RandomSource
-from discreet.mechanisms.truncated_dirichlet import check_lower
-from discreet.mechanisms.walking import read_steps, read_temperature, too_many_steps
+from discreet.mechanisms.base import Mechanism, RandomSource
+from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps
 from discreet.models.base import Model
+from discreet.models.layout import Layout
 from discreet.models.mixture import WEIGHTS, Mixture
 from discreet.privacy import ApproxDP, PureDP
-from discreet.privacy.gibbs_costs import SweepCosts
+from discreet.privacy.costs.gibbs_costs import SweepCosts
+from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import failure_probability, positive_budget
-from discreet.privacy.likelihood_range import simplex_range
 from discreet.rational import Number, exact, float_up, plain
+from discreet.samplers.mixture_chain import MixtureChain, sweeps
+from discreet.samplers.truncated_dirichlet import check_lower
 
 if TYPE_CHECKING:
-    from discreet.data.records import Records
+    from discreet.data.summaries.records import Records
 
 _EXAMPLE = "for example dc.PrivateGibbsMechanism(epsilon=1, steps=20, support=0.02)"
 # Lighter ones leave float64, heavier ones outweigh any data there is.
@@ -38,7 +38,7 @@ _MOST_VALUES = 10**6
 
 
 @dataclass(frozen=True)
-class PrivateGibbsMechanism(RecordMechanism):
+class PrivateGibbsMechanism(Mechanism):
     """Release the states of a tempered Gibbs sampler of a :class:`~discreet.models.mixture.Mixture`, one per sweep.
 
     Parameters
@@ -71,7 +71,7 @@ class PrivateGibbsMechanism(RecordMechanism):
     public one after the other. The assignment of a record is the exponential mechanism over components, (sum_d R_d /
     T)-DP; it reads this record alone, so that all assignments of a sweep cost as much as one. Given the assignments a
     record is in one component, and its update of column d costs R_d / T. The weights given the assignments cost
-    nothing. ``steps`` sweeps add up (:mod:`discreet.privacy.gibbs_costs`); for (epsilon, delta) each exponential
+    nothing. ``steps`` sweeps add up (:mod:`discreet.privacy.costs.gibbs_costs`); for (epsilon, delta) each exponential
     mechanism of range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in
     pure terms, because everybody sees what moved: the printed 4 D Q / N is wrong.
 
@@ -85,6 +85,7 @@ class PrivateGibbsMechanism(RecordMechanism):
     """
 
     name: ClassVar[str] = "private_gibbs"
+    reads: ClassVar[Literal["totals", "records"]] = "records"
     epsilon: Fraction
     delta: Fraction | None
     steps: int
@@ -138,10 +139,12 @@ class PrivateGibbsMechanism(RecordMechanism):
             return PureDP(self.epsilon, neighbors=neighbors)
         return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
 
-    def check(self, model: Model, domain: Domain) -> None:
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)
 
-    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+    def plan(
+        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> PrivateGibbsRecord:
         record = self._record(model)
         assert n_records is not None
         if self.share * n_records < 1:
@@ -151,12 +154,8 @@ class PrivateGibbsMechanism(RecordMechanism):
             )
         return record
 
-    def _record(self, model: Model) -> SamplingRecord:
-        if not isinstance(model, Mixture):
-            raise UsageError(
-                f"private Gibbs sampling is for dc.models.Mixture, and {model.name} is none.",
-                hint="the states of its chain would need an analysis of their own",
-            )
+    def _record(self, model: Model) -> PrivateGibbsRecord:
+        model = _mixture(model)
         values = self.steps * model.components * (1 + sum(model.sizes))
         if values > _MOST_VALUES:
             raise UsageError(
@@ -173,7 +172,7 @@ class PrivateGibbsMechanism(RecordMechanism):
             "label_prior": self.label_prior,
         }
         support = tuple((low, 1 - (k - 1) * low) for k, low in zip(model.sizes, least, strict=True))
-        return SamplingRecord(self.name, None, support, numbers)
+        return PrivateGibbsRecord(None, support, numbers)
 
     def _least(self, model: Mixture) -> tuple[Fraction, ...]:
         """Read the support: one least probability for each column."""
@@ -197,9 +196,8 @@ class PrivateGibbsMechanism(RecordMechanism):
             raise too_many_steps(self.steps, cost, self.epsilon, paid, least)
         return self.temperature
 
-    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
-        model = records.model
-        assert isinstance(model, Mixture)
+    def draw(self, record: PrivateGibbsRecord, records: Records, source: RandomSource) -> Samples:
+        model = _mixture(records.model)
         assert record.support is not None
         n = records.n_records
         chain = MixtureChain(
@@ -235,3 +233,11 @@ def _paid(
         middle = (low + high) // 2
         low, high = (middle, high) if costs.epsilon(temperature, middle, delta) <= epsilon else (low, middle)
     return low
+
+
+def _mixture(model: Model) -> Mixture:
+    return model.require(
+        Mixture,
+        "private Gibbs sampling is for dc.models.Mixture",
+        hint="the states of its chain would need an analysis of their own",
+    )

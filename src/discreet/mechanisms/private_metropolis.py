@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact import Samples
+from discreet.artifact.records.private_walks import PrivateMetropolisRecord
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
-from discreet.mechanisms.walking import (
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
+from discreet.mechanisms.grid_walking import (
     barker_walk,
     planned_walk,
     read_steps,
@@ -22,20 +22,21 @@ from discreet.mechanisms.walking import (
     too_many_steps,
     walk_of,
 )
+from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import ApproxDP, PureDP
-from discreet.privacy.chain_updates import WorstCaseRejection, metropolis_law
-from discreet.privacy.grid_walk import GridWalk
+from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_law
+from discreet.privacy.costs.grid_walk import GridWalk
+from discreet.privacy.costs.likelihood_range import temperature_for
+from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.likelihood_range import temperature_for
-from discreet.privacy.parameter_grid import SCALE_BITS, SLACK
 from discreet.rational import Number, plain
 
 _EXAMPLE = 'for example dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
 
 
 @dataclass(frozen=True)
-class PrivateMetropolisMechanism(SamplingMechanism):
+class PrivateMetropolisMechanism(Mechanism):
     """Release the states of a random walk whose target is a tempered posterior, one state for each step.
 
     Parameters
@@ -56,16 +57,16 @@ class PrivateMetropolisMechanism(SamplingMechanism):
     cells
         How many points the public grid has; by default 4096.
     rejection
-        A :class:`~discreet.privacy.chain_updates.WorstCaseRejection` chooses the rule of Metropolis in place of
+        A :class:`~discreet.privacy.costs.chain_updates.WorstCaseRejection` chooses the rule of Metropolis in place of
         Barker's, and adds ``steps`` times its bound to the guarantee as delta. It is checked, never believed.
 
     Privacy
     -------
     Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
     log-likelihood difference between any two records, over all pairs of parameters that one proposal can join
-    (:class:`~discreet.privacy.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R / T)-DP
+    (:class:`~discreet.privacy.costs.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R / T)-DP
     whether it accepts or rejects, because the logarithms of s(a) and 1 - s(a) change no faster than a
-    (:mod:`discreet.privacy.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The choice
+    (:mod:`discreet.privacy.costs.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The choice
     between staying and moving is made by OpenDP in exact arithmetic, on integer scores whose rounding is paid for.
 
     The rule of Metropolis has no finite epsilon: a proposal that is uphill is never rejected and may be downhill for a
@@ -146,10 +147,12 @@ class PrivateMetropolisMechanism(SamplingMechanism):
             return PureDP(self.epsilon, neighbors=neighbors)
         return ApproxDP(self.epsilon, self.steps * self.rejection.bound, neighbors=neighbors)
 
-    def check(self, family: Family, domain: Domain) -> None:
-        self._record(family, domain)
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
+        self._record(conjugate_family(self, family), domain)
 
-    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+    def plan(
+        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
+    ) -> PrivateMetropolisRecord:
         record = self._record(family, domain)
         if self.rejection is not None:
             walk = walk_of(record, family, domain)
@@ -162,13 +165,13 @@ class PrivateMetropolisMechanism(SamplingMechanism):
                 )
         return record
 
-    def _record(self, family: Family, domain: Domain) -> SamplingRecord:
+    def _record(self, family: Family, domain: Domain) -> PrivateMetropolisRecord:
         walk = planned_walk(self, family, domain)
         needed = walk.range()
         numbers = {"temperature": self._temperature(needed), "range": needed, **walk.numbers}
         if self.rejection is not None:
             numbers["rejection"] = self.rejection.bound
-        return SamplingRecord(self.name, self.prior, walk.grid.support, numbers)
+        return PrivateMetropolisRecord(self.prior, walk.grid.support, numbers)
 
     def _temperature(self, needed: Fraction) -> Fraction:
         """Return the temperature to use, or refuse to take more steps than the budget pays for."""
@@ -180,10 +183,10 @@ class PrivateMetropolisMechanism(SamplingMechanism):
             raise too_many_steps(self.steps, self.steps * each, self.epsilon, int(self.epsilon / each), least)
         return self.temperature
 
-    def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
+    def draw(self, record: PrivateMetropolisRecord, totals: Totals, source: RandomSource) -> Samples:
         walk = walk_of(record, totals.family, totals.domain)
         features, n = totals.features(), totals.n_records
-        start = source.choose(walk.grid.law([Fraction(0)] * len(features), 0, Fraction(1)))
+        start = source.exponential(walk.grid.law([Fraction(0)] * len(features), 0, Fraction(1)))
         offsets = source.floating(lambda rng: walk.propose(self.steps, rng))
         scores = walk.grid.scores(features, n, 1 / record.parameters["temperature"])
         if self.rule == "barker":

@@ -9,13 +9,13 @@ from itertools import accumulate
 from numbers import Integral
 from typing import Any
 
-from discreet.artifact.choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
+from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
+from discreet.domain.bin_grid import MOST_CELLS, Grid
+from discreet.domain.bounds import Bounds, check_pair, read_pairs
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.bounds import Bounds, check_pair, read_pairs
-from discreet.families.grid import MOST_CELLS, Grid
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.base import Choose
+from discreet.mechanisms.base import RandomSource
 from discreet.privacy import PermuteAndFlip
 from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, exact, float_up, plain
@@ -128,7 +128,7 @@ def are_bought(bounds: Any) -> bool:
     return isinstance(bounds, PrivateQuantiles)
 
 
-def planned(bounds: Any, family: Family) -> tuple[BoundsChoice, ...]:
+def plan_choices(bounds: Any, family: Family) -> tuple[BoundsChoice, ...]:
     """Return how the bounds of each column are to be chosen, or say why they cannot be.
 
     ``bounds`` is one :class:`PrivateQuantiles` for all columns, or a list with one for each.
@@ -164,7 +164,7 @@ def _plan(
 
 
 def choose_bounds(
-    choose: Choose,
+    source: RandomSource,
     counts: Sequence[Sequence[int]],
     plan: Sequence[BoundsChoice],
     family: Family,
@@ -173,8 +173,8 @@ def choose_bounds(
     """Choose the bounds of each column from the exact number of usable records in each cell."""
     bounds = []
     for per_cell, how in zip(counts, plan, strict=True):
-        low, high = quantile_laws(per_cell, how, neighbors)
-        bounds.append(how.grid(family).pair(choose(low), choose(high)))
+        chosen = (source.permute_and_flip(law) for law in quantile_laws(per_cell, how, neighbors))
+        bounds.append(how.grid(family).pair(*chosen))
     return tuple(bounds)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,17 +12,21 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from discreet.artifact import Samples, SamplingRecord
+from discreet.artifact.records.renyi_posterior import (
+    ConcentratedPosteriorRecord,
+    DiffusedPosteriorRecord,
+    DirectPosteriorRecord,
+)
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.families.predicate import Predicate
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals, read_samples
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
+from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import RenyiDP
+from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
+from discreet.privacy.costs.posterior_pairs import check_family
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.posterior_neighbors import NeighboringPosteriors
-from discreet.privacy.posterior_pairs import check_family
 from discreet.privacy.renyi import check_orders
 from discreet.privacy.rounding import rational_up
 from discreet.rational import Number, float_down, float_up, plain
@@ -35,7 +40,7 @@ _SMALLEST, _LARGEST = float(np.finfo(float).tiny), float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
-class RenyiPosteriorMechanism(SamplingMechanism):
+class RenyiPosteriorMechanism(Mechanism):
     """Release draws from a conjugate posterior, within a Rényi divergence of one order.
 
     Parameters
@@ -59,7 +64,7 @@ class RenyiPosteriorMechanism(SamplingMechanism):
     Neighbors: tables with the same public number of records that differ in one (``replace``). Theorem: draws are
     independent, so divergences add up, and N of them stay within epsilon if N times the largest divergence between the
     laws of one draw does (Geumlek 2020, equation 5.15 and algorithms 1 to 3). That supremum, over all tables and all
-    values of the replaced record, is in closed form for each family (:mod:`discreet.privacy.posterior_neighbors`); r
+    values of the replaced record, is in closed form for each family (:mod:`discreet.privacy.costs.posterior_neighbors`); r
     and m are found by bisection to the last bit, and the end that is returned was checked, with room for rounding.
     The printed corollary for the beta lists pairs that no table can lead to, and for three labels or more the corners
     of the set of posteriors, which theorem 10 suggests, miss the worst pair: both are corrected there.
@@ -75,8 +80,12 @@ class RenyiPosteriorMechanism(SamplingMechanism):
     """
 
     name: ClassVar[str] = "renyi_posterior"
-    #: What the record of each mode is called.
-    _suffix: ClassVar[str] = "posterior"
+    #: The public record of each mode.
+    _records: ClassVar[Mapping[str, type[SamplingRecord]]] = {
+        "direct": DirectPosteriorRecord,
+        "diffused": DiffusedPosteriorRecord,
+        "concentrated": ConcentratedPosteriorRecord,
+    }
     _modes: ClassVar[tuple[str, ...]] = get_args(Mode)
 
     prior: Prior
@@ -113,8 +122,9 @@ class RenyiPosteriorMechanism(SamplingMechanism):
     def guarantee(self, neighbors: Neighbors) -> RenyiDP:
         return RenyiDP([self.order], [self.epsilon], neighbors=neighbors)
 
-    def check(self, family: Family, domain: Domain) -> None:
-        if isinstance(family, Predicate):
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
+        family = conjugate_family(self, family)
+        if not family.is_likelihood:
             raise UsageError(
                 "a predicate is a question, not a model.",
                 hint="a statistical query is the mechanism to ask for",
@@ -125,7 +135,9 @@ class RenyiPosteriorMechanism(SamplingMechanism):
         check_family(family)
         NeighboringPosteriors(family, self.prior, 1, domain.bounds)
 
-    def plan(self, family: Family, domain: Domain, n_records: int) -> SamplingRecord:
+    def plan(
+        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
+    ) -> SamplingRecord:
         near = NeighboringPosteriors(family, self.prior, n_records, domain.bounds)
         order, each = float_up(self.order), float_down(self.epsilon / self.samples)
         r = m = 1.0
@@ -136,8 +148,7 @@ class RenyiPosteriorMechanism(SamplingMechanism):
         else:
             m = near.find_m(order, each)
         _check_floats(near, r, m)
-        return SamplingRecord(
-            f"{self.mode}_{self._suffix}",
+        return self._records[self.mode](
             self.prior,
             None,
             {"order": self.order, "r": Fraction(r), "m": Fraction(m)},

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.artifact import SamplingRecord
+from discreet.artifact.records.renyi_posterior import ConcentratedQueryRecord, DiffusedQueryRecord
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.layout import Domain
-from discreet.families.predicate import Predicate
+from discreet.mechanisms.base import conjugate_family
 from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+from discreet.models.layout import Layout
 
 
 @dataclass(frozen=True, init=False)
@@ -39,11 +43,15 @@ class StatisticalQueryMechanism(RenyiPosteriorMechanism):
     """
 
     name: ClassVar[str] = "statistical_query"
-    _suffix: ClassVar[str] = "query"
+    _records: ClassVar[Mapping[str, type[SamplingRecord]]] = {
+        "diffused": DiffusedQueryRecord,
+        "concentrated": ConcentratedQueryRecord,
+    }
     _modes: ClassVar[tuple[str, ...]] = ("diffused", "concentrated")
 
-    def check(self, family: Family, domain: Domain) -> None:
-        if not isinstance(family, Predicate):
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
+        family = conjugate_family(self, family)
+        if family.is_likelihood:
             raise UsageError(
                 f"a statistical query is about numbers between 0 and 1, got a model of {family.name}.",
                 hint="a predicate is the model to ask for; samples of a model are another mechanism",

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.artifact import Samples, SamplingRecord
-from discreet.artifact.table_posterior import needed_range, prior_text
+from discreet.artifact import Samples
+from discreet.artifact.records.table_posterior import TablePosteriorRecord, needed_range, prior_text
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain
-from discreet.families.shapes import Neighbors
-from discreet.mechanisms.records import RecordMechanism
-from discreet.mechanisms.sampling import RandomSource, read_samples
-from discreet.mechanisms.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models.base import Model
 from discreet.models.discrete import DiscreteModel
+from discreet.models.layout import Layout
 from discreet.privacy import PureDP
+from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.likelihood_range import temperature_for
 from discreet.rational import Number, exact
+from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
 
 if TYPE_CHECKING:
-    from discreet.data.records import Records
+    from discreet.data.summaries.records import Records
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
@@ -32,7 +31,7 @@ _EXAMPLE = "for example dc.TablePosteriorMechanism(epsilon=1, support=0.01)"
 
 
 @dataclass(frozen=True)
-class TablePosteriorMechanism(RecordMechanism):
+class TablePosteriorMechanism(Mechanism):
     """Release ``samples`` draws of all probability tables of a model of labels, its likelihood raised to the power 1/T.
 
     Parameters
@@ -62,10 +61,11 @@ class TablePosteriorMechanism(RecordMechanism):
     of a single entry; for a whole record it is too little, and all columns must be summed.
 
     Given the counts the tables' rows are independent truncated Dirichlet laws, drawn in floating point by an exact
-    sampler (:mod:`discreet.mechanisms.truncated_dirichlet`), and the release says so.
+    sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
     """
 
     name: ClassVar[str] = "table_posterior"
+    reads: ClassVar[Literal["totals", "records"]] = "records"
     prior: Fraction
     epsilon: Fraction
     samples: int
@@ -97,13 +97,14 @@ class TablePosteriorMechanism(RecordMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
-    def check(self, model: Model, domain: Domain) -> None:
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)
 
-    def plan(self, model: Model, domain: Domain, n_records: int | None) -> SamplingRecord:
+    def plan(
+        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> TablePosteriorRecord:
         record = self._record(model)
-        assert isinstance(model, DiscreteModel)
-        for one in model.conditionals():
+        for one in _tables(model).conditionals():
             # a row may be empty, so only the prior can promise that its draws do not take long
             if acceptance_bound(np.full(one.child.n_labels, float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
                 raise UsageError(
@@ -112,9 +113,8 @@ class TablePosteriorMechanism(RecordMechanism):
                 )
         return record
 
-    def _record(self, model: Model) -> SamplingRecord:
-        if not isinstance(model, DiscreteModel):
-            raise UsageError(f"{type(self).__name__} samples models of labels, and {model.name} is none.")
+    def _record(self, model: Model) -> TablePosteriorRecord:
+        model = _tables(model)
         if model.numeric_columns:
             raise UsageError(
                 f"{type(self).__name__} samples tables of labels, and column {model.numeric_columns[0].name!r:.60} "
@@ -127,11 +127,10 @@ class TablePosteriorMechanism(RecordMechanism):
         needed = needed_range(model, self.support)
         temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
         numbers = {"temperature": temperature, "range": needed}
-        return SamplingRecord(self.name, prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
+        return TablePosteriorRecord(prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
 
-    def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
-        model, temperature = records.model, float(record.parameters["temperature"])
-        assert isinstance(model, DiscreteModel)
+    def draw(self, record: TablePosteriorRecord, records: Records, source: RandomSource) -> Samples:
+        model, temperature = _tables(records.model), float(record.parameters["temperature"])
         counts, least = model.counts(records.codes), float(self.support)
 
         def sampler(rng: np.random.Generator) -> dict[str, Any]:
@@ -148,3 +147,7 @@ class TablePosteriorMechanism(RecordMechanism):
             return draws
 
         return Samples.of(source.floating(sampler), "floating")
+
+
+def _tables(model: Model) -> DiscreteModel:
+    return model.require(DiscreteModel, "TablePosteriorMechanism samples models of labels")

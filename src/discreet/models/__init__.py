@@ -6,8 +6,9 @@ same two verbs: ``dc.release(table, model, epsilon=1)`` and ``dc.infer(release)`
 
 from __future__ import annotations
 
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, Numeric, read_columns
+from discreet.domain.columns import Column, Labels, Numeric, read_columns
+from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.markov import MarkovChain
@@ -15,10 +16,12 @@ from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
 from discreet.models.regression import LinearRegression, LogisticRegression
+from discreet.models.tables import Table
 
 __all__ = [
     "BayesianNetwork",
     "Column",
+    "ColumnModel",
     "DeclaredLoss",
     "HiddenMarkov",
     "Labels",

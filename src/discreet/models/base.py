@@ -1,77 +1,61 @@
-"""The protocol of a structured model: declared columns, and what is released about them."""
+"""The protocol of a model: what is learned, seen from both sides of the wall.
+
+A *family* (:mod:`discreet.families`) is a model of one record without structure; naive Bayes, networks, chains and
+regressions (:class:`~discreet.models.column_model.ColumnModel`) declare several columns. The verbs ask a model and never
+what class it is:
+
+* the curator's side asks for the declarations (:meth:`Model.read_domain`), the released vector (:meth:`Model.layout`)
+  and which summary of the rows makes it (:attr:`Model.summary`);
+* a release file asks for its constants, and whether the declarations are ones it takes (:meth:`Model.check_domain`);
+* the analyst's side asks for the prior (:meth:`Model.read_prior`), the engines (:attr:`Model.engines`), the labels
+  along the axes of the draws, the picture to draw.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import prod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.layout import Domain, Layout
-from discreet.families.shapes import UNIT, Missing, Neighbors
-from discreet.models.columns import MISSING, Column, Labels, Numeric
-from discreet.rational import exact, plain, sqrt_up
+from discreet.models.layout import Layout
 
-# more cells than a file should hold; it cannot ask for a table of a billion
-_MOST_CELLS = 10**6
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of counts: which labelled columns are crossed, and how much noise it bears beside the other tables.
-
-    Cells are in C order: the last column varies fastest. ``width`` is public; the noise of the table's cells is in
-    proportion to it.
-    """
-
-    columns: tuple[Labels, ...]
-    width: Fraction = UNIT
-
-    def shape(self, missing: Missing) -> tuple[int, ...]:
-        """Return the number of levels of each column; ``missing="count"`` adds one for missing and undeclared."""
-        return tuple(column.n_labels + (missing == "count") for column in self.columns)
-
-    def cells(self, missing: Missing) -> tuple[str, ...]:
-        """Return the names of the cells, such as ``smoker=yes|sex=f``."""
-        extra = (MISSING,) if missing == "count" else ()
-        levels = [[f"{one.name}={label}" for label in (*one.labels, *extra)] for one in self.columns]
-        return tuple("|".join(names) for names in product(*levels))
-
-    def grid(self, missing: Missing) -> tuple[Fraction, ...]:
-        """Return the grid step of each cell: 1 for counts."""
-        return (UNIT,) * prod(self.shape(missing))
-
-    def rounding(self) -> tuple[Fraction, ...]:
-        """Return the grid steps of the cells in which a record, or a pair of them, is rounded: none for counts."""
-        return ()
+_Kind = TypeVar("_Kind", bound="Model")
 
 
 class Model(ABC):
-    """Several declared columns and a likelihood over them.
+    """What is learned: columns, the vector that is released about them, the likelihood, and the prior it takes.
 
-    Subclasses are frozen dataclasses. A model that releases counts says which in :meth:`tables`; one that is only
-    sampled from, by a mechanism that reads every record, has none.
+    Subclasses are frozen dataclasses. :attr:`name` and :meth:`constants` are what a release file records.
     """
 
-    #: Name in release files.
+    #: Name in release files and on the command line.
     name: ClassVar[str]
-    #: The declared columns, in the order in which they are read.
-    columns: tuple[Column, ...]
-    #: Families of labels have these; a model's are in its columns.
-    labels: ClassVar[None] = None
-    #: What becomes of missing values that are counted, for the privacy statement.
-    missing_in_words: ClassVar[str] = "missing and undeclared values were counted as a label of their own"
+    #: Which exact summary of the rows is released: a name in :mod:`discreet.data.summaries.registry`.
+    summary: ClassVar[str]
+    #: Which engines read it: a name in :mod:`discreet.inference.engines.registry`.
+    engines: ClassVar[str]
+    #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
+    picture: ClassVar[str] = "densities"
+    #: The labels a curator declared, for families that have them.
+    labels: tuple[str, ...] | None = None
 
     @property
     @abstractmethod
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
+
+    def require(self, kind: type[_Kind], purpose: str, *, hint: str | None = None) -> _Kind:
+        """Return this model if it is of ``kind``; otherwise say that ``purpose`` needs one that is."""
+        if not isinstance(self, kind):
+            raise UsageError(f"{purpose}, and {self.name} is none.", hint=hint)
+        return self
+
+    # -- what a file records --------------------------------------------------------------------------
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
@@ -85,132 +69,73 @@ class Model(ABC):
         Raises ValueError or :class:`~discreet.errors.UsageError`.
         """
 
-    def tables(self) -> tuple[Table, ...]:
-        """Return the tables of counts that a noisy release holds, in order."""
-        raise UsageError(
-            f"{self.name} releases no tables of counts, so it takes no noise.",
-            hint="give a mechanism that reads records",
-        )
+    # -- declarations ---------------------------------------------------------------------------------
 
-    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
-        """Return the released vector: all tables' cells, one table after the other.
+    @property
+    @abstractmethod
+    def has_numbers(self) -> bool:
+        """Whether a column holds numbers between bounds, so that ``outside`` has a meaning."""
 
-        A record is in at most one cell of each table. Replaced, it leaves one and enters another: in L1 the change is
-        at most the sum over tables of 2 / width, in squared L2 of 2 / width^2, and both are attained if every table has
-        two cells that records can be told to be in. Added or removed, it is half of that. A table that is rounded adds
-        a grid step for each rounded cell.
+    @abstractmethod
+    def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return the columns to read: those the curator named, or the model's own."""
+
+    @abstractmethod
+    def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
+        """Check the curator's declarations and return them; ``impute`` is read if ``missing`` is ``"impute"``."""
+
+    @abstractmethod
+    def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
+        """Raise ValueError or :class:`UsageError` unless a file's declarations are ones that this model takes."""
+
+    @abstractmethod
+    def decode_impute(self, values: Sequence[str]) -> tuple[Fraction | str, ...]:
+        """Read the values to impute from a file's texts; raise ValueError if they are none."""
+
+    @abstractmethod
+    def stand_ins(self, domain: Domain) -> tuple[Fraction | str, ...]:
+        """Return what stands for a missing value although the curator declared that there is none.
+
+        Nothing may be raised about the rows, and where every record must count none may count for nothing.
         """
-        tables = self.tables()
-        sizes = [prod(table.shape(domain.missing)) for table in tables]
-        check_cells(self.name, sum(sizes))
-        touched = 2 if neighbors == "replace" else 1
-        widths = [table.width for table in tables]
-        rounded = [step / table.width for table in tables for step in table.rounding()]
-        # in L2 a step is a little wider, for what float64 may carry a cell past it
-        wider = 1 + Fraction(1, 2**20)
-        shift, half = self.affine_maps()
-        return Layout(
-            names=tuple(name for table in tables for name in table.cells(domain.missing)),
-            rows=(),
-            grid=tuple(step for table in tables for step in table.grid(domain.missing)),
-            width=tuple(width for width, size in zip(widths, sizes, strict=True) for _ in range(size)),
-            shift=shift,
-            half=half,
-            l1_sensitivity=sum((touched / width for width in widths), Fraction(0)) + sum(rounded),
-            l2_sensitivity=sqrt_up(sum((touched / width**2 for width in widths), Fraction(0)))
-            + (sqrt_up(sum((step**2 for step in rounded), Fraction(0))) * wider if rounded else 0),
-        )
 
-    def affine_maps(self) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
-        """Return (shift, half) of the numbers that are summed, in order: z = (x - shift) / half; None if none are."""
-        return None, None
+    @abstractmethod
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        """Return the released vector with its joint sensitivity; raise if this model takes no noise."""
 
-    def log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
-        """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.rows.code_rows`."""
-        raise UsageError(f"{self.name} does not say how likely a row is.")
+    # -- the analyst's side ---------------------------------------------------------------------------
+
+    def read_prior(self, prior: Any, domain: Domain) -> Any:
+        """Return the prior to use: the analyst's, checked, or a neutral one."""
+        raise UsageError(f"{self.name} takes no prior.")
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""
         raise UsageError(f"{self.name} takes no prior.")
 
-    # -- columns --------------------------------------------------------------------------------------
+    def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the labels along each axis of each draw, for tables and plots, where there are any."""
+        return {}
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Names of the columns, in the order in which they are read."""
-        return tuple(column.name for column in self.columns)
+    def assumptions(self, domain: Domain) -> list[str]:
+        """Return what was declared beyond the domain, for the privacy statement."""
+        return []
 
-    @property
-    def optional_columns(self) -> tuple[str, ...]:
-        """Columns that rows to be predicted or weighed may lack, such as a target."""
-        return ()
+    def missing_in_words(self, neighbors: Neighbors) -> str:
+        """Say what became of missing values that are counted, for the privacy statement."""
+        protected = ", and how many there were is itself protected" if neighbors == "replace" else ""
+        return f"missing values were left out{protected}"
 
-    @property
-    def label_columns(self) -> tuple[Labels, ...]:
-        """The columns of labels, in order: those of the codes on the private side."""
-        return tuple(column for column in self.columns if isinstance(column, Labels))
+    # -- rows that need no protection -----------------------------------------------------------------
 
-    @property
-    def numeric_columns(self) -> tuple[Numeric, ...]:
-        """The columns of numbers, in order."""
-        return tuple(column for column in self.columns if isinstance(column, Numeric))
+    def log_likelihood(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        """Return the log of each row's predictive probability: the mean over the draws of p(row | draw)."""
+        raise UsageError(f"{self.name} does not say how likely a row is.")
 
+    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        """Return each row's probability of every class, rows × classes, averaged over the draws."""
+        raise UsageError(f"{self.name} has no target to predict.")
 
-def check_cells(name: str, n_cells: int) -> None:
-    """Raise if a model would release more cells than a file should hold."""
-    if n_cells > _MOST_CELLS:
-        raise UsageError(f"{name} would release {n_cells} cells; at most {_MOST_CELLS} are possible.")
-
-
-def read_imputed(model: Model, impute: Any) -> tuple[Fraction | str, ...]:
-    """Read what stands for missing values: by column name, or one value per column in order."""
-    names = model.column_names
-    if isinstance(impute, Mapping):
-        unknown = [name for name in impute if name not in names]
-        if unknown:
-            raise UsageError(f"impute names {unknown[0]!r:.60}, and the model has no such column.")
-        absent = [name for name in names if name not in impute]
-        if absent:
-            raise UsageError(f"impute says nothing for column {absent[0]!r:.60}.")
-        values = [impute[name] for name in names]
-    elif isinstance(impute, Sequence) and not isinstance(impute, str):
-        values = list(impute)
-    else:
-        raise UsageError("impute must be a dictionary by column name.", hint=f"for example {_example(model)}")
-    if len(values) != len(names):
-        raise UsageError(f"{model.name} takes {len(names)} value(s) to impute, got {len(values)}.")
-    read = tuple(
-        column.labels[column.position(value)] if isinstance(column, Labels) else exact(value, "impute")
-        for column, value in zip(model.columns, values, strict=True)
-    )
-    check_imputed(model, read)
-    return read
-
-
-def check_imputed(model: Model, impute: Sequence[Fraction | str]) -> None:
-    """Raise unless there is one value per column, and it is a label of it or within its bounds."""
-    if len(impute) != len(model.columns):
-        raise UsageError(f"{model.name} takes {len(model.columns)} value(s) to impute, got {len(impute)}.")
-    for column, value in zip(model.columns, impute, strict=True):
-        if isinstance(column, Labels):
-            if value not in column.labels:
-                raise UsageError(f"the value to impute for column {column.name!r:.60} is none of its labels.")
-        elif isinstance(value, str) or not column.low <= value <= column.high:
-            shown = value if isinstance(value, str) else plain(value)
-            raise UsageError(
-                f"impute must lie within the bounds {column} of column {column.name!r:.60}, got {shown:.40}."
-            )
-
-
-def fallback(model: Model) -> tuple[Fraction | str, ...]:
-    """Return what stands for a missing value although the curator declared that there is none."""
-    return tuple(c.labels[0] if isinstance(c, Labels) else c.low for c in model.columns)
-
-
-def _example(model: Model) -> str:
-    shown = ", ".join(
-        f"{c.name!r}: {value!s}" for c, value in zip(model.columns, fallback(model), strict=True)
-    )
-    return f"impute={{{shown:.80}}}"
+    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        """Return each row's most probable class or, for a target of numbers, its mean."""
+        raise UsageError(f"{self.name} has no target to predict.")

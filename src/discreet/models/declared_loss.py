@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, read_columns
 from discreet.models.loss_model import LossModel, read_constant, read_size
 from discreet.models.losses import LossConstants
 from discreet.rational import Number, text
@@ -135,6 +136,10 @@ class DeclaredLoss(LossModel):
             f"gradient must return {self.dimension} number(s), one for each weight, got {shapes[0]:.60} for a "
             "record at the lower ends of its columns."
         )
+
+    def assumptions(self, domain: Domain) -> list[str]:
+        unchecked = "the loss has the constants that the curator declared, which nobody can check here"
+        return [*super().assumptions(domain), unchecked]
 
     def constants(self) -> dict[str, Any]:
         return {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from discreet.domain.columns import Labels
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.base import Model
-from discreet.models.columns import Labels
+from discreet.models.column_model import ColumnModel
 from discreet.rational import exact
 
 # beyond this a prior outweighs any data there is
@@ -31,7 +32,7 @@ class Conditional:
         return (*(parent.n_labels for parent in self.parents), self.child.n_labels)
 
 
-class DiscreteModel(Model):
+class DiscreteModel(ColumnModel):
     """A model of labels: p(record | theta) is a product with one factor for each column.
 
     The draws are named after the columns: ``draws[column]`` has the draws first, then one axis for each parent, then
@@ -46,7 +47,7 @@ class DiscreteModel(Model):
     def draw_names(self) -> tuple[str, ...]:
         return tuple(one.child.name for one in self.conditionals())
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {
             one.child.name: (*(parent.labels for parent in one.parents), one.child.labels)
@@ -55,6 +56,9 @@ class DiscreteModel(Model):
 
     def check_prior(self, prior: Any) -> None:
         self.concentrations(prior)
+
+    def read_prior(self, prior: Any, domain: Domain) -> Any:
+        return self.concentrations(prior)
 
     def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
         """Return the Dirichlet parameters of every column's distributions, the same whatever the parents.
@@ -107,7 +111,7 @@ class DiscreteModel(Model):
             left = [one for one in left if one.child.name not in done]
         return tuple(out)
 
-    def log_density(
+    def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         columns = self.label_columns

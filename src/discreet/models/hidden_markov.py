@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.column_model import ColumnModel
+from discreet.models.tables import Table
 from discreet.rational import exact, text
 
 # draws that are not a feature's; a file cannot ask for a million states
@@ -24,8 +26,16 @@ _MOST_STATES = 1000
 _PARTS = ("states", "chain", "time", "features", "split")
 
 
+@dataclass(frozen=True)
+class Concentrations:
+    """Symmetric Dirichlet priors: of every row of transition probabilities, and of every emission."""
+
+    transition: float = 1.0
+    emission: float = 1.0
+
+
 @dataclass(frozen=True, init=False)
-class HiddenMarkov(Model):
+class HiddenMarkov(ColumnModel):
     """A hidden Markov model with K states, one sequence for each label of a column, and D labels in every entry.
 
     Released is one table of counts for each feature, crossed with sequence and time. What a record with a missing or
@@ -60,6 +70,8 @@ class HiddenMarkov(Model):
     """
 
     name: ClassVar[str] = "hidden_markov"
+    engines: ClassVar[str] = "hidden_markov"
+    picture: ClassVar[str] = "states"
     states: int
     chain: Labels | None
     time: Labels
@@ -143,7 +155,7 @@ class HiddenMarkov(Model):
             for feature, share in zip(self.features, self.split, strict=True)
         )
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along the axes of each draw; states are numbered from 1."""
         numbers = tuple(str(state + 1) for state in range(self.states))
         sequences = ("all",) if self.chain is None else self.chain.labels
@@ -153,7 +165,29 @@ class HiddenMarkov(Model):
             "states": (sequences, self.time.labels),
         }
 
-    def log_density(
+    def read_prior(self, prior: Any, domain: Domain | None = None) -> Concentrations:
+        """Read ``infer(prior=...)``: None, one number for both, or by name: ``{"transition": 1, "emission": 0.5}``."""
+        known = ("transition", "emission")
+        if prior is None:
+            return Concentrations()
+        if isinstance(prior, int | float):
+            prior = dict.fromkeys(known, prior)
+        if not isinstance(prior, Mapping) or not set(prior) <= set(known):
+            raise UsageError(
+                "the prior of a hidden Markov model is the concentrations of its Dirichlet distributions.",
+                hint='for example prior={"transition": 1, "emission": 0.5}',
+            )
+        for name, value in prior.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-3 <= value <= 1e6:
+                raise UsageError(
+                    f"the concentration of {name} must lie between 0.001 and 1e6, got {value!r:.40}."
+                )
+        return Concentrations(**{name: float(value) for name, value in prior.items()})
+
+    def check_prior(self, prior: Any) -> None:
+        self.read_prior(prior)
+
+    def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         """Return the log-probability of rows' labels given their place, draws by rows.

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import UsageError
-from discreet.models.base import Model
-from discreet.models.losses import LossConstants
+from discreet.models.column_model import ColumnModel
+from discreet.models.losses import LinearLoss, LossConstants
 from discreet.rational import Number, exact
 
 # Far beyond any use, and where products in float64 are still safe.
 _LARGEST = 10**6
 
 
-class LossModel(Model):
+@dataclass(frozen=True)
+class LinearForm:
+    """Records of a loss that depends on weights . features and an aim, with a ridge penalty."""
+
+    loss: type[LinearLoss]
+    features: np.ndarray
+    aims: np.ndarray
+    ridge: float
+
+
+class LossModel(ColumnModel):
     """A loss of a vector of weights for each record, and the ball in which the weights lie.
 
     ``radius`` is that of the ball, around 0. It is public, and part of the loss's constants.
@@ -38,9 +52,20 @@ class LossModel(Model):
     def loss_constants(self) -> LossConstants:
         """The constants of the loss on the ball, for every record."""
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {"weights": (self.weight_names,)}
+
+    def check_gradient(self) -> None:
+        """Raise :class:`UsageError` if the gradient cannot be evaluated; no row is read."""
+
+    def gradient_at(self, weights: np.ndarray, record: np.ndarray) -> np.ndarray:
+        """Return the gradient of one record's loss at one vector of weights."""
+        raise UsageError(f"{self.name} has no gradient of a single record.")
+
+    def linear_form(self, codes: np.ndarray, values: np.ndarray) -> LinearForm | None:
+        """Return the records as features and aims, if the loss depends on a record through weights . features."""
+        return None
 
     @property
     def dimension(self) -> int:

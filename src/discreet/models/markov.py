@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.layout import Domain, Layout
-from discreet.families.shapes import UNIT, Neighbors
-from discreet.models.base import Model, check_cells
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.column_model import ColumnModel
 from discreet.models.discrete import concentration
+from discreet.models.layout import Layout
+from discreet.models.shapes import UNIT
+from discreet.models.tables import check_cells
 
 #: Draws: the distribution of the first state, and that of the next state given the present one.
 INITIAL, TRANSITION = "initial", "transition"
@@ -26,7 +28,7 @@ _EXAMPLE = (
 
 
 @dataclass(frozen=True)
-class MarkovChain(Model):
+class MarkovChain(ColumnModel):
     """States that follow one another in time, in several sequences.
 
     A record is one row: in this sequence, at this time, the state was that.
@@ -54,10 +56,8 @@ class MarkovChain(Model):
     """
 
     name: ClassVar[str] = "markov_chain"
-    missing_in_words: ClassVar[str] = (
-        "records with missing or undeclared values were left out, and so were all records of a sequence at a time that "
-        "has more than one"
-    )
+    summary: ClassVar[str] = "transitions"
+    engines: ClassVar[str] = "markov_chain"
     columns: tuple[Column, ...]
 
     def __init__(self, sequence: Any, time: Any, state: Any) -> None:
@@ -87,7 +87,7 @@ class MarkovChain(Model):
     def draw_names(self) -> tuple[str, ...]:
         return (INITIAL, TRANSITION)
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {INITIAL: (self.state.labels,), TRANSITION: (self.state.labels, self.state.labels)}
 
@@ -105,8 +105,17 @@ class MarkovChain(Model):
         size = k + k * k
         return Layout(tuple(names), (), (UNIT,) * size, (UNIT,) * size, None, None, changed, changed)
 
+    def missing_in_words(self, neighbors: Neighbors) -> str:
+        return (
+            "records with missing or undeclared values were left out, and so were all records of a sequence at a time that "
+            "has more than one"
+        )
+
     def check_prior(self, prior: Any) -> None:
         self.concentrations(prior)
+
+    def read_prior(self, prior: Any, domain: Domain) -> Any:
+        return self.concentrations(prior)
 
     def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
         """Return the Dirichlet parameters of the first state and of every row.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.base import Model, Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.models.column_model import ColumnModel
+from discreet.models.tables import Table
 from discreet.rational import exact
 
 #: Name of the draws of the components' weights.
@@ -22,7 +24,7 @@ _HEAVIEST = 1e12
 
 
 @dataclass(frozen=True)
-class Mixture(Model):
+class Mixture(ColumnModel):
     r"""A mixture of ``components`` products of categorical laws over labelled columns.
 
     With one column it is the plain finite mixture; with several, the clustering model in which a record belongs wholly
@@ -43,6 +45,7 @@ class Mixture(Model):
     """
 
     name: ClassVar[str] = "mixture"
+    engines: ClassVar[str] = "mixture"
     components: int
     columns: tuple[Labels, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -72,13 +75,16 @@ class Mixture(Model):
         """How many labels each column has."""
         return tuple(column.n_labels for column in self.columns)
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""
         numbered = tuple(str(k + 1) for k in range(self.components))
         return {WEIGHTS: (numbered,), **{column.name: (numbered, column.labels) for column in self.columns}}
 
     def check_prior(self, prior: Any) -> None:
         self.concentrations(prior)
+
+    def read_prior(self, prior: Any, domain: Domain) -> Any:
+        return self.concentrations(prior)
 
     def concentrations(self, prior: Any = None) -> dict[str, float]:
         """Return the Dirichlet parameter of the weights and of every column's labels.
@@ -113,7 +119,7 @@ class Mixture(Model):
         """Return the table of all columns: given the counts of its cells, nothing else of the records matters."""
         return (Table(self.columns),)
 
-    def log_density(
+    def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the log-probability of every row for every draw of the parameters: draws by rows.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import UsageError
-from discreet.families.shapes import UNIT
-from discreet.models.base import Table
-from discreet.models.columns import (
+from discreet.domain.columns import (
     Column,
     Labels,
     Numeric,
@@ -22,12 +19,19 @@ from discreet.models.columns import (
     only_labels,
     read_columns,
 )
+from discreet.domain.declarations import Domain
+from discreet.errors import UsageError
 from discreet.models.discrete import Conditional, DiscreteModel
-from discreet.models.moments import FAMILY, MomentTable
+from discreet.models.moment_table import MomentTable
+from discreet.models.public_rows import code_rows, distinct_rows
+from discreet.models.shapes import UNIT
+from discreet.models.tables import Table
 from discreet.priors import NormalInverseGamma, parse
 from discreet.rational import Number, exact, text
 
 _EXAMPLE = 'dc.models.NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "age": (0, 120)})'
+# numbers held at a time while rows are weighed
+_MOST_NUMBERS = 1 << 24
 _LOG_2PI = np.log(2 * np.pi)
 
 
@@ -39,7 +43,7 @@ class NaiveBayes(DiscreteModel):
     features the joint L1 sensitivity is 2D under ``replace`` and D under ``add_remove``. To give each feature
     epsilon / D (Foulds et al. 2016, supplement E.1) is the same noise, by another name. For a number the table holds
     sums instead, three for each class, in which a record counts for one as well, but for rounding to the grid
-    (:class:`~discreet.models.moments.MomentTable`).
+    (:class:`~discreet.models.moment_table.MomentTable`).
 
     The draws are named after the columns: the target's probabilities, and each feature's with one row for each class;
     for a number ``age`` they are ``age.mean`` and ``age.variance``, with one entry for each class.
@@ -57,6 +61,7 @@ class NaiveBayes(DiscreteModel):
     """
 
     name: ClassVar[str] = "naive_bayes"
+    engines: ClassVar[str] = "naive_bayes"
     target: Labels
     features: tuple[Column, ...]
     weights: tuple[Fraction, ...]
@@ -131,7 +136,7 @@ class NaiveBayes(DiscreteModel):
     def affine_maps(self) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
         if not self.numeric_columns:
             return None, None
-        blocks = [table.block("redact") for table in self.tables() if isinstance(table, MomentTable)]
+        blocks = [table.block() for table in self.tables() if isinstance(table, MomentTable)]
         return tuple(b.shift[0] for b in blocks if b.shift), tuple(b.half[0] for b in blocks if b.half)
 
     def conditionals(self) -> tuple[Conditional, ...]:
@@ -147,7 +152,7 @@ class NaiveBayes(DiscreteModel):
         ]
         return (self.target.name, *(name for names in named for name in names))
 
-    def axis_labels(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         numbers = (name for number in self.numeric_columns for name in moment_names(number))
         return {**super().axis_labels(), **dict.fromkeys(numbers, (self.target.labels,))}
 
@@ -155,16 +160,16 @@ class NaiveBayes(DiscreteModel):
 
     def suggested_prior(self) -> dict[str, NormalInverseGamma]:
         """Return a weak prior on the scale of its bounds for each column of numbers."""
-        tables = (table for table in self.tables() if isinstance(table, MomentTable))
         return {
-            table.number.name: cast(NormalInverseGamma, FAMILY.suggested_prior(table.domain("redact")))
-            for table in tables
+            number.name: NormalInverseGamma.weak(number.low, number.high) for number in self.numeric_columns
         }
 
     def check_prior(self, prior: Any) -> None:
         self.read_prior(prior)
 
-    def read_prior(self, prior: Any = None) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:
+    def read_prior(
+        self, prior: Any = None, domain: Domain | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:
         """Return the Dirichlet parameters of the columns of labels, and the priors of the columns of numbers.
 
         See :meth:`concentrations` for the first. A column of numbers needs a ``NormalInverseGamma`` (or its text), the
@@ -224,7 +229,7 @@ class NaiveBayes(DiscreteModel):
             total[:, known] -= 0.5 * (off * off / variance + np.log(variance) + _LOG_2PI)
         return total
 
-    def log_density(
+    def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         joint = self.log_joint(draws, codes, values)
@@ -233,6 +238,26 @@ class NaiveBayes(DiscreteModel):
         out = np.logaddexp.reduce(joint, axis=-1)
         out[:, known] = joint[:, np.flatnonzero(known), mine[known]]
         return out
+
+    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        """Return each row's probability of every class: p(class, features) averaged over the draws, then normalized.
+
+        The target's column may be left out of the rows, and is ignored if it is there.
+        """
+        codes, values = code_rows(self, rows, absent=self.optional_columns)
+        distinct, where = distinct_rows(codes[:, 1:]) if not values.shape[1] else (codes[:, 1:], slice(None))
+        n_draws, n_classes = len(draws[self.target.name]), self.target.n_labels
+        out = np.empty((len(distinct), n_classes))
+        step = max(_MOST_NUMBERS // (n_draws * n_classes), 1)
+        full = np.hstack([np.full((len(distinct), 1), n_classes, dtype=codes.dtype), distinct])
+        for start in range(0, len(full), step):
+            part = slice(start, start + step)
+            out[part] = np.logaddexp.reduce(self.log_joint(draws, full[part], values[part]), axis=0)
+        out -= np.logaddexp.reduce(out, axis=1, keepdims=True)
+        return np.exp(out)[where]
+
+    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        return np.array(self.target.labels)[self.predict_proba(draws, rows).argmax(axis=1)]
 
 
 def moment_names(number: Numeric) -> tuple[str, str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
-from discreet.models.base import Table
-from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.models.discrete import Conditional, DiscreteModel
+from discreet.models.tables import Table
 
 _EXAMPLE = '[("smoker", "cough")]'
 
@@ -40,6 +40,8 @@ class BayesianNetwork(DiscreteModel):
     """
 
     name: ClassVar[str] = "bayesian_network"
+    engines: ClassVar[str] = "network"
+    picture: ClassVar[str] = "network"
     edges: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
 

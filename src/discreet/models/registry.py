@@ -1,7 +1,8 @@
-"""Structured models by name: the closed list that release files choose from."""
+"""Models by name: the closed list that release files choose from."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-#: Where the class of each model is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
+#: Where the class of each model of several columns is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
@@ -24,14 +25,22 @@ MODELS: dict[str, str] = {
 }
 
 
-def known(name: str) -> bool:
-    """Tell whether there is a structured model of this name."""
-    return name in MODELS
+#: Models that register themselves by class: the families, and those of users.
+REGISTERED: dict[str, type[Model]] = {}
 
 
 def build(name: str, constants: Mapping[str, Any]) -> Model:
     """Return the model of this name with these constants, as a release file gives them; they are checked."""
-    if name not in MODELS:
-        raise UsageError(f"unknown model {name!r:.60}.", hint=f"known models: {', '.join(MODELS)}")
-    module, _, kind = MODELS[name].partition(":")
-    return getattr(import_module(module), kind).from_constants(constants)
+    if name in MODELS:
+        module, _, kind = MODELS[name].partition(":")
+        return getattr(import_module(module), kind).from_constants(constants)
+    if name not in REGISTERED:
+        known = (*REGISTERED, *MODELS)
+        close = difflib.get_close_matches(name, known, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(
+            f"unknown model {name!r:.60}; a program that registers it can read it, the command line knows the built-in "
+            "ones only.",
+            hint=f"{guess}known models: {', '.join(known)}",
+        )
+    return REGISTERED[name].from_constants(constants)

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import expit
 
+from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns, read_columns
 from discreet.errors import UsageError
-from discreet.models.columns import Column, Labels, Numeric, decode_columns, encode_columns, read_columns
-from discreet.models.loss_model import LossModel, read_size
+from discreet.models.loss_model import LinearForm, LossModel, read_size
 from discreet.models.losses import LinearLoss, LogisticLoss, LossConstants, SquaredLoss
-from discreet.models.rows import code_rows
+from discreet.models.public_rows import code_rows
 from discreet.rational import Number, text
 
 _EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
@@ -138,6 +138,14 @@ class Regression(LossModel):
             return 2.0 * coded[self.target.name] - 1.0
         return _mapped(self.target, numbers[self.target.name])
 
+    def linear_form(self, codes: np.ndarray, values: np.ndarray) -> LinearForm:
+        return LinearForm(self.loss, self.encode(codes, values), self.aims(codes, values), float(self.ridge))
+
+    @property
+    def gradient_clip(self) -> Fraction:
+        """The length to which gradients of the log-likelihood are clipped, if nobody says otherwise."""
+        return Fraction(1)
+
     def _by_column(
         self, codes: np.ndarray, values: np.ndarray
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -161,7 +169,7 @@ class Regression(LossModel):
         self._check_complete(codes, values, self.features)
         return draws @ self.encode(codes, self._clipped(values)).T
 
-    def log_density(
+    def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         """Return the log of each row's probability of its target given its features, draws × rows."""
@@ -220,14 +228,24 @@ class LogisticRegression(Regression):
     def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
         return -np.logaddexp(0, -aims * margins)
 
-    def predict_proba(self, weights: Any, rows: Any) -> np.ndarray:
+    def class_probability(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the probability of the target's second label for each row; see :meth:`margins`."""
         return expit(self.margins(weights, rows))
 
-    def predict(self, weights: Any, rows: Any) -> np.ndarray:
+    def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the likelier label for each row; see :meth:`margins`."""
-        assert isinstance(self.target, Labels)
-        return np.array(self.target.labels)[(self.margins(weights, rows) > 0).astype(int)]
+        return self._labels[(self.margins(weights, rows) > 0).astype(int)]
+
+    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        second = self.class_probability(draws["weights"], rows).mean(axis=0)
+        return np.stack([1 - second, second], axis=1)
+
+    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        return self._labels[self.predict_proba(draws, rows).argmax(axis=1)]
+
+    @property
+    def _labels(self) -> np.ndarray:
+        return np.array(self.label_columns[0].labels)
 
 
 @dataclass(frozen=True, init=False)
@@ -302,6 +320,10 @@ class LinearRegression(Regression):
         return -0.5 * z**2 - np.log(sd * np.sqrt(2 * np.pi))
 
     @property
+    def gradient_clip(self) -> Fraction:
+        return Fraction(2 / self.mapped_sd)
+
+    @property
     def mapped_sd(self) -> float:
         """Standard deviation around the mean, on the scale where the target's bounds are -1 and 1."""
         if self.residual_sd is None:
@@ -312,7 +334,10 @@ class LinearRegression(Regression):
         assert isinstance(self.target, Numeric)
         return float(2 * self.residual_sd / (self.target.high - self.target.low))
 
-    def predict(self, weights: Any, rows: Any) -> np.ndarray:
+    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        return self.predict_at(draws["weights"], rows).mean(axis=0)
+
+    def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the mean of the target for each row, in its own units; see :meth:`margins`."""
         assert isinstance(self.target, Numeric)
         low, high = float(self.target.low), float(self.target.high)

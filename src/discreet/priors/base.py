@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -85,3 +86,8 @@ def finite(**values: float) -> None:
     for name, value in values.items():
         if not np.isfinite(value):
             raise UsageError(f"{name} must be finite, got {name}={value}.")
+
+
+def three_digits(value: Fraction | float) -> float:
+    """Round to three significant digits: a suggestion should be easy to read."""
+    return float(f"{float(value):.3g}")

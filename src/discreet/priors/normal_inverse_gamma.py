@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.priors.base import Prior, finite, positive
+from discreet.priors.base import Prior, finite, positive, three_digits
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class NormalInverseGamma(Prior):
     kappa: float
     alpha: float
     beta: float
+
+    @classmethod
+    def weak(cls, low: Fraction | float, high: Fraction | float) -> NormalInverseGamma:
+        """Take bounds for two standard deviations either side, with the weight of a quarter of a record."""
+        middle, sd = (low + high) / 2, (high - low) / 4
+        return cls(three_digits(middle), 0.25, 2, three_digits(sd**2))
 
     def __post_init__(self) -> None:
         finite(mean=self.mean)

@@ -3,7 +3,7 @@
 from discreet.privacy.composition import ComposedDP, compose
 from discreet.privacy.conversion import Conversion
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from discreet.privacy.metric_guarantee import MetricDP, PseudoMetric
+from discreet.privacy.metric_dp import MetricDP, PseudoMetric
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from discreet.privacy.parallel import compose_parallel
 from discreet.privacy.renyi import RenyiDP

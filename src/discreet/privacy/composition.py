@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.shapes import Neighbors
 from discreet.privacy.conversion import Sorted
 from discreet.privacy.guarantees import (
     ApproxDP,
@@ -22,7 +22,7 @@ from discreet.privacy.guarantees import (
     fill,
     remembering,
 )
-from discreet.privacy.metric_guarantee import MetricDP
+from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP, renyi_of
 from discreet.privacy.rounding import short_up
 

@@ -35,7 +35,7 @@ from discreet.privacy.guarantees import (
     ZeroConcentratedDP,
     failure_probability,
 )
-from discreet.privacy.metric_guarantee import MetricDP
+from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import LEAST_EPSILON, float_result_up, short_up
 from discreet.rational import Number, float_down, plain

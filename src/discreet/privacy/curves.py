@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, PureDP, ZeroConcentratedDP
-from discreet.privacy.metric_guarantee import MetricDP
+from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
 from discreet.rational import float_down

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeVar, get_args
 
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.shapes import Neighbors
 from discreet.privacy.rounding import exp_up
 from discreet.rational import Number, exact, plain
 

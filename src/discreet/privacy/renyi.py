@@ -15,8 +15,8 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.shapes import Neighbors
 from discreet.privacy.guarantees import Guarantee, check_neighbors, fill, positive_budget
 from discreet.privacy.rounding import short_up
 from discreet.rational import Number, exact, plain

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.shapes import Neighbors
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
 from discreet.privacy.rounding import log_mixed_up
 from discreet.rational import Number, exact
@@ -35,7 +35,7 @@ def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guar
       and ``guarantee`` is for ``replace``.
 
     The sample must stay secret and be drawn from a cryptographic generator. A mechanism that shows which records it
-    used is not helped at all; see :func:`~discreet.privacy.sampler_costs.random_scan`.
+    used is not helped at all; see :func:`~discreet.privacy.costs.sampler_costs.random_scan`.
     """
     gamma = exact(rate, "rate")
     if not 0 < gamma <= 1:

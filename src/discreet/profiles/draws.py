@@ -1,7 +1,7 @@
 """Reports drawn from the operating system's random bits, exactly, and in the same number of steps whatever is drawn.
 
 The one module of this room that touches what a person observed. There is no seed. Bits come straight from
-``os.urandom`` and not through :mod:`discreet.mechanisms.csprng`, whose generator exists for floating-point samplers
+``os.urandom`` and not through :mod:`discreet.samplers.csprng`, whose generator exists for floating-point samplers
 and asks for its bits one number at a time; here a million numbers are one call.
 """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.privacy.error_limit import ErrorLimit
+    from discreet.privacy.metric.error_limit import ErrorLimit
 
 _WIDTH = 7.2
 _SHADE, _LIMIT = "#e9edf1", "#525d68"
@@ -46,7 +46,7 @@ def plot_distinguishability(
     Parameters
     ----------
     rows
-        As in :attr:`discreet.diagnostics.Distinguishability.table`.
+        As in :attr:`discreet.validation.Distinguishability.table`.
     limit
         The limit, drawn for all numbers of draws.
     delta

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.decisions.response import shown
 from discreet.errors import UsageError
-from discreet.inference.answering.response import shown
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.inference.answering.response import Response
+    from discreet.decisions.response import Response
 
 #: Rows of candidates that are not numbers, shown unless the caller asks for more.
 MOST_CANDIDATES = 40

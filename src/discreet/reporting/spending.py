@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter
 
+    from discreet.ledger.history import Step
     from discreet.privacy.guarantees import Guarantee
-    from discreet.privacy.ledger.history import Step
 
 _WIDTH = 8.6
 _MOST_PANELS = 12
@@ -46,7 +46,7 @@ def plot_spending(
     Parameters
     ----------
     steps
-        The charges, from :func:`discreet.privacy.ledger.history.history`.
+        The charges, from :func:`discreet.ledger.history.history`.
     budgets
         The budget of each data set.
     opened

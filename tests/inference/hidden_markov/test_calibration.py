@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.diagnostics.ranks import rank, uniformity
-from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
-from discreet.inference.structured.hidden_markov.sampler import Draws, sample
+from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.validation.ranks import rank, uniformity
 
 N_STATES, N_SEQUENCES, LENGTH, SIZES, N_ENTRIES = 2, 2, 10, (2, 3), 400
 N_CELLS = N_SEQUENCES * LENGTH

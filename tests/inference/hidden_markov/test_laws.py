@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from discreet.inference.structured.hidden_markov import paths, tables
+from discreet.inference.models.hidden_markov import count_tables as tables
+from discreet.inference.models.hidden_markov import paths
 from tests.inference.hidden_markov.enumeration import (
     LAWS,
     LENGTH,
@@ -198,5 +199,5 @@ def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) ->
 
 
 def test_modules_load_numba_only_when_they_draw() -> None:
-    module = importlib.import_module("discreet.inference.structured.hidden_markov")
+    module = importlib.import_module("discreet.inference.models.hidden_markov")
     assert module.ENGINES == ("gibbs", "naive")

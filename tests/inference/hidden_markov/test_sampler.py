@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.inference.structured.hidden_markov import paths, tables, transport
-from discreet.inference.structured.hidden_markov.cells import Cells, Noisy
-from discreet.inference.structured.hidden_markov.relabel import most_frequent, relabel
-from discreet.inference.structured.hidden_markov.sampler import Draws, sample
+from discreet.inference.models.hidden_markov import count_tables as tables
+from discreet.inference.models.hidden_markov import paths, transport
+from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.relabel import most_frequent, relabel
+from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from tests.inference.hidden_markov.enumeration import (
     LAWS,
     LENGTH,

@@ -9,10 +9,14 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chi2, t
 
-from discreet.inference.records import RecordPrior
-from discreet.inference.structured.network.chains import table_draws
-from discreet.inference.structured.network.law import NetworkLaw, Structure, conditional_draws, likely_joint
-from discreet.inference.structured.network.lines import (
+from discreet.inference.models.network.chains import table_draws
+from discreet.inference.models.network.joint_table import (
+    NetworkLaw,
+    Structure,
+    conditional_draws,
+    likely_joint,
+)
+from discreet.inference.models.network.lines import (
     Moves,
     State,
     Target,
@@ -21,6 +25,7 @@ from discreet.inference.structured.network.lines import (
     move,
     sweep,
 )
+from discreet.inference.record_prior import RecordPrior
 
 DIAMOND = Structure((2, 2, 2, 2), ((), (0,), (0,), (1, 2)))
 VEE = Structure((2, 3, 2), ((), (), (0, 1)))

@@ -20,11 +20,11 @@ from pathlib import Path
 import pandas  # noqa: F401 (what a release would import when it reads rows)
 
 import discreet as dc
-import discreet.data.sources
-import discreet.mechanisms.curator
-import discreet.privacy.ledger.verify
-from discreet.mechanisms.sampler import _opendp
-from discreet.privacy.ledger import ledger as module
+import discreet.curator.publish
+import discreet.data.sources.opening
+import discreet.ledger.verify
+from discreet.ledger import ledger as module
+from discreet.samplers.secure import _opendp
 
 ROWS = {"smoker": ["yes", "no", None, "yes"] * 5}
 

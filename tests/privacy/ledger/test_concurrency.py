@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.engine.reflection import Inspector
 
 import discreet as dc
-from discreet.privacy.ledger.store import Store
+from discreet.ledger.store import Store
 
 PROGRAM = """
 import sys

@@ -12,8 +12,7 @@ from scipy.special import logsumexp
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import Guarantee
-from discreet.privacy.ledger.filters import (
+from discreet.ledger.filters import (
     Terms,
     Totals,
     added,
@@ -25,7 +24,8 @@ from discreet.privacy.ledger.filters import (
     spent,
     terms_of,
 )
-from discreet.privacy.ledger.renyi import conversion, pure_curve
+from discreet.ledger.renyi_filter import conversion, pure_curve
+from discreet.privacy.guarantees import Guarantee
 from discreet.rational import text
 
 

@@ -13,9 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetError, LedgerError, UsageError
-from discreet.privacy.composition import compose
-from discreet.privacy.ledger.chain import KEY_VARIABLE
-from discreet.privacy.ledger.filters import (
+from discreet.ledger.filters import (
     Totals,
     added,
     fits,
@@ -24,6 +22,8 @@ from discreet.privacy.ledger.filters import (
     remaining,
     terms_of,
 )
+from discreet.ledger.hash_chain import KEY_VARIABLE
+from discreet.privacy.composition import compose
 
 BIG = Fraction(10**300 + 1, 10**300 + 3)
 PRIMES = [p for p in range(2, 1000) if all(p % q for q in range(2, p))]

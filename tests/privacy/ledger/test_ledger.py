@@ -318,7 +318,8 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second program counts charges at the moment of every draw, the choice of bounds included."""
-    from discreet.mechanisms import curator, sampler
+    from discreet.curator import publish as curator
+    from discreet.samplers import secure as sampler
 
     url = f"sqlite:///{tmp_path / 'b.db'}"
     ledger, seen = dc.Ledger(url, budget=dc.PureDP(9)), []

@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetError, UsageError
-from discreet.privacy.ledger.filters import Totals, added, fits, read_totals, spent, terms_of
-from discreet.privacy.ledger.renyi import conversion
+from discreet.ledger.filters import Totals, added, fits, read_totals, spent, terms_of
+from discreet.ledger.renyi_filter import conversion
 
 TERMS = terms_of(dc.ApproxDP(2, "1e-5"))
 LOW, HIGH = TERMS.orders

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import LedgerError
-from discreet.privacy.ledger.chain import canonical, digest
+from discreet.ledger.hash_chain import canonical, digest
 
 KEY = "a key that nobody knows"
 

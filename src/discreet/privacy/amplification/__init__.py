@@ -22,7 +22,6 @@ from discreet.privacy.amplification.coupling import (
     iterated_laplace_epsilons,
     laplace_epsilons,
 )
-from discreet.privacy.amplification.descent import NoisySGD, shuffled_epsilons
 from discreet.privacy.amplification.diffusion import OrnsteinUhlenbeck
 from discreet.privacy.amplification.divergences import hockey_stick_divergence, renyi_divergence
 from discreet.privacy.amplification.iteration import (
@@ -31,7 +30,7 @@ from discreet.privacy.amplification.iteration import (
     iteration_rho,
     path_rho,
 )
-from discreet.privacy.amplification.kernels import (
+from discreet.privacy.amplification.markov_kernels import (
     GaussianKernel,
     LaplaceKernel,
     ProjectedGaussianKernel,
@@ -48,6 +47,7 @@ from discreet.privacy.amplification.mixing import (
     amplifications,
     hockey_stick_level,
 )
+from discreet.privacy.amplification.noisy_sgd import NoisySGD, shuffled_epsilons
 from discreet.privacy.amplification.statements import concentrated, curve
 
 __all__ = [

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.families.shapes import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.privacy.amplification.checks import at_least_zero, count, positive
 from discreet.privacy.amplification.statements import concentrated
 from discreet.privacy.guarantees import ZeroConcentratedDP

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.shapes import Neighbors
 from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up

@@ -13,7 +13,37 @@ Dimitrakakis, Nelson, Zhang, Mitrokotsa and Rubinstein (2017), Differential priv
 posterior sampling.
 """
 
-from discreet.privacy.metric.bounds import (
+from discreet.privacy.metric.constants import (
+    StochasticLipschitz,
+    beta_constants,
+    exponential_constants,
+    laplace_constants,
+    precision_constants,
+)
+from discreet.privacy.metric.distances import RecordDistance
+from discreet.privacy.metric.lipschitz import (
+    finite_bernoulli,
+    lipschitz,
+    lipschitz_by_pairs,
+    smooth_set,
+    statistic_slope,
+)
+from discreet.privacy.metric.posterior_distances import (
+    Bracket,
+    hockey_stick,
+    posterior_guarantee,
+    worst_hockey_stick,
+)
+from discreet.privacy.metric.theorems import (
+    RestrictedPosterior,
+    finite_posterior,
+    lipschitz_posterior,
+    network_posterior,
+    normal_posterior,
+    restricted_posterior,
+    supported_posterior,
+)
+from discreet.privacy.metric.utility_bounds import (
     advantage_bound,
     distinguishing_distance,
     draws_for_loss,
@@ -28,36 +58,6 @@ from discreet.privacy.metric.bounds import (
     sampling_half_width,
     stochastic_kl_bound,
     total_variation_bound,
-)
-from discreet.privacy.metric.constants import (
-    StochasticLipschitz,
-    beta_constants,
-    exponential_constants,
-    laplace_constants,
-    precision_constants,
-)
-from discreet.privacy.metric.distances import RecordDistance
-from discreet.privacy.metric.divergences import (
-    Bracket,
-    hockey_stick,
-    posterior_guarantee,
-    worst_hockey_stick,
-)
-from discreet.privacy.metric.guarantees import (
-    RestrictedPosterior,
-    finite_posterior,
-    lipschitz_posterior,
-    network_posterior,
-    normal_posterior,
-    restricted_posterior,
-    supported_posterior,
-)
-from discreet.privacy.metric.lipschitz import (
-    finite_bernoulli,
-    lipschitz,
-    lipschitz_by_pairs,
-    smooth_set,
-    statistic_slope,
 )
 
 __all__ = [

@@ -11,7 +11,7 @@ below say for how many records theirs is.
 Corollary 9 of the paper reads assumption 2 as "(2L, 0, exp(-c (L - L0)))-random differential privacy". That is no
 guarantee: the event whose probability is bounded there does not depend on theta at all, and for a draw theta that
 happens to fall outside of Theta_L the log-ratio of two posteriors has no bound. There is no function for it; restrict
-the prior instead (:func:`~discreet.privacy.metric.guarantees.restricted_posterior`).
+the prior instead (:func:`~discreet.privacy.metric.theorems.restricted_posterior`).
 
 References
 ----------

@@ -29,10 +29,10 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
-from discreet.families.bounds import Bounds
 from discreet.privacy.guarantees import positive_budget
-from discreet.privacy.metric_guarantee import PseudoMetric
+from discreet.privacy.metric_dp import PseudoMetric
 from discreet.privacy.rounding import float_result_up
 from discreet.rational import Number, exact, sqrt_up, text
 

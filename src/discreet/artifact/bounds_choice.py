@@ -1,0 +1,93 @@
+"""How bounds were bought, where they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.artifact.readers import choice, count, exact_fields, pair, rational
+from discreet.domain.bin_grid import MOST_CELLS, Grid
+from discreet.domain.bounds import check_pair
+from discreet.rational import text
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+    from discreet.families.base import Family
+
+#: The only way there is so far.
+METHOD = "permute_and_flip"
+#: The largest denominator of a quantile. Scores are multiples of it and must fit 64-bit integers.
+LARGEST_DENOMINATOR = 10**6
+
+_FIELDS = "method quantiles within cells epsilon"
+
+
+@dataclass(frozen=True)
+class BoundsChoice:
+    """How the bounds of one column were chosen from the data, privately.
+
+    The two bounds are ends of ``cells`` equal cells of the public range ``within``, chosen near the two ``quantiles``
+    of the column, for ``epsilon`` together. Inference takes the bounds as if they had been declared.
+    """
+
+    method: Literal["permute_and_flip"]
+    quantiles: tuple[Fraction, Fraction]
+    within: tuple[Fraction, Fraction]
+    cells: int
+    epsilon: Fraction
+
+    def grid(self, family: Family) -> Grid:
+        """Return the public grid that the bounds were chosen from."""
+        return Grid.over(*self.within, self.cells, discrete=family.support.discrete)
+
+
+def encode_choice(made: BoundsChoice) -> dict[str, Any]:
+    """Return the choice as JSON."""
+    return {
+        "method": made.method,
+        "quantiles": [text(q) for q in made.quantiles],
+        "within": [text(x) for x in made.within],
+        "cells": made.cells,
+        "epsilon": text(made.epsilon),
+    }
+
+
+def read_choice(value: Any) -> BoundsChoice:
+    """Read a choice, or raise ValueError."""
+    exact_fields("a choice of bounds", value, _FIELDS)
+    return BoundsChoice(
+        method=choice(value["method"], METHOD),
+        quantiles=pair(value["quantiles"]),
+        within=pair(value["within"]),
+        cells=count(value["cells"]),
+        epsilon=rational(value["epsilon"]),
+    )
+
+
+def check_choices(release: Release) -> None:
+    """Raise unless the bounds are ones that the choices could have made, at the price that is in the guarantees."""
+    made, paid = release.bounds_choice, release.guarantees.get("bounds")
+    if made is None or paid is None:
+        if made is not None or paid is not None:
+            raise ValueError("bounds are paid for exactly if they were bought")
+        return
+    family, bounds = release.family, release.domain.bounds
+    if bounds is None or len(made) != len(bounds):
+        raise ValueError("there is not one choice for each pair of bounds")
+    if paid.kind != "pure" or paid.budgets()["epsilon"] != sum(one.epsilon for one in made):
+        raise ValueError("its bounds were bought at another price")
+    for one, (low, high) in zip(made, bounds, strict=True):
+        support = family.support
+        check_pair(
+            one.within, family.name, support.low, support.high, discrete=support.discrete, name="within"
+        )
+        if one.epsilon <= 0 or not 1 < one.cells <= MOST_CELLS:
+            raise ValueError("its choice of bounds is none that can be made")
+        if not 0 < one.quantiles[0] < one.quantiles[1] < 1 or any(
+            q.denominator > LARGEST_DENOMINATOR for q in one.quantiles
+        ):
+            raise ValueError("its choice of bounds is none that can be made")
+        grid = one.grid(family)
+        if grid.n_cells != one.cells or not grid.holds(low, high):
+            raise ValueError("its bounds are none of those they were chosen from")

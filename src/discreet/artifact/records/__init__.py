@@ -1,0 +1,1 @@
+"""The public records of mechanisms, one file each."""

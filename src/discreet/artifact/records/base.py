@@ -1,0 +1,124 @@
+"""The protocol of a record: everything public about the mechanism of a release, in one place.
+
+One class for each mechanism, in a file of its own, holds its name in files, the check that the guarantee follows from
+the declarations, its words in the privacy statement, its caution for the analyst, and whether its draws depend on each
+other. :mod:`discreet.artifact.records.registry` lists them; nothing is ever imported by a name found in a file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from discreet.artifact.readers import exact_fields, optional, pair, rational, text_of, tuple_of
+from discreet.artifact.samples import Samples, check_draws
+from discreet.priors import Prior, parse
+from discreet.rational import text
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+_FIELDS = "name prior support parameters"
+
+#: What states of a Markov chain must not be taken for.
+CHAIN_CAUTION = (
+    "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, and "
+    "nothing in a release can show that it reached its tempered posterior"
+)
+
+
+class Record(ABC):
+    """What a release says of its mechanism."""
+
+    #: Name in release files.
+    name: ClassVar[str]
+    #: What the release holds, and its guarantee is for.
+    held: ClassVar[Literal["statistics", "samples"]]
+
+    @abstractmethod
+    def encode(self) -> dict[str, Any]:
+        """Return the record as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, value: Any) -> Self:
+        """Read the record from a file's JSON, or raise ValueError or :class:`~discreet.errors.UsageError`."""
+
+    @abstractmethod
+    def check(self, release: Release) -> None:
+        """Raise ValueError unless the release fits its model, and the guarantee follows from the declarations."""
+
+
+@dataclass(frozen=True)
+class SamplingRecord(Record):
+    """How samples were made: everything public that their guarantee rests on.
+
+    ``prior`` is part of the guarantee: a family's conjugate prior; for models of several columns a text that the
+    mechanism writes and its check reads, or None. ``support`` is the truncated parameter set, one (low, high) pair for
+    each parameter, or None. ``parameters`` are exact numbers, by the mechanism's own names (``temperature``, ``range``,
+    ``order``, ...); ``paths`` are sequences of them, where a mechanism goes through several (temperatures, step sizes).
+    """
+
+    held = "samples"
+    #: In a few words, what the samples are from, or how they were made.
+    kind: ClassVar[str]
+    #: Whether they are draws from a posterior, of that kind.
+    of_posterior: ClassVar[bool] = True
+    #: What an analyst must not take the samples for.
+    caution: ClassVar[str | None] = None
+    #: Whether the samples are independent: not states of a walk, or choices among a few.
+    independent: ClassVar[bool] = True
+    #: Whether the prior is a family's conjugate prior.
+    has_conjugate_prior: ClassVar[bool] = True
+
+    prior: Prior | str | None
+    support: tuple[tuple[Fraction, Fraction], ...] | None
+    parameters: Mapping[str, Fraction]
+    paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
+
+    @property
+    def conjugate(self) -> Prior:
+        """The conjugate prior of a family; raise ValueError if there is none."""
+        if not isinstance(self.prior, Prior):
+            raise ValueError("its prior is no conjugate prior of a family")
+        return self.prior
+
+    def encode(self) -> dict[str, Any]:
+        support = None if self.support is None else [[text(low), text(high)] for low, high in self.support]
+        paths = {name: [text(v) for v in path] for name, path in self.paths.items()}
+        return {
+            "name": self.name,
+            "prior": None if self.prior is None else str(self.prior),
+            "support": support,
+            "parameters": {name: text(value) for name, value in self.parameters.items()},
+            # absent otherwise, so that files without them stay what they were
+            **({"paths": paths} if paths else {}),
+        }
+
+    @classmethod
+    def read(cls, value: Any) -> Self:
+        follows = "paths" in value
+        exact_fields("mechanism", value, _FIELDS + " paths" * follows)
+        paths = value["paths"] if follows else {}
+        if not isinstance(value["parameters"], dict) or not isinstance(paths, dict):
+            raise ValueError("the mechanism's parameters are not an object")
+        return cls(
+            prior=parse(text_of(value["prior"]))
+            if cls.has_conjugate_prior
+            else optional(text_of, value["prior"]),
+            support=optional(lambda v: tuple_of(pair, v), value["support"]),
+            parameters={text_of(name): rational(number) for name, number in value["parameters"].items()},
+            paths={text_of(name): tuple_of(rational, path) for name, path in paths.items()},
+        )
+
+    def check(self, release: Release) -> None:
+        if self.has_conjugate_prior:
+            release.family.check_prior(self.conjugate)
+        self.check_guarantee(release, check_draws(release))
+
+    @abstractmethod
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        """Raise ValueError unless the record's numbers are enough for the guarantee, and the draws in its support."""

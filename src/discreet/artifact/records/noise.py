@@ -1,0 +1,112 @@
+"""Noise added to statistics: discrete Laplace or discrete Gaussian."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from discreet.artifact.bounds_choice import check_choices
+from discreet.artifact.readers import exact_fields, rational, tuple_of
+from discreet.artifact.records.base import Record
+from discreet.privacy import (
+    ApproxDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from discreet.rational import text
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+
+@dataclass(frozen=True)
+class NoiseRecord(Record):
+    """Which noise was added: the scale of each coordinate in mapped units, and the joint sensitivity."""
+
+    held = "statistics"
+    #: The distribution of the noise, made from its scale in grid steps.
+    distribution: ClassVar[type[DiscreteLaplace] | type[DiscreteGaussian]]
+
+    scale: tuple[Fraction, ...]
+    sensitivity: Fraction
+
+    def encode(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "scale": [text(v) for v in self.scale],
+            "sensitivity": text(self.sensitivity),
+        }
+
+    @classmethod
+    def read(cls, value: Any) -> Self:
+        exact_fields("mechanism", value, "name scale sensitivity")
+        return cls(tuple_of(rational, value["scale"]), rational(value["sensitivity"]))
+
+    def check(self, release: Release) -> None:
+        """Raise unless the statistics fit the model, and the noise is at least what was promised."""
+        layout, s, m = release.layout, release.totals, self
+        if release.domain.missing == "impute":
+            raise ValueError("missing values are imputed in releases of samples only")
+        same = (s.names, s.grid, s.width, s.shift, s.half) == (
+            layout.names,
+            layout.grid,
+            layout.width,
+            layout.shift,
+            layout.half,
+        )
+        if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
+            raise ValueError("its statistics do not fit its model")
+        if any(scale <= 0 for scale in m.scale):
+            raise ValueError("a noise scale is not positive")
+        unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
+        promised = release.guarantees["statistics"]
+        if isinstance(promised, PureDP):
+            law, needed = "discrete_laplace", layout.l1_sensitivity
+            enough = unit_scale * promised.epsilon >= m.sensitivity
+        elif isinstance(promised, ZeroConcentratedDP):
+            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            enough = 2 * promised.rho * unit_scale**2 >= m.sensitivity**2
+        elif isinstance(promised, RenyiDP):
+            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            curve = zip(promised.orders, promised.epsilons, strict=True)
+            enough = all(2 * epsilon * unit_scale**2 >= order * m.sensitivity**2 for order, epsilon in curve)
+        elif not isinstance(promised, ApproxDP):
+            raise ValueError("no noise of this version is for its kind of guarantee")
+        else:
+            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
+        enough = enough and m.name == law and m.sensitivity >= needed
+        if not enough:
+            raise ValueError("its noise is less than its guarantee needs")
+        check_choices(release)
+
+
+class LaplaceRecord(NoiseRecord):
+    """Discrete Laplace noise."""
+
+    name = "discrete_laplace"
+    distribution = DiscreteLaplace
+
+
+class GaussianRecord(NoiseRecord):
+    """Discrete Gaussian noise."""
+
+    name = "discrete_gaussian"
+    distribution = DiscreteGaussian
+
+
+def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) -> float:
+    from discreet.privacy.gaussian import discrete_gaussian_delta, zcdp_delta
+
+    layout, epsilon = release.layout, float(promised.epsilon)
+    if len(layout.names) == 1:
+        step = layout.grid[0] / layout.width[0]
+        return discrete_gaussian_delta(
+            float(unit_scale / step), math.floor(layout.l2_sensitivity / step), epsilon
+        )
+    return zcdp_delta(float(layout.l2_sensitivity**2 / (2 * unit_scale**2)), epsilon)

@@ -1,0 +1,80 @@
+"""What a file of posterior samples must satisfy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.samples import Samples
+from discreet.privacy import PureDP
+from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.costs.parameter_grid import (
+    SLACK,
+    ParameterGrid,
+    check_support,
+    grid_cells,
+    grid_refusal,
+)
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+#: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
+ROOM = Fraction(5, 10**11)
+# What a floating-point sampler may miss the edge of the simplex by.
+_EDGE = 1e-12
+
+
+class PosteriorSampleRecord(SamplingRecord):
+    """Draws from a posterior whose likelihood is tempered."""
+
+    name = "posterior_sample"
+    kind = "tempered posterior"
+
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
+        family = release.family
+        k = family.n_probabilities
+        expected = {"temperature", "range"} | ({"cells"} if k is None else set())
+        if set(self.parameters) != expected or self.support is None or release.neighbors != "replace":
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if samples.arithmetic != ("exact" if k is None else "floating"):
+            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
+        draws = samples.arrays()
+        if k is not None:
+            (least, most), *others = self.support
+            needed, slack = simplex_range(k, least), Fraction(0)
+            if others or most != 1 - (k - 1) * least:
+                raise ValueError("its support is not that of its labels")
+            check_simplex(draws["p"], (samples.count, k), least)
+        else:
+            refusal = grid_refusal(family)
+            if refusal is not None:
+                raise ValueError(refusal)
+            check_support(family, self.support)
+            cells = self.parameters["cells"]
+            if cells.denominator != 1:
+                raise ValueError("its number of cells is no number of cells")
+            grid = ParameterGrid(
+                family, release.domain, self.conjugate, self.support, grid_cells(family, int(cells))
+            )
+            needed, slack = grid.range() * (1 - ROOM), SLACK
+            if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
+                raise ValueError("a draw lies outside its support")
+        promised = release.guarantees["samples"]
+        if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+            raise ValueError("its temperature is less than its guarantee needs")
+        if samples.count * (claimed / temperature + slack) > promised.epsilon:
+            raise ValueError("its temperature is less than its guarantee needs")
+
+
+def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Fraction | int) -> None:
+    """Raise unless an array is of this shape and holds probabilities, none of them below ``least``."""
+    if p.shape != shape or not (p >= float(least) - _EDGE).all():
+        raise ValueError("a draw lies outside its support")
+    if not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise ValueError("a draw lies outside its support")

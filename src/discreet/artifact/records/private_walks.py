@@ -1,0 +1,123 @@
+"""What files must satisfy that hold a private walk over one parameter, or what annealing made of several."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.artifact.records.base import CHAIN_CAUTION, SamplingRecord
+from discreet.artifact.records.posterior_sample import ROOM
+from discreet.artifact.samples import Samples
+from discreet.privacy import ApproxDP, PureDP
+from discreet.privacy.costs.annealing_path import AnnealingPath
+from discreet.privacy.costs.grid_walk import GridWalk, read_width, walk_refusal
+from discreet.privacy.costs.parameter_grid import (
+    SLACK,
+    ParameterGrid,
+    check_support,
+    grid_cells,
+    grid_refusal,
+)
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+_UNPAID = "its steps cost more than its guarantee says"
+
+
+class PrivateMetropolisRecord(SamplingRecord):
+    """States of a private walk over one parameter."""
+
+    name = "private_metropolis"
+    kind = "the trace of a tempered Markov chain"
+    caution = CHAIN_CAUTION
+    of_posterior = False
+    independent = False
+
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        by_metropolis = "rejection" in self.parameters
+        expected = {"temperature", "range", "cells", "width"} | ({"rejection"} if by_metropolis else set())
+        if set(self.parameters) != expected or self.paths:
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if samples.arithmetic != ("floating" if by_metropolis else "exact"):
+            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        walk, promised = _walk(release), release.guarantees["samples"]
+        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
+        if temperature < 1 or claimed < walk.range() * (1 - ROOM):
+            raise ValueError(_UNPAID)
+        if not isinstance(promised, ApproxDP if by_metropolis else PureDP):
+            raise ValueError("its guarantee is of another kind")
+        if samples.count * (claimed / temperature + SLACK) > promised.epsilon:
+            raise ValueError(_UNPAID)
+        if by_metropolis:
+            assert isinstance(promised, ApproxDP)
+            assert release.records is not None
+            bound = self.parameters["rejection"]
+            worst = walk.worst_rejection(release.records, temperature)
+            if worst * (1 - float(ROOM)) > bound or samples.count * bound > promised.delta:
+                raise ValueError(_UNPAID)
+
+
+class PrivateAnnealingRecord(SamplingRecord):
+    """Ends of annealed trajectories, chosen by their weights."""
+
+    name = "private_annealing"
+    kind = "the outcome of annealed importance sampling of a tempered posterior"
+    caution = "draws may repeat: they were chosen among the ends of a few annealed trajectories"
+    of_posterior = False
+    independent = False
+
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        noisy = "weights_epsilon" in self.parameters
+        expected = {"range", "step_range", "cells", "width", "trajectories", "moves"}
+        if set(self.parameters) != expected | ({"weights_epsilon"} if noisy else set()):
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if set(self.paths) != {"epsilons"}:
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if samples.arithmetic != "exact":
+            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        walk, promised = _walk(release), release.guarantees["samples"]
+        numbers, path = self.parameters, AnnealingPath(self.paths["epsilons"])
+        trajectories, moves = (_whole(numbers[name]) for name in ("trajectories", "moves"))
+        full, step = numbers["range"], numbers["step_range"]
+        if (
+            full < walk.grid.range() * (1 - ROOM)
+            or step < walk.range() * (1 - ROOM)
+            or path.epsilons[-1] > full
+        ):
+            raise ValueError(_UNPAID)
+        if not isinstance(promised, PureDP) or (noisy and numbers["weights_epsilon"] <= 0):
+            raise ValueError("its guarantee is of another kind")
+        cost = path.cost(
+            step / full,
+            trajectories=trajectories,
+            moves=moves,
+            samples=samples.count,
+            weights_epsilon=numbers["weights_epsilon"] if noisy else None,
+        )
+        if cost > promised.epsilon:
+            raise ValueError(_UNPAID)
+
+
+def _walk(release: Release) -> GridWalk:
+    """Rebuild the walk from the declarations, and raise unless every draw is one of its points."""
+    record, samples, family = release.sampling_record, release.samples, release.family
+    assert samples is not None
+    for refusal in (walk_refusal(family), grid_refusal(family)):
+        if refusal is not None:
+            raise ValueError(refusal)
+    if record.support is None or release.neighbors != "replace":
+        raise ValueError("its mechanism has missing or unknown parameters")
+    check_support(family, record.support)
+    cells = grid_cells(family, _whole(record.parameters["cells"]))
+    grid = ParameterGrid(family, release.domain, record.conjugate, record.support, cells)
+    draws = samples.arrays()
+    if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
+        raise ValueError("a draw lies outside its support")
+    return GridWalk(grid, read_width(_whole(record.parameters["width"]), cells))
+
+
+def _whole(value: Fraction) -> int:
+    if value.denominator != 1 or value < 1:
+        raise ValueError("a number of its mechanism is no whole number")
+    return int(value)

@@ -1,0 +1,71 @@
+"""What a file of sampled probability tables must satisfy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.samples import Samples
+from discreet.models.discrete import DiscreteModel
+from discreet.privacy import PureDP
+from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.rational import exact, text
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+
+# What a floating-point sampler may miss the edge of the simplex by.
+_EDGE = 1e-12
+_PRIOR = "symmetric_dirichlet:"
+
+
+def needed_range(model: DiscreteModel, least: Fraction) -> Fraction:
+    """Return how far one record can move the log-likelihood: the sum of the ranges of all columns' simplexes."""
+    return sum((simplex_range(one.child.n_labels, least) for one in model.conditionals()), Fraction(0))
+
+
+def prior_text(concentration: Fraction) -> str:
+    """Write the prior: the Dirichlet parameter of every label."""
+    return f"{_PRIOR}{text(concentration)}"
+
+
+class TablePosteriorRecord(SamplingRecord):
+    """Draws of all probability tables of a model of labels."""
+
+    name = "table_posterior"
+    kind = "tempered posterior"
+    has_conjugate_prior = False
+
+    def check_guarantee(self, release: Release, samples: Samples) -> None:
+        """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
+        model = release.model.require(DiscreteModel, "its mechanism is for models of labels")
+        if model.numeric_columns or release.neighbors != "replace":
+            raise ValueError("its mechanism is not for its model")
+        if set(self.parameters) != {"temperature", "range"} or self.paths or self.support is None:
+            raise ValueError("its mechanism has missing or unknown parameters")
+        if not isinstance(self.prior, str) or not self.prior.startswith(_PRIOR):
+            raise ValueError("its prior is not one that its mechanism takes")
+        model.concentrations(exact(self.prior.removeprefix(_PRIOR), "prior"))
+        if samples.arithmetic != "floating":
+            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        (least, most), *others = self.support
+        if others or most != 1:
+            raise ValueError("its support is not one number")
+        needed = needed_range(model, least)
+        for (name, drawn), one in zip(samples.arrays().items(), model.conditionals(), strict=True):
+            inside = (
+                name == one.child.name
+                and drawn.shape[1:] == one.shape
+                and (drawn >= float(least) - _EDGE).all()
+            )
+            if not inside or not np.allclose(drawn.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+                raise ValueError("a draw lies outside its support")
+        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
+        promised = release.guarantees["samples"]
+        if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+            raise ValueError("its temperature is less than its guarantee needs")
+        if samples.count * claimed / temperature > promised.epsilon:
+            raise ValueError("its temperature is less than its guarantee needs")

@@ -1,0 +1,1 @@
+"""The curator's verb: declare, read, charge, draw."""

@@ -1,0 +1,126 @@
+"""First step of a release: everything the curator declares, checked before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from discreet.artifact import BoundsChoice
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.quantile import are_bought, plan_choices
+from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
+from discreet.models.layout import Layout
+from discreet.privacy import Guarantee, PureDP
+from discreet.privacy.guarantees import check_neighbors
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
+
+    ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
+    bounds are to be bought, if they are; ``guarantees`` are what will be promised, part by part.
+    """
+
+    data: Any
+    model: Model
+    mechanism: Mechanism
+    columns: tuple[str, ...] | None
+    domain: Domain
+    neighbors: Neighbors
+    layout: Layout | None
+    guarantees: Mapping[str, Guarantee]
+    bounds_choice: tuple[BoundsChoice, ...] | None = None
+
+    @property
+    def label(self) -> str:
+        """What is released, in a few words, for a ledger."""
+        return f"{self.model.name} of {', '.join(self.columns)}" if self.columns else self.model.name
+
+    @property
+    def reading_domain(self) -> Domain:
+        """The domain to read rows by: where every record must count, also one that breaks the declarations."""
+        if self.mechanism.every_record and self.domain.missing == "none":
+            return replace(self.domain, missing="impute", impute=self.model.stand_ins(self.domain))
+        return self.domain
+
+
+def declare(
+    data: Any,
+    model: Model,
+    mechanism: Mechanism,
+    *,
+    columns: tuple[str, ...] | None = None,
+    bounds: Any = None,
+    outside: Outside | None = None,
+    missing: Missing | None = None,
+    impute: Any = None,
+    neighbors: Neighbors = "replace",
+) -> Declaration:
+    """Check all declarations; no row is read."""
+    if not isinstance(model, Model):
+        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+    check_neighbors(neighbors)
+    columns = model.read_columns(columns)
+    if mechanism.reads == "records":
+        model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
+    outside, missing = _policies(mechanism, outside, missing, impute)
+    if neighbors not in mechanism.relations:
+        raise UsageError(
+            f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
+            f"got neighbors={neighbors!r}."
+        )
+    choices = None
+    if are_bought(bounds):
+        if mechanism.every_record:
+            raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
+        choices = plan_choices(bounds, model.require(Family, "private quantiles are bounds of a family"))
+        # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
+        bounds = [how.within for how in choices]
+    domain = model.read_domain(bounds, outside, missing, impute)
+    if outside == "clip" and not mechanism.every_record and not model.has_numbers:
+        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
+    purpose = "samples" if mechanism.every_record else "statistics"
+    guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
+    if choices is not None:
+        guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
+    asked = Declaration(
+        data, model, mechanism, columns, domain, neighbors, None, guarantees, bounds_choice=choices
+    )
+    layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
+    mechanism.check(model, domain, layout)
+    return replace(asked, layout=layout)
+
+
+def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:
+    """Return what becomes of values outside the bounds and of missing ones, as the mechanism allows."""
+    if outside not in (None, *get_args(Outside)):
+        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
+    if missing not in (None, *get_args(Missing)):
+        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
+    if not mechanism.every_record:
+        if impute is not None or missing == "impute":
+            raise UsageError(
+                "impute is for mechanisms that release samples.",
+                hint="noise takes missing='count', which leaves missing values out or counts them as a label",
+            )
+        return outside or "redact", missing or "count"
+    if outside == "redact" or missing == "count":
+        asked = "outside='redact'" if outside == "redact" else "missing='count'"
+        raise UsageError(
+            f"{asked} leaves records out, and samples are private only if every record counts.",
+            hint="values are clipped to the bounds, and missing ones replaced by impute=…",
+        )
+    if missing == "none" and impute is not None:
+        raise UsageError("impute contradicts missing='none': leave out one of them.")
+    if missing != "none" and impute is None:
+        raise UsageError(
+            "samples need impute, a public value that stands for missing ones.",
+            hint="give impute=…, or declare with missing='none' that nothing is missing",
+        )
+    return "clip", missing or "impute"

@@ -1,0 +1,127 @@
+"""Second and last step of a release: the rows are read; then, once the ledger is charged, the release is drawn."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from discreet.artifact import LedgerStamp, Record, Release
+from discreet.curator.declare import Declaration
+from discreet.data.sources.conceal import sealed
+from discreet.data.summaries.bin_counts import BinCounts, count_bins
+from discreet.data.summaries.registry import summarize
+from discreet.errors import DataError, UsageError
+from discreet.families.base import Family
+from discreet.mechanisms.base import RandomSource, Totals
+from discreet.mechanisms.quantile import choose_bounds
+from discreet.version import __version__
+
+if TYPE_CHECKING:
+    from discreet.data.summaries.records import Records
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read for a release that lacks only its randomness. Private.
+
+    It holds exact totals or every record in ``data``, as the mechanism reads them; or, if bounds are to be bought, the
+    number of records in each bin of a public grid, in ``bins``. ``record`` is the public record of the mechanism.
+    """
+
+    asked: Declaration
+    columns: tuple[str, ...]
+    n_records: int
+    record: Record
+    data: Totals | Records | None
+    bins: BinCounts | None = None
+
+
+def read(asked: Declaration) -> Reading:
+    """Read the rows, up to where the first random number is needed; refuse for what the public count says."""
+    bins = None
+    if asked.bounds_choice is not None:
+        family = asked.model.require(Family, "private quantiles are bounds of a family")
+        grids = [how.grid(family) for how in asked.bounds_choice]
+        bins = count_bins(asked.data, family, grids, asked.columns)
+        data, n_records, columns = None, bins.n_records, asked.columns or ()
+    elif asked.mechanism.reads == "records":
+        from discreet.data.summaries.records import read_records
+
+        data = read_records(asked.data, asked.model, asked.reading_domain)
+        n_records, columns = data.n_records, data.columns
+    else:
+        data, columns = read_totals(asked)
+        n_records = data.n_records
+    if asked.neighbors == "replace" and n_records == 0:
+        raise UsageError(
+            "the table is empty, and under neighbors='replace' its size is public.",
+            hint="use neighbors='add_remove' if the number of records must stay private",
+        )
+    public = n_records if asked.neighbors == "replace" else None
+    record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
+    return Reading(asked, columns, n_records, record, data, bins)
+
+
+def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
+    """Return the exact totals of the layout, and the columns they are of."""
+    summary = summarize(asked.data, asked.model, asked.reading_domain, asked.layout, asked.columns)
+    return (
+        Totals(asked.model, asked.domain, summary.values, summary.n_records, asked.layout),
+        summary.columns,
+    )
+
+
+def draw(
+    reading: Reading,
+    source: RandomSource,
+    *,
+    dataset: str | None = None,
+    stamp: LedgerStamp | None = None,
+) -> Release:
+    """Draw the noise or the samples, and return them with everything that was declared and promised."""
+    if reading.bins is not None:
+        reading = _with_bounds(reading, reading.bins, source)
+    asked = reading.asked
+    held = reading.record.held
+    made = sealed(
+        lambda: asked.mechanism.draw(reading.record, reading.data, source), f"the {held} could not be drawn."
+    )
+    return Release(
+        id=str(uuid.uuid4()),
+        dataset=dataset,
+        model=asked.model,
+        columns=reading.columns,
+        domain=asked.domain,
+        neighbors=asked.neighbors,
+        unit=None,
+        max_rows=1,
+        records=reading.n_records if asked.neighbors == "replace" else None,
+        mechanism=reading.record,
+        guarantees=asked.guarantees,
+        software={"discreet": __version__, "opendp": _opendp_version()},
+        ledger=stamp,
+        bounds_choice=asked.bounds_choice,
+        **{held: made},  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Reading:
+    """Buy the bounds, and read the totals within them."""
+    asked = reading.asked
+    family = asked.model.require(Family, "private quantiles are bounds of a family")
+    bounds = choose_bounds(source, bins.counts, asked.bounds_choice or (), family, asked.neighbors)
+    domain = replace(asked.domain, bounds=bounds)
+    asked = replace(asked, domain=domain, layout=family.layout(domain, asked.neighbors))
+    totals, columns = read_totals(asked)
+    if totals.n_records != reading.n_records:
+        raise DataError("the data did not stay the same while it was read.")
+    return replace(reading, asked=asked, columns=columns, data=totals)
+
+
+@cache
+def _opendp_version() -> str:
+    """Read once: looking a version up costs more than a small release."""
+    return version("opendp")

@@ -1,0 +1,309 @@
+"""The curator's verb: rows in, release out.
+
+Declare, read, charge, draw: each step is one call, and its result is carried to the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from discreet.artifact import LedgerStamp, Release
+from discreet.curator.declare import Declaration, declare
+from discreet.curator.draw import Reading, draw, read
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.errors import DataError, UsageError
+from discreet.families.base import Family
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.mechanisms.gaussian import GaussianMechanism
+from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.models.base import Model
+from discreet.privacy import Guarantee, Noise, PermuteAndFlip
+from discreet.rational import Number
+from discreet.samplers.secure import secure_choose, secure_source
+
+if TYPE_CHECKING:
+    from discreet.curator.charge import Payer
+    from discreet.ledger import Ledger
+
+
+@overload
+def release(
+    data: Any,
+    model: Model,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | Mechanism = "laplace",
+    column: str | None = None,
+    columns: Sequence[str] | None = None,
+    bounds: Any = None,
+    outside: Outside | None = None,
+    missing: Missing | None = None,
+    impute: Any = None,
+    neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> Release: ...
+
+
+@overload
+def release(
+    data: Any,
+    model: Mapping[str, Family],
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | Mechanism = "laplace",
+    column: str | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    bounds: Any = None,
+    outside: Outside | Mapping[str, Outside] | None = None,
+    missing: Missing | Mapping[str, Missing] | None = None,
+    impute: Any = None,
+    neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> dict[str, Release]: ...
+
+
+def release(
+    data: Any,
+    model: Model | Mapping[str, Family],
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mechanism: str | Mechanism = "laplace",
+    column: str | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    bounds: Any = None,
+    outside: Outside | Mapping[str, Outside] | None = None,
+    missing: Missing | Mapping[str, Missing] | None = None,
+    impute: Any = None,
+    neighbors: Neighbors = "replace",
+    split: Mapping[str, Number] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+) -> Release | dict[str, Release]:
+    """Release private statistics of one column (or several) for a model, or private samples of its parameters.
+
+    Parameters
+    ----------
+    data
+        A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list. In a CSV file
+        one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
+        An empty line is no record if the file has two or more columns.
+    model
+        The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
+        ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
+        Or one of ``dc.models``, which declares its own columns.
+    epsilon, delta, rho
+        The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
+    mechanism
+        ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget, such as a
+        :class:`PosteriorSamplingMechanism`, which releases samples instead of statistics.
+    column, columns
+        Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
+        first line is a record if somebody forgot the header.
+    bounds
+        ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
+        knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
+    outside
+        ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
+        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound.
+    missing
+        ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
+        curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.
+    impute
+        For samples: a public value within the bounds, or a label, that stands for every missing value; one per column
+        if there are several, by name for one of ``dc.models``.
+    neighbors
+        ``"replace"``: the number of records is public. ``"add_remove"``: it is protected too.
+    split
+        With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
+        three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
+        too (the last two may be the same for all).
+    ledger, dataset, analyst
+        A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
+        this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
+    unit, max_rows
+        Not available yet: leave them out.
+
+    Returns
+    -------
+    Release, or a dictionary of one for each model
+
+    Raises
+    ------
+    BudgetError
+        If the ledger does not allow it. Nothing was charged then, and no noise drawn.
+
+    Privacy
+    -------
+    Rows are summed exactly, on integers, and noise calibrated to the joint sensitivity is drawn from the operating
+    system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems, and
+    :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
+    printed or logged about them.
+    """
+    if unit is not None or max_rows != 1:
+        raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
+    payer = None
+    if ledger is not None or analyst is not None:
+        from discreet.curator.charge import payer_of
+
+        payer = payer_of(ledger, dataset, analyst)
+    policies = {"bounds": bounds, "outside": outside, "missing": missing, "neighbors": neighbors}
+    if isinstance(model, Mapping):
+        from discreet.curator.several import declare_several
+
+        if column is not None:
+            raise UsageError("several models take their columns by name: leave out column.")
+        if not isinstance(mechanism, str):
+            raise UsageError(
+                "several models divide a budget: give epsilon or rho, and the mechanism by its name."
+            )
+        if impute is not None:
+            raise UsageError("impute is for mechanisms that release samples.")
+        budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        several = declare_several(
+            data,
+            model,
+            split,
+            budget,
+            lambda share: choose_mechanism(mechanism, **share),
+            columns=columns,
+            **policies,
+        )
+        return _publish(several, payer, secure_source(), dataset)
+    if split is not None:
+        raise UsageError("split divides a budget among several models, and there is one.")
+    chosen = choose_mechanism(mechanism, epsilon, delta, rho)
+    one = declare(data, model, chosen, columns=_columns(column, columns), impute=impute, **policies)
+    return _publish({"": one}, payer, secure_source(), dataset)[""]
+
+
+def _publish(
+    asked: Mapping[str, Declaration], payer: Payer | None, source: RandomSource, dataset: str | None
+) -> dict[str, Release]:
+    """Read the rows, charge all releases at once, and draw them.
+
+    Privacy
+    -------
+    The charge is durable before the first random number is drawn. What comes after it (noise, the entry ``released``,
+    the file) may fail, and then the budget is spent for nothing. An entry ``released`` precedes every file.
+    """
+    parts: list[Guarantee] = [part for one in asked.values() for part in one.guarantees.values()]
+    if payer is not None:
+        # refused before the rows are read, where that can be known; the charge below decides
+        payer.check(*parts)
+    readings = {name: read(one) for name, one in asked.items()}
+    if len({one.n_records for one in readings.values()}) > 1:
+        raise DataError("the data did not stay the same while it was read.")
+    if payer is None:
+        return {name: draw(one, source, dataset=dataset) for name, one in readings.items()}
+    charge = payer.charge(*parts, model="; ".join(one.label for one in asked.values()))
+    stamp = LedgerStamp(charge.ledger, charge.sequence, charge.hash)
+    made = {name: draw(one, source, dataset=dataset, stamp=stamp) for name, one in readings.items()}
+    payer.released(charge, [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()])
+    return made
+
+
+def release_with(
+    draw_noise: Callable[[Noise], int],
+    data: Any,
+    model: Model,
+    mechanism: Mechanism,
+    *,
+    dataset: str | None = None,
+    choose: Callable[[PermuteAndFlip], int] = secure_choose,
+    **declarations: Any,
+) -> Release:
+    """Release with noise from ``draw_noise``, and within bounds chosen by ``choose`` if they are to be bought.
+
+    Simulations pass seeded samplers of the same distributions; :func:`release` passes the secure ones and offers no
+    other. Everything that can be refused is refused before the first row is read.
+    """
+    source = RandomSource(noise=draw_noise, permute_and_flip=choose)
+    return sample_with(source, data, model, mechanism, dataset=dataset, **declarations)
+
+
+def sample_with(
+    source: RandomSource,
+    data: Any,
+    model: Model,
+    mechanism: Mechanism,
+    *,
+    dataset: str | None = None,
+    **declarations: Any,
+) -> Release:
+    """Release with the randomness of ``source``, for simulation; ``declarations`` go to :func:`declare`."""
+    return draw(read(declare(data, model, mechanism, **declarations)), source, dataset=dataset)
+
+
+def privatize(
+    draw_noise: Callable[[Noise], int],
+    values: Sequence[int],
+    n_records: int,
+    model: Model,
+    domain: Domain,
+    mechanism: Mechanism,
+    *,
+    columns: tuple[str, ...],
+    neighbors: Neighbors,
+) -> Release:
+    """Release exact totals that are known already, in layout order and grid steps, for simulation."""
+    layout = model.layout(domain, neighbors)
+    guarantees = {"statistics": mechanism.guarantee(neighbors)}
+    asked = Declaration(None, model, mechanism, columns, domain, neighbors, layout, guarantees)
+    public = n_records if neighbors == "replace" else None
+    record = mechanism.plan(model, domain, public, layout)
+    totals = Totals(model, domain, tuple(values), n_records, layout)
+    return draw(Reading(asked, columns, n_records, record, totals), RandomSource(noise=draw_noise))
+
+
+def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
+    if column is not None and columns is not None:
+        raise UsageError("give either column or columns, not both.")
+    if isinstance(columns, str | Mapping):
+        raise UsageError("columns must be a list of names; use column for a single one.")
+    if column is not None:
+        return (column,)
+    return None if columns is None else tuple(columns)
+
+
+def choose_mechanism(
+    mechanism: Any, epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> Mechanism:
+    """Return the mechanism asked for, by its name or as an object that holds its own budget."""
+    budget = (epsilon, delta, rho)
+    if isinstance(mechanism, Mechanism):
+        if budget != (None, None, None):
+            raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
+        return mechanism
+    if mechanism in ("laplace", "gaussian") and budget == (None, None, None):
+        example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
+        raise UsageError(f"give a budget, such as {example}.")
+    if mechanism == "laplace":
+        if epsilon is None or delta is not None or rho is not None:
+            raise UsageError(
+                "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
+            )
+        return LaplaceMechanism(epsilon)
+    if mechanism == "gaussian":
+        return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
+    raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")

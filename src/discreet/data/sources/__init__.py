@@ -1,0 +1,1 @@
+"""How rows are read: files, tables and engines. Private."""

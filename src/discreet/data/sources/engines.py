@@ -1,0 +1,244 @@
+"""Sources that compute for themselves: Polars frames, DuckDB relations, Parquet files.
+
+Only sums leave the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
+from discreet.data.sources.memory import BATCH, BatchSource, as_text
+from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
+from discreet.errors import UsageError
+
+# names that Polars and DuckDB give to the type of a column of nulls
+_EMPTY_TYPES = ("Null", '"NULL"', "NULL")
+# rows per batch of a relation that streams from the caller's connection into ours
+_STREAMED = 1 << 17
+
+
+class PolarsSource(Source):
+    """A Polars frame, eager or lazy; one lazy query either way."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = nw.from_native(frame).lazy()
+        self._schema = sealed(self._frame.collect_schema, "the Polars query could not be planned.")
+        self._native = sealed(
+            self._frame.to_native().collect_schema, "the Polars query could not be planned."
+        )
+        self.names = self._schema.names()
+
+    def width(self, wanted: int) -> int:
+        return len(self._schema)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        names, types = self._schema.names(), list(self._schema.values())
+        empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
+        wanted = list(zip(positions, needs, strict=True))
+        kinds = [
+            _kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at, need in wanted
+        ]
+        texts = [i for i, (at, need) in enumerate(wanted) if not need.labels and is_text(types[at])]
+        # by position, because Polars takes a name like "^a.*$" for a pattern
+        frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
+        chosen = [
+            read(nw.col(f"c{i}"), nw.Float64() if i in texts else types[at], kind)
+            for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
+        ]
+        if texts:
+            frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
+            chosen.append(nw.col("unread"))
+        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts))
+
+
+def _numbers_in_text(frame: Any, names: list[str]) -> Any:
+    """Read text columns of a lazy Polars frame as numbers, and flag the rows that held something else.
+
+    In Polars' own terms, because narwhals has no cast that turns the unreadable into nulls. The pattern goes first
+    because such a cast also takes what we do not call a number.
+    """
+    import polars as pl
+
+    texts = {name: pl.col(name).cast(pl.String).str.strip_chars(BLANKS) for name in names}
+    match = {name: text.str.contains(f"^(?:{NUMBER_PATTERN})$") for name, text in texts.items()}
+    numbers = [pl.when(match[n]).then(texts[n]).cast(pl.Float64, strict=False).alias(n) for n in names]
+    unread = pl.any_horizontal([(texts[name] != "") & ~match[name] for name in names])
+    return frame.with_columns(*numbers, unread=unread.fill_null(value=False))
+
+
+class DuckSource(Source):
+    """A DuckDB relation.
+
+    The arithmetic runs on a connection of ours. A Parquet file is opened there; a relation of the caller's streams
+    into it, because on the caller's connection the optimizer may believe statistics that leave NaN out
+    (see :func:`connect`), and settings we do not know apply.
+    """
+
+    def __init__(self, relation: Any, connection: Any, *, foreign: bool) -> None:
+        self._relation = relation
+        self._connection = connection
+        self._foreign = foreign
+        self.names = list(relation.columns)
+
+    def width(self, wanted: int) -> int:
+        return len(self._relation.columns)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        # by quoted name in SQL, because expression objects take some names ("*") for more than a name
+        names = [quoted(self._relation.columns[at]) for at in positions]
+        types, kinds = self._kinds(positions, needs)
+        # wide numbers and enumerations travel as text, which both sides read alike
+        casts = [
+            f"CAST({name} AS VARCHAR)" if is_wide(dtype) or kind is Kind.TEXT else name
+            for name, dtype, kind in zip(names, types, kinds, strict=True)
+        ]
+        chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))
+        if self._foreign:
+            chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
+        frame = nw.from_native(chosen)
+        columns = [
+            read(nw.col(f"c{i}"), dtype, kind)
+            for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
+        ]
+        return Picked(tuple(kinds), iter([frame.select(*columns)]))
+
+    def _kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
+        """Return the declared type of each column and the kind it is read as, or raise for the type."""
+        schema = nw.from_native(self._relation).collect_schema()
+        types = [list(schema.values())[at] for at in positions]
+        empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
+        kinds = [
+            _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
+            for at, dtype, nothing, need in zip(positions, types, empty, needs, strict=True)
+        ]
+        return types, kinds
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class ParquetSource(DuckSource):
+    """A Parquet file. Labels in text are read by Arrow: DuckDB gives up on a file if one string is not UTF-8."""
+
+    def __init__(self, relation: Any, connection: Any, path: Path) -> None:
+        super().__init__(relation, connection, foreign=False)
+        self._path = path
+        self._file: Any = None
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        texts = [
+            at
+            for at, need in zip(positions, needs, strict=True)
+            if need.labels and str(self._relation.types[at]) == "VARCHAR"
+        ]
+        if texts:
+            import pyarrow.parquet as pq
+
+            # declared text is no number here either, whoever reads it
+            self._kinds(positions, needs)
+            # a dictionary, because few labels are many values
+            words = [self._relation.columns[at] for at in texts]
+            file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
+            schema = file.schema_arrow
+            names = [schema.names[at] for at in positions]
+            # Arrow finds columns by name only, so not if a name is taken twice
+            if all(schema.names.count(name) == 1 for name in names) and all(
+                as_text(schema.field(schema.names[at]).type) for at in texts
+            ):
+                # a name with a point in it may bring along a part of a nested column
+                batches = (batch.select(names) for batch in file.iter_batches(BATCH, columns=names))
+                reader = pa.RecordBatchReader.from_batches(
+                    pa.schema([schema.field(n) for n in names]), batches
+                )
+                return BatchSource(reader).pick(range(len(names)), needs)
+        return super().pick(positions, needs)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+def relation_source(relation: Any) -> DuckSource:
+    """Take a relation that lives on the caller's connection."""
+    return DuckSource(relation, connect(), foreign=True)
+
+
+def parquet_source(path: Path) -> ParquetSource:
+    """Open a Parquet file; only the columns asked for are read, a block at a time."""
+    absolute = str(path.absolute())
+    # the path is a name, not a pattern, and its folders are not columns
+    pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
+    connection = connect(absolute, pattern)
+    relation = sealed(
+        lambda: connection.read_parquet(pattern, hive_partitioning=False),
+        f"{path} is not a readable Parquet file.",
+    )
+    return ParquetSource(relation, connection, path)
+
+
+def arrow_reader(relation: Any, rows: int) -> Any:
+    """Stream a relation as Arrow batches."""
+    read_stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    return read_stream(rows)
+
+
+def connect(*paths: str) -> Any:
+    """Open a DuckDB of our own that sees these paths and nothing else.
+
+    Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
+    that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
+
+    Privacy
+    -------
+    No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
+    """
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+            "temp_directory": "",
+        },
+    )
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
+    connection.execute("SET enable_external_access = false")
+    return connection
+
+
+def quoted(name: str) -> str:
+    """Quote an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
+    if kind is None:
+        raise wrong_type(name, dtype, need.family, labels=need.labels)
+    return kind
+
+
+def unsupported(data: Any) -> UsageError:
+    """Return the error for data of a type that cannot be read."""
+    return UsageError(
+        f"cannot read data of type {type(data).__name__}.",
+        hint="give a path to a CSV or Parquet file, a pandas, Polars, PyArrow or DuckDB table, an array or a list",
+    )

@@ -1,0 +1,206 @@
+r"""CSV files: one line is one record.
+
+The lines are cut here, at line feeds and nowhere else, and only then are they looked at. A quote that is opened and
+not closed, a stray byte, or a line of any length therefore spoils the record it belongs to and no other. A reader that
+lets quoted fields span lines would let one person's quotation mark swallow the neighbors' records, and no
+noise is calibrated to that. The price: a quoted field with line breaks in it becomes several records, most of them
+malformed. ``discreet check`` warns of such files; their lines have an odd number of quotation marks.
+
+The first line is the header; it alone decides the delimiter and the number of fields. A line is then
+
+* a record, if it splits into that many fields (quoted fields as in RFC 4180, spaces around the quotes allowed);
+* nothing, if it is empty and the header has two or more columns;
+* malformed otherwise: one record, all of whose fields are missing.
+
+Bytes are decoded as Latin-1, which never fails; labels are compared in the same disguise. A carriage return before a
+line feed belongs to the line's end.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.engines import connect, literal
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
+from discreet.errors import DataError
+
+#: Longest line that is looked at, in bytes; a longer one is malformed.
+LONGEST = 1 << 20
+_BLOCK = 1 << 23
+# stands for a line that is too long; not quoted properly, with an even number of marks because none is open
+_MALFORMED = b'""x'
+_DELIMITERS = (",", ";", "\t", "|")
+# properly quoted fields have an even number of marks, so such a line never splits
+_UNCLOSED_SQL = "(length(line) - length(replace(line, '\"', ''))) % 2 = 1"
+
+
+class LineSource(Source):
+    """A delimited text file, plain or gzipped."""
+
+    def __init__(self, path: Path, *, delimiter: str | None) -> None:
+        self._path = self.header_of = path
+        self._trouble = f"{path} could not be read."
+        first = sealed(self._header, self._trouble)
+        if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise DataError(f"{path} is UTF-16 text.", hint="save it as UTF-8")
+        if not first.strip() or len(first) == LONGEST:
+            raise DataError(f"{path} does not start with a header line.")
+        header = _text(first.removeprefix(b"\xef\xbb\xbf"))
+        self._delimiter = delimiter or _delimiter(header)
+        self.names = [name.strip() for name in _split(header, self._delimiter)]
+        self._connection: Any = None
+
+    def width(self, wanted: int) -> int:
+        return len(self.names or ())
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        self._connection = connect()
+        batches = line_batches(self._body())
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), batches)
+        n_fields = self.width(0)
+        relation = self._connection.from_arrow(reader)
+        if n_fields > 1:
+            relation = relation.filter("line <> ''")
+        relation = relation.project(f"{_fields_sql(self._delimiter)} AS fields, {_UNCLOSED_SQL} AS unclosed")
+        fits = f"len(fields) = {n_fields}"
+        raw = [f"CASE WHEN {fits} THEN fields[{at + 1}] END AS f{i}" for i, at in enumerate(positions)]
+        relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
+        texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
+        relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
+        columns = [
+            f"t{i} AS c{i}" if need.labels else f"{_number_sql(f't{i}')} AS c{i}"
+            for i, need in enumerate(needs)
+        ]
+        numbers = [i for i, need in enumerate(needs) if not need.labels]
+        unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in numbers) or "false"
+        relation = relation.project(
+            ", ".join([*columns, "malformed", "unclosed", f"coalesce({unread}, false) AS unread"])
+        )
+        return Picked(
+            tuple(Kind.TEXT if need.labels else Kind.NUMBER for need in needs),
+            iter([nw.from_native(relation)]),
+            has_unread=bool(numbers),
+            has_malformed=True,
+            latin1=True,
+        )
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _open(self) -> io.BufferedIOBase:
+        return gzip.open(self._path, "rb") if self._path.suffix.lower() == ".gz" else self._path.open("rb")
+
+    def _header(self) -> bytes:
+        with self._open() as file:
+            return file.readline(LONGEST)
+
+    def _body(self) -> Iterator[bytes]:
+        """Yield the bytes after the header, in blocks."""
+        with self._open() as file:
+            file.readline(LONGEST)
+            while block := file.read(_BLOCK):
+                yield block
+
+
+def line_batches(blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+    """Cut blocks of bytes into lines, as batches of one text column.
+
+    How the bytes arrive in blocks makes no difference: whether a line is too long depends on that line alone.
+    """
+    carry, skipping = b"", False
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if not end:
+            carry = b"" if skipping else carry + block
+        else:
+            body = carry + block[:end]
+            if skipping:
+                body = _MALFORMED + body[body.index(b"\n") :]
+            carry, skipping = block[end:], False
+            yield _lines(body)
+        if len(carry) > LONGEST + 1:  # one more for a carriage return
+            carry, skipping = b"", True
+    if skipping:
+        carry = _MALFORMED
+    if carry:
+        yield _lines(carry + b"\n")
+
+
+def _lines(body: bytes) -> pa.RecordBatch:
+    """Return the lines of ``body``, which ends in a line feed."""
+    body = body.replace(b"\r\n", b"\n")
+    ends = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10)
+    if np.diff(ends, prepend=-1).max() - 1 > LONGEST:
+        short = (line if len(line) <= LONGEST else _MALFORMED for line in body.split(b"\n"))
+        return _lines(b"\n".join(short))
+    if not body.isascii():
+        body = body.decode("latin-1").encode("utf-8")
+        ends = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10)
+    offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
+    lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(body))
+    return pa.record_batch([pc.call_function("ascii_rtrim", [lines], pc.TrimOptions("\n"))], names=["line"])
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        return line.decode("latin-1").rstrip("\r\n")
+
+
+def _delimiter(header: str) -> str:
+    """Choose the delimiter that splits the header into most names; a comma if none does."""
+    return max(_DELIMITERS, key=lambda mark: len(_split(header, mark)))
+
+
+def _split(header: str, delimiter: str) -> list[str]:
+    return next(csv.reader(io.StringIO(header), delimiter=delimiter, skipinitialspace=True), [""])
+
+
+def _fields_sql(delimiter: str) -> str:
+    """Split ``line``; null if its quoting is broken. Lines without quotes take the short way."""
+    mark = literal(delimiter)
+    # inside brackets no delimiter has a meaning of its own
+    field = f' *"(?:[^"]|"")*" *|[^"{delimiter}]*'
+    whole = literal(f"(?:{field})(?:[{delimiter}](?:{field}))*")
+    each = literal(f"({field})[{delimiter}]")
+    return (
+        f"CASE WHEN NOT contains(line, '\"') THEN string_split(line, {mark}) "
+        f"WHEN regexp_full_match(line, {whole}) THEN regexp_extract_all(line || {mark}, {each}, 1) END"
+    )
+
+
+def _trimmed_sql(value: str) -> str:
+    """Trim text; DuckDB's trim is slow, and most fields have nothing to trim."""
+    some = " OR ".join(f"contains({value}, {literal(blank)})" for blank in BLANKS)
+    return f"CASE WHEN {some} THEN trim({value}, {literal(BLANKS)}) ELSE {value} END"
+
+
+def _unquoted_sql(value: str) -> str:
+    """Trim a field and take off its quotes."""
+    bare = _trimmed_sql(value)
+    inner = f"replace(substr({bare}, 2, length({bare}) - 2), '\"\"', '\"')"
+    return f"CASE WHEN starts_with({bare}, '\"') THEN {_trimmed_sql(inner)} ELSE {bare} END"
+
+
+def _is_number_sql(value: str) -> str:
+    return f"regexp_full_match({value}, {literal(NUMBER_PATTERN)})"
+
+
+def _number_sql(value: str) -> str:
+    """Read text as a number; the pattern goes first because DuckDB's own cast also takes ``1_000``."""
+    return f"CASE WHEN {_is_number_sql(value)} THEN TRY_CAST({value} AS DOUBLE) END"

@@ -1,0 +1,278 @@
+"""Sources in memory: arrays, lists, dictionaries of columns, pandas and Arrow; all become batches of Arrow columns.
+
+A typed column is converted by its type. A column of Python objects (a list, pandas' object type) or of NumPy's text has
+no declared type: each object is read on its own and what cannot be read is missing, so no value can raise. Where
+numbers are wanted the same goes for text of any type, because whatever read the rows before us may have guessed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.data.sources.kinds import Kind, kind_of, wrong_type
+from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.values import BLANKS, forgiving, numbers
+from discreet.data.summaries.fixed_point import Frame
+from discreet.errors import UsageError
+
+# rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
+BATCH = 1 << 19
+
+#: A typed column (``pa.ChunkedArray``) or a loose one (a list of Python objects).
+Column = Any
+
+
+class ColumnSource(Source):
+    """Columns that fit in memory, typed (Arrow) or loose (lists of Python objects)."""
+
+    def __init__(self, columns: Sequence[Callable[[], Column]], names: list[str] | None) -> None:
+        self._columns = columns
+        self.names = names
+
+    def width(self, wanted: int) -> int:
+        return len(self._columns)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        names = self.names or [f"number {i + 1}" for i in range(len(self._columns))]
+        columns = [self._columns[at]() for at in positions]
+        if len({len(column) for column in columns}) > 1:
+            raise UsageError("the columns must have the same number of values.")
+        kinds, arrays = [], []
+        unread = np.zeros(len(columns[0]), dtype=bool)
+        for column, at, need in zip(columns, positions, needs, strict=True):
+            if isinstance(column, list):
+                kind, array, flags = read_objects(column, need)
+                unread |= flags
+            else:
+                kind, array = check_type(column.type, names[at], need), column
+            kinds.append(kind)
+            arrays.append(array)
+        table = pa.table(
+            [*arrays, pa.array(unread)], names=[*(f"c{i}" for i in range(len(arrays))), "unread"]
+        )
+        frames = converted(table.to_batches(max_chunksize=BATCH), kinds)
+        return Picked(tuple(kinds), frames, has_unread=True)
+
+
+class RowSource(Source):
+    """A list: of values for one column, of rows for several; a row of the wrong length is missing."""
+
+    names = None
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = rows
+
+    def width(self, wanted: int) -> int:
+        return wanted
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        d = len(positions)
+        rows = list(self._rows)
+        if d > 1:
+            whole = [fields(row, d) or [None] * d for row in rows]
+            columns = [[row[i] for row in whole] for i in range(d)]
+        else:
+            columns = [rows]
+        return ColumnSource([lambda c=c: c for c in columns], None).pick(positions, needs)
+
+
+@forgiving
+def fields(row: Any, wanted: int) -> list[Any] | None:
+    """Return the values of a row, or ``None`` if it is no row or has too many or too few."""
+    if isinstance(row, list | tuple | np.ndarray) and len(row) == wanted:
+        return [row[i] for i in range(wanted)]
+    return None
+
+
+class BatchSource(Source):
+    """A stream of Arrow batches, read once."""
+
+    once = True
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self._reader = reader
+        self.names = list(reader.schema.names)
+
+    def width(self, wanted: int) -> int:
+        return len(self._reader.schema)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        chosen_fields = [self._reader.schema.field(at) for at in positions]
+        kinds = [
+            check_type(field.type, field.name, need) for field, need in zip(chosen_fields, needs, strict=True)
+        ]
+        labels = [f"c{i}" for i in range(len(positions))]
+        chosen = (
+            piece
+            for batch in self._reader
+            for piece in pa.table([batch.column(at) for at in positions], names=labels).to_batches(BATCH)
+        )
+        return Picked(tuple(kinds), converted(chosen, kinds), has_unread=True)
+
+
+def converted(batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind]) -> Iterator[Frame]:
+    """Bring each column of each batch into the form of its kind, and flag records that held something unreadable."""
+    names = [f"c{i}" for i in range(len(kinds))]
+    for batch in batches:
+        unread = np.zeros(len(batch), dtype=bool)
+        if "unread" in batch.schema.names:
+            unread |= batch.column("unread").to_numpy(zero_copy_only=False)
+        arrays = []
+        for name, kind in zip(names, kinds, strict=True):
+            array = batch.column(name)
+            if kind is Kind.NUMBER and as_text(array.type):
+                floats, flags = numbers(texts(array))
+                arrays.append(pa.array(floats))
+                unread |= flags
+            else:
+                arrays.append(to_kind(array, kind))
+        table = pa.table([*arrays, pa.array(unread)], names=[*names, "unread"])
+        yield nw.from_native(table, eager_only=True)
+
+
+def as_text(declared: pa.DataType) -> bool:
+    """Tell whether an Arrow column holds text, possibly behind a dictionary."""
+    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def texts(array: pa.Array) -> list[str | None]:
+    """Return text that is to be read as numbers; Latin-1 because it never fails, and numbers are ASCII."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    raw = array.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+    return [None if value is None else value.decode("latin-1") for value in raw]
+
+
+def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
+    """Convert an Arrow array; casts are unchecked because int64 to float64 must round, not raise."""
+    if pa.types.is_dictionary(array.type):
+        if kind is Kind.TEXT:
+            # trimmed here, each value once
+            array = pa.DictionaryArray.from_arrays(array.indices, to_kind(array.dictionary, kind))
+            return array.dictionary_decode()
+        array = array.dictionary_decode()
+    if kind is Kind.NUMBER:
+        if pa.types.is_decimal(array.type):
+            # through text: Arrow's own conversion is up to an ulp off
+            array = array.cast(pa.string())
+        return array.cast(pa.float64(), safe=False)
+    if kind is Kind.TEXT:
+        # byte by byte: blanks are ASCII, and bytes that are not UTF-8 then match no label instead of raising
+        return pc.call_function("ascii_trim", [array.cast(pa.large_string())], pc.TrimOptions(BLANKS))
+    return array.cast(pa.int64()) if kind in (Kind.INTEGER, Kind.CODE) else array
+
+
+def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
+    """Return the kind of an Arrow column, or raise for its declared type."""
+    if pa.types.is_dictionary(declared):
+        declared = declared.value_type
+    if pa.types.is_decimal(declared):
+        declared = pa.decimal128(38)  # narwhals knows this width only
+    if as_text(declared):
+        declared = pa.string()
+    dtype = nw.from_native(pa.schema([(name, declared)]).empty_table(), eager_only=True).schema[name]
+    kind = kind_of(dtype, empty_type=pa.types.is_null(declared), labels=need.labels, declared=False)
+    if kind is None:
+        raise wrong_type(name, dtype, need.family, labels=need.labels)
+    return kind
+
+
+def read_objects(values: list[Any], need: Need) -> tuple[Kind, pa.Array, np.ndarray]:
+    """Read Python objects one by one; return kind, column, and which were there but unreadable."""
+    if need.vocabulary is None:
+        floats, unread = numbers(values)
+        return Kind.NUMBER, pa.array(floats), unread
+    codes, unread = need.vocabulary.codes(values)
+    return Kind.CODE, pa.array(codes, type=pa.int64()), unread
+
+
+def array_columns(array: np.ndarray) -> ColumnSource:
+    """Take a one-dimensional array as a column, a two-dimensional one as its columns."""
+    if array.ndim not in (1, 2):
+        raise UsageError(f"an array of data must have one or two dimensions, got {array.ndim}.")
+    columns = [array] if array.ndim == 1 else [array[:, i] for i in range(array.shape[1])]
+    return ColumnSource([lambda c=c: from_array(c) for c in columns], None)
+
+
+def mapping_columns(data: Mapping[Any, Any]) -> ColumnSource:
+    """Take a dictionary of columns."""
+    return ColumnSource([lambda v=v: one_column(v) for v in data.values()], [str(name) for name in data])
+
+
+def pandas_columns(frame: Any) -> ColumnSource:
+    """Take the columns of a pandas frame."""
+    width = len(frame.columns)
+    names = [str(name) for name in frame.columns]
+    return ColumnSource([lambda i=i: from_pandas(frame.iloc[:, i]) for i in range(width)], names)
+
+
+def table_columns(table: pa.Table) -> ColumnSource:
+    """Take the columns of an Arrow table."""
+    return ColumnSource([lambda c=c: c for c in table.columns], list(table.schema.names))
+
+
+def one_column(values: Any) -> Column:
+    """Return one column from whatever a dictionary or a series holds."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise UsageError("each column must have one dimension.")
+        return from_array(values)
+    if nw.dependencies.is_pandas_series(values) or nw.dependencies.is_pandas_index(values):
+        return from_pandas(values)
+    if isinstance(values, pa.ChunkedArray | pa.Array):
+        return _chunked(values)
+    if nw.dependencies.is_polars_series(values):
+        return _chunked(values.to_arrow())
+    if isinstance(values, list | tuple | range):
+        return list(values)
+    raise UsageError(f"a column must be a list, an array or a series, got {type(values).__name__}.")
+
+
+def from_array(array: np.ndarray) -> Column:
+    """Return a NumPy column; a masked value is missing."""
+    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    plain = np.asarray(array)
+    if plain.dtype.kind in "OUTS":
+        # one text among numbers turns all of them into text
+        values = plain.tolist()
+        if plain.dtype.kind == "S":
+            values = [value.decode("utf-8", "surrogateescape") for value in values]
+        return values if mask is None else [None if m else v for v, m in zip(values, mask, strict=True)]
+    if plain.dtype.kind == "f" and plain.dtype.itemsize not in (4, 8):
+        with np.errstate(all="ignore"):
+            plain = plain.astype(np.float64)
+    # Arrow is slow at columns that lie apart in memory
+    plain = np.ascontiguousarray(plain.astype(plain.dtype.newbyteorder("="), copy=False))
+    return _typed(lambda: pa.array(plain, mask=mask))
+
+
+def from_pandas(series: Any) -> Column:
+    """Return a pandas column; one of Python objects is loose, also if they are known to be text."""
+    categories = getattr(series.dtype, "categories", None)
+    held = series.dtype if categories is None else categories.dtype
+    if held == "object" or getattr(held, "storage", None) == "python":
+        return series.astype(object).tolist()
+    if isinstance(series.dtype, np.dtype):
+        return from_array(series.to_numpy())
+    return _typed(lambda: pa.array(series, from_pandas=True))
+
+
+def _typed(convert: Callable[[], Any]) -> Column:
+    """Convert a column whose type is declared; what Arrow has no type for is no number and no label either."""
+    try:
+        return _chunked(convert())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+        failed = True
+    if failed:
+        raise UsageError("a column holds values of an unsuitable type.")
+
+
+def _chunked(array: Any) -> Column:
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])

@@ -1,0 +1,133 @@
+"""Find out what the curator handed over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from discreet.data.sources.engines import PolarsSource, parquet_source, relation_source, unsupported
+from discreet.data.sources.memory import (
+    BatchSource,
+    ColumnSource,
+    RowSource,
+    array_columns,
+    mapping_columns,
+    one_column,
+    pandas_columns,
+    table_columns,
+)
+from discreet.data.sources.source import Need, Source
+from discreet.data.sources.values import spells_number
+from discreet.errors import DataError, UsageError
+
+
+def open_source(data: Any) -> Source:
+    """Return the source of rows behind ``data``; raise for a type or file that cannot be read."""
+    if isinstance(data, str | os.PathLike):
+        return _open_path(Path(data))
+    data = nw.to_native(data, pass_through=True)
+    known = nw.dependencies
+    if isinstance(data, np.ndarray):
+        return array_columns(data)
+    if isinstance(data, list | tuple | range):
+        return RowSource(data)
+    if isinstance(data, Mapping):
+        return mapping_columns(data)
+    if known.is_pandas_dataframe(data):
+        return pandas_columns(data)
+    if known.is_polars_dataframe(data) or known.is_polars_lazyframe(data):
+        return PolarsSource(data)
+    if known.is_duckdb_relation(data):
+        return relation_source(data)
+    if isinstance(data, pa.Table):
+        return table_columns(data)
+    if isinstance(data, pa.RecordBatch):
+        return table_columns(pa.Table.from_batches([data]))
+    if isinstance(data, pa.RecordBatchReader):
+        return BatchSource(data)
+    if known.is_into_series(data) or isinstance(data, pa.Array):
+        return ColumnSource([lambda: one_column(data)], None)
+    raise unsupported(data)
+
+
+def _open_path(path: Path) -> Source:
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings[-1:] == [".gz"]:
+        endings.pop()
+        zipped = True
+    else:
+        zipped = False
+    ending = endings[-1] if endings else ""
+    if ending not in (".csv", ".tsv", ".parquet") or (zipped and ending == ".parquet"):
+        raise UsageError(
+            f"cannot tell what kind of file {path} is.",
+            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet",
+        )
+    if not path.is_file():
+        raise DataError(f"{path} does not exist or is not a file.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path} may not be read.")
+    if ending == ".parquet":
+        return parquet_source(path)
+    from discreet.data.sources.lines import LineSource
+
+    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
+
+
+def resolve(
+    source: Source, columns: Sequence[str] | None, needs: Sequence[Need]
+) -> tuple[list[int], list[str]]:
+    """Return positions and names of the columns a record is made of, one for each need, or say what is there.
+
+    Privacy
+    -------
+    Column names are published. Those of a text file are its first line, which is a record if the header was forgotten:
+    they are never taken over unasked, and not repeated in an error if one of them looks like data.
+    """
+    wanted, family = len(needs), needs[0].family
+    if columns is not None and len(columns) != wanted:
+        raise UsageError(f"{family} takes {wanted} column(s), got {len(columns)}.")
+    if columns is None and source.header_of is not None:
+        raise UsageError(
+            f"name the column{'s' if wanted > 1 else ''}: a text file's first line is not published unasked."
+        )
+    if columns is None or source.names is None:
+        if source.width(wanted) != wanted:
+            raise UsageError(
+                f"{family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
+                hint=None if source.names is None else f"name the column(s): {_listed(source.names)}",
+            )
+        default = ["x"] if wanted == 1 else [f"x{i + 1}" for i in range(wanted)]
+        return list(range(wanted)), list(columns or source.names or default)
+    positions = []
+    for name in columns:
+        found = [at for at, candidate in enumerate(source.names) if candidate == name]
+        if not found and source.header_of is not None and not _is_header(source.names, needs):
+            raise UsageError(
+                f"there is no column {name!r}: the first line of {source.header_of} does not look like a header."
+            )
+        if not found:
+            raise UsageError(f"there is no column {name!r}.", hint=f"the columns are {_listed(source.names)}")
+        if len(found) > 1:
+            raise UsageError(f"column {name!r} appears {len(found)} times.")
+        positions.append(found[0])
+    if len(set(positions)) < len(positions):
+        raise UsageError("each column may be given once.")
+    return positions, list(columns)
+
+
+def _is_header(names: Sequence[str], needs: Sequence[Need]) -> bool:
+    """Tell whether a line looks like names: no field is empty, a number, a date or a label of the vocabulary."""
+    labels = {word for need in needs if need.vocabulary is not None for word in need.vocabulary.words}
+    return not any(not name or name[0].isdigit() or spells_number(name) or name in labels for name in names)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

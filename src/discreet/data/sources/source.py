@@ -1,0 +1,64 @@
+"""What every source of rows offers: its column names, and chosen columns as frames."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.values import Vocabulary
+from discreet.data.summaries.fixed_point import Frame
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a model wants of one column: numbers, or the labels of a vocabulary."""
+
+    family: str
+    vocabulary: Vocabulary | None
+
+    @property
+    def labels(self) -> bool:
+        """Whether labels are wanted."""
+        return self.vocabulary is not None
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Chosen columns, named c0, c1, ..., each in the form of its kind.
+
+    ``frames`` can be walked once; together the frames hold every record once. If ``has_unread``, a column ``unread``
+    flags records that held something which is neither number nor label; if ``has_malformed``, a column ``malformed``
+    flags lines that could not be split into fields, and ``unclosed`` those of them with an odd number of quotation
+    marks. ``latin1`` says that text is UTF-8 decoded as Latin-1.
+    """
+
+    kinds: tuple[Kind, ...]
+    frames: Iterator[Frame]
+    has_unread: bool = False
+    has_malformed: bool = False
+    latin1: bool = False
+
+
+class Source(ABC):
+    """Rows, wherever they live."""
+
+    #: Column names in order; ``None`` for arrays and lists, which have none.
+    names: list[str] | None
+    #: The text file whose first line the names are; if it has no header, they are somebody's record.
+    header_of: Path | None = None
+    #: Whether the rows are gone after one look.
+    once: bool = False
+
+    @abstractmethod
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        """Return the columns at these positions, each as its need says; raise only for their declared types."""
+
+    @abstractmethod
+    def width(self, wanted: int) -> int:
+        """Return the number of columns; a source of Python rows has as many as are ``wanted``."""
+
+    def close(self) -> None:  # noqa: B027 -- most sources hold nothing
+        """Let go of files and connections."""

@@ -1,0 +1,180 @@
+"""One reading of numbers and labels, for text and for Python objects.
+
+A number in text is an optional sign, ASCII digits with an optional point, an optional exponent; or one of the words
+nan, inf, infinity in any case. ``1e400`` is infinite. Nothing else is a number: not ``1_000``, ``0x10`` or ``1,5``. CSV
+fields are read by the same pattern inside DuckDB, so a list of strings and a file of them give the same integers.
+
+A Python object can raise whatever is asked of it, even its class. One that does is there, but is no number and no
+label: what one record holds must not decide whether there is a release.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+#: What is trimmed from text before it is read.
+BLANKS = " \t"
+
+#: A number in text, in the common subset of Python's and RE2's syntax; to be matched in full.
+NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))"
+
+_NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+
+#: Beyond this, neighboring integers are the same float64
+EXACT_IN_FLOAT = 2**53
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def forgiving(read: Callable[P, T]) -> Callable[P, T | None]:
+    """Make a function that looks at one object return ``None`` if the object raises.
+
+    Interrupts pass, because whoever sits at the keyboard may have meant them; :func:`~discreet.data.sources.conceal.sealed` takes
+    from them what an object may have put in.
+    """
+
+    @wraps(read)
+    def guarded(*arguments: P.args, **options: P.kwargs) -> T | None:
+        try:
+            return read(*arguments, **options)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return None
+
+    return guarded
+
+
+@forgiving
+def number(value: Any) -> float | None:
+    """Read one Python object as a number: NaN if it is absent, ``None`` if it is there but is no number."""
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        text = value.strip(BLANKS)
+        if not text:
+            return math.nan
+        return float(text) if spells_number(text) else None
+    if isinstance(value, bool | np.bool_):
+        return float(bool(value))
+    if isinstance(value, Real | Decimal):
+        return _float(value)
+    if value is _pandas_na():
+        return math.nan
+    # NaT and its kind: absent values are the only ones that differ from themselves
+    return math.nan if bool(value != value) else None
+
+
+def spells_number(text: str) -> bool:
+    """Tell whether trimmed text is a number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signaling NaN
+        return math.nan
+
+
+def _pandas_na() -> Any:
+    # only a program that has imported pandas can hold its NA
+    pandas = sys.modules.get("pandas")
+    return None if pandas is None else getattr(pandas, "NA", None)
+
+
+def numbers(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Read objects as float64, with NaN for every missing one, and tell which were there but unreadable."""
+    read = [number(value) for value in values]
+    unread = np.fromiter((value is None for value in read), dtype=bool, count=len(read))
+    return np.array([math.nan if value is None else value for value in read], dtype=np.float64), unread
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The accepted spellings of each label, as look-ups from a value to the position of its label.
+
+    A spelling belongs to one label, the first that claims it, so a record never counts twice: a careless vocabulary
+    costs accuracy, never privacy. A label that is a plain integer also goes by its float spelling (``1.0`` for ``1``),
+    because that is how a column of integers with gaps is usually exported.
+    """
+
+    n_labels: int
+    words: dict[str, int]
+    integers: dict[int, int]
+    flags: dict[bool, int]
+
+    @classmethod
+    def of(cls, spellings: Sequence[Sequence[str]]) -> Vocabulary:
+        """Index the spellings of each label."""
+        words: dict[str, int] = {}
+        for position, forms in enumerate(spellings):
+            for form in forms:
+                words.setdefault(form.strip(BLANKS), position)
+        plain = {word: at for word, at in words.items() if _PLAIN_INTEGER.fullmatch(word)}
+        for word, position in plain.items():
+            words.setdefault(f"{word}.0", position)
+        flags = {}
+        for flag, forms in ((True, ("true", "True", "TRUE", "1")), (False, ("false", "False", "FALSE", "0"))):
+            found = [words[form] for form in forms if form in words]
+            if found:
+                flags[flag] = found[0]
+        return cls(len(spellings), words, {int(word): at for word, at in plain.items()}, flags)
+
+    def spelled(self, position: int) -> list[str]:
+        """Return the texts that mean this label."""
+        return [word for word, at in self.words.items() if at == position]
+
+    def whole(self, position: int, *, largest: int) -> list[int]:
+        """Return the integers up to ``largest`` in size that mean this label."""
+        return [value for value, at in self.integers.items() if at == position and abs(value) <= largest]
+
+    def floats(self, position: int) -> list[float]:
+        """Return the floats that mean this label."""
+        return [float(value) for value in self.whole(position, largest=EXACT_IN_FLOAT)]
+
+    @forgiving
+    def find(self, value: Any) -> int | None:
+        """Return the position of the label that this Python object spells, or ``None``."""
+        if isinstance(value, str):
+            return self.words.get(value.strip(BLANKS))
+        if isinstance(value, bool | np.bool_):
+            return self.flags.get(bool(value))
+        if isinstance(value, Integral):
+            return self.integers.get(int(value))
+        if isinstance(value, Real | Decimal):
+            as_float = _float(value)
+            if as_float.is_integer() and abs(as_float) <= EXACT_IN_FLOAT:
+                return self.integers.get(int(as_float))
+        return None
+
+    def codes(self, values: Iterable[Any]) -> tuple[list[int | None], np.ndarray]:
+        """Return each object's label position, and tell which objects were there but spell no label."""
+        items = list(values)
+        found = [self.find(item) for item in items]
+        unread = (at is None and not _absent(item) for item, at in zip(items, found, strict=True))
+        return found, np.fromiter(unread, dtype=bool, count=len(items))
+
+
+@forgiving
+def _absent(value: Any) -> bool:
+    # the word "nan" is absent as a number, but it is there
+    return (
+        (read := number(value)) is not None
+        and math.isnan(read)
+        and not (isinstance(value, str) and value.strip(BLANKS))
+    )

@@ -1,0 +1,1 @@
+"""What is computed from rows: exact integers, or every record. Private."""

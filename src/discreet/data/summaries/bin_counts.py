@@ -1,0 +1,79 @@
+"""How many records fall into each cell of a public grid: what private bounds are chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.data.sources.batches import batches
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.opening import open_source, resolve
+from discreet.data.sources.source import Need, Source
+from discreet.domain.bin_grid import Grid
+from discreet.errors import UsageError
+from discreet.families.base import Family
+
+_TROUBLE = "the data could not be read to its end."
+
+
+@dataclass(frozen=True)
+class BinCounts:
+    """Usable records per cell, for each column; and the number of all records. Private."""
+
+    counts: tuple[tuple[int, ...], ...]
+    n_records: int
+
+
+def count_bins(
+    data: Any, family: Family, grids: Sequence[Grid], columns: Sequence[str] | None = None
+) -> BinCounts:
+    """Count the usable records in each cell of each column's grid.
+
+    A value outside a grid counts in its first or last cell, infinities too; a record with a missing value counts
+    nowhere. The rows are read as :func:`~discreet.data.summaries.sums.summarize` reads them and will be read again by it.
+
+    Privacy
+    -------
+    The result is private. Values raise nothing. One record is in one cell of each column, or in none: a missing column
+    takes the record out of all of them.
+    """
+    needs = [Need(family.name, None)] * family.n_columns
+
+    def look(source: Source) -> BinCounts:
+        if source.once:
+            raise UsageError(
+                "private bounds read the data twice, and a stream of batches can be read once.",
+                hint="give a table, or the path of a file",
+            )
+        positions, _ = resolve(source, columns, needs)
+        totals = [np.zeros(grid.n_cells, dtype=np.int64) for grid in grids]
+        n_records = 0
+        for frame in source.pick(positions, needs).frames:
+            for batch in batches(frame):
+                n_records += batch.num_rows
+                x = [
+                    np.asarray(batch.column(f"c{i}").to_numpy(zero_copy_only=False), dtype=np.float64)
+                    for i in range(len(grids))
+                ]
+                usable = np.logical_and.reduce([~np.isnan(column) for column in x])
+                for total, grid, column in zip(totals, grids, x, strict=True):
+                    total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
+        return BinCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
+
+    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
+        return sealed(lambda: look(source), _TROUBLE)
+
+
+def cells(x: np.ndarray, grid: Grid) -> np.ndarray:
+    """Return the cell of each value, none of which is NaN.
+
+    In NumPy whatever the engine, with the two constants rounded once, so that the counts are the same everywhere. A
+    value within rounding of an edge may fall on either side of it: on the same side every time.
+    """
+    low, high, slope = float(grid.low), float(grid.high), float(1 / grid.step)
+    index = np.floor((np.clip(x, low, high) - low) * slope)
+    return np.clip(index, 0, grid.n_cells - 1).astype(np.int64)

@@ -1,0 +1,199 @@
+r"""From columns to one exact integer vector.
+
+Each record becomes z in [-1, 1] per column, then features, then coordinates, then k = floor(t / g + 1/2) on the grid
+g; the integers are summed. Float64 arithmetic is the same in every engine only if each operation is, so the
+expressions keep to additions, multiplications and comparisons:
+
+* no division, because some engines divide by a constant through its reciprocal: z = (u - shift) * (1 / half), with
+  both constants rounded once, here;
+* the domain test comes before any cast to integers, so 1e300, inf and NaN never reach one;
+* "not null and not NaN" is written ``x <= inf``, which is false for NaN whether an engine orders NaN last
+  or not at all, and null for null.
+
+Null means "adds nothing" at every step and only a missing record can be null, so engines may disagree on where they
+turn nulls into zeros.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from discreet.data.sources.kinds import Kind, indicators
+from discreet.data.sources.values import Vocabulary
+from discreet.domain.bounds import Bounds
+from discreet.domain.declarations import Domain
+from discreet.errors import DataError, UsageError
+from discreet.families.base import Family
+from discreet.models.layout import Layout
+from discreet.models.shapes import UNIT
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+_LARGEST_SUM = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Map:
+    """The public affine map of one column, in float64.
+
+    ``clamp`` says whether z could leave [-1, 1] (or be NaN) without being clamped. For the identity measure it cannot,
+    if it does not at the two bounds: subtraction and multiplication round monotonically.
+    """
+
+    low: float
+    high: float
+    shift: float
+    slope: float
+    clamp: bool
+
+    def z(self, measured: Any) -> Any:
+        """Map a measured column; clamp so that a wrong certificate costs accuracy, never privacy."""
+        z = (measured - self.shift) * self.slope
+        return nw.when(z.is_nan()).then(0.0).otherwise(z.clip(-1.0, 1.0)) if self.clamp else z
+
+
+def maps(bounds: Bounds | None, layout: Layout, *, identity: bool = True) -> list[Map]:
+    """Return the map of each column as the declarations fix it; ``identity`` says that values are summed as they are."""
+    if bounds is None or layout.shift is None or layout.half is None:
+        raise UsageError("numbers need bounds, chosen without looking at the data.")
+    out = []
+    for (low, high), shift, half in zip(bounds, layout.shift, layout.half, strict=True):
+        try:
+            numbers = [float(low), float(high), float(shift), float(1 / half)]
+        except (OverflowError, ZeroDivisionError):
+            numbers = [math.inf]
+        if not all(map(math.isfinite, numbers)):
+            raise UsageError("the bounds are too wide or too narrow for floating-point numbers.")
+        edges = [abs((x - numbers[2]) * numbers[3]) for x in numbers[:2]]
+        out.append(Map(*numbers, clamp=not (identity and max(edges) <= 1)))
+    return out
+
+
+def is_usable(n_columns: int) -> nw.Expr:
+    """Tell which records have no missing column."""
+    return reduce(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
+
+
+def is_inside(limits: Sequence[tuple[float, float]]) -> nw.Expr:
+    """Tell which records have every column within its bounds."""
+    columns = [nw.col(f"c{i}") for i in range(len(limits))]
+    return reduce(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
+
+
+def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
+    """Turn columns c0, c1, ... into z0, z1, ... and the usable flag.
+
+    Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
+    """
+    each = maps(domain.bounds, layout, identity=family.sums_values)
+    usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
+    clip = domain.outside == "clip"
+    mapped = {}
+    for i, m in enumerate(each):
+        x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
+        measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
+        mapped[f"z{i}"] = nw.when(usable if clip else inside).then(m.z(measured)).otherwise(0.0)
+    return frame.select(usable=usable.cast(nw.Int64), **mapped)
+
+
+def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
+    """Put public values in the place of missing ones, column by column, before anything else is computed."""
+    filled = {
+        f"c{i}": nw.when(nw.col(f"c{i}") <= math.inf).then(nw.col(f"c{i}")).otherwise(float(value))
+        for i, value in enumerate(values)
+    }
+    return (frame.with_columns(**filled) for frame in frames)
+
+
+def imputed_label(records: Frame, vocabulary: Vocabulary, value: Any) -> Frame:
+    """Count every record without a known label under the public one."""
+    known = nw.col("usable") >= 1
+    position = vocabulary.find(str(value))
+    labels = {
+        f"l{i}": nw.when(known).then(nw.col(f"l{i}")).otherwise(int(i == position))
+        for i in range(vocabulary.n_labels)
+    }
+    return records.with_columns(**labels).with_columns(
+        usable=total([nw.col(name) for name in labels]).cast(nw.Int64)
+    )
+
+
+def total(terms: Sequence[nw.Expr]) -> nw.Expr:
+    """Add expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return total(terms[:half]) + total(terms[half:])
+
+
+def label_records(frame: Frame, kind: Kind, vocabulary: Vocabulary, *, latin1: bool) -> Frame:
+    """Turn column c0 into one indicator per label, l0, l1, ..., and the usable flag."""
+    hits = indicators(nw.col("c0"), kind, vocabulary, latin1=latin1)
+    frame = frame.select(**{f"l{i}": hit for i, hit in enumerate(hits)})
+    return frame.with_columns(usable=total([nw.col(f"l{i}") for i in range(len(hits))]))
+
+
+def sums(records: Frame, family: Family, layout: Layout, n_columns: int) -> tuple[int, list[int]]:
+    """Return the number of records and the sum of each coordinate, in grid steps."""
+    usable = nw.col("usable")
+    if family.vocabulary is None:
+        features = family.geometry.features([nw.col(f"z{i}") for i in range(n_columns)])
+    else:
+        features = family.geometry.features_of_labels(
+            [nw.col(f"l{i}") for i in range(len(family.vocabulary))]
+        )
+    coordinates = layout.coordinates(usable, features)
+    steps = {}
+    for j, (t, row, grid) in enumerate(zip(coordinates, layout.rows, layout.grid, strict=True)):
+        counts = family.vocabulary is not None or not any(row[1:])
+        # counts are whole already; a power of two scales exactly
+        k = t if counts and grid == UNIT else (t * float(1 / grid) + 0.5).floor()
+        steps[f"k{j}"] = k.cast(nw.Int64)
+    totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
+    n, *values = only_row(totals)
+    return n, values
+
+
+def only_row(frame: Frame) -> list[int]:
+    """Run a query of one row of integers."""
+    native = frame.to_native()
+    if nw.dependencies.is_duckdb_relation(native):
+        # fetched as Python integers, because DuckDB's sums are 128 bits wide
+        row = native.fetchall()[0]
+    else:
+        row = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).row(0)
+    return [0 if value is None else int(value) for value in row]
+
+
+def check_size(n_records: int, layout: Layout) -> None:
+    """Raise if sums over this many records could leave 64-bit integers in some engine."""
+    finest = min(layout.grid)
+    if n_records / finest > _LARGEST_SUM:
+        raise DataError("too many records to be summed exactly in 64-bit integers.")
+
+
+def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
+    """Evaluate a measure that only understands arrays, at values moved into the bounds.
+
+    The measure must treat each value on its own. Whatever it returns is clamped later; if it fails, the
+    message says so and nothing about the values.
+    """
+    safe = np.where(np.isnan(x), m.low, np.clip(x, m.low, m.high))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            measured = np.asarray(family.measure(safe), dtype=np.float64)
+        except Exception:
+            measured = None
+    if measured is None or measured.shape != x.shape:
+        raise UsageError(f"the measure of {family.name} must return one number per value.")
+    return measured

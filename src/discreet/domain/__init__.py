@@ -1,0 +1,1 @@
+"""Declarations: what a curator says of the columns before any row is read."""

@@ -1,0 +1,41 @@
+"""Labels as a curator declares them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.rational import exact
+
+# more labels than a table of counts can use; a file cannot ask for a billion
+_MOST = 1_000_000
+
+
+def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> tuple[str, ...]:
+    """Read ``least`` or more labels, or their number; ``owner`` is whose they are, for messages."""
+    if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
+        k = float(exact(labels, "k"))
+        if k != int(k) or not least <= k <= _MOST:
+            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={labels}.")
+        return tuple(str(i) for i in range(int(k)))
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise UsageError(
+            "labels must be a list of texts, or their number.", hint='dc.Categorical(["a", "b"])'
+        )
+    given = list(labels)
+    if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
+        raise UsageError("labels must be texts or whole numbers.")
+    names = tuple(str(label) for label in given)
+    if len(names) < least:
+        few = "two labels" if least == 2 else "one label"
+        raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
+    if "" in names:
+        raise UsageError("an empty text cannot be a label: it means missing.")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise UsageError(f"labels must be distinct, but {repeated[0]!r} is repeated.")
+    return names

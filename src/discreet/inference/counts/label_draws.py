@@ -1,0 +1,134 @@
+"""Draws from the exact posterior of Bernoulli and Categorical: latent counts first, then the conjugate parameter.
+
+No approximation beyond dropping less than 1e-12 of the mass. Either noise law, either neighbor relation, missing values
+counted or declared absent. The cost follows the width of the noise, not the number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.families import Bernoulli, Categorical
+from discreet.inference.counts.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
+from discreet.inference.counts.latent_cells import CellCounts, cell_counts
+from discreet.inference.engine import Question
+from discreet.inference.record_prior import RecordPrior
+from discreet.priors import Beta, Dirichlet
+
+# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
+_SMALL = 0.1
+
+
+def reads(release: Release) -> bool:
+    """Whether the release holds counts of labels."""
+    return type(release.family) in _DRAW
+
+
+def draw(question: Question) -> dict[str, np.ndarray]:
+    """Draw parameters from their exact posterior, independently."""
+    return _DRAW[type(question.release.family)](
+        question.release, question.prior, question.records, question.size, question.rng
+    )
+
+
+def _bernoulli(
+    release: Release, prior: Beta, records: RecordPrior, size: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    counts = bernoulli_counts(release, prior, records)
+    drawn = counts.sample(size, rng)
+    no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
+    usable = counts.n if isinstance(counts, YesCounts) else no + yes
+    a, b = float(prior.a), float(prior.b)
+    return {"p": _betas(a + yes, b + no, a + b + usable, rng)}
+
+
+def _categorical(
+    release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    counts = categorical_counts(release, prior, records).sample(size, rng)
+    return {"p": dirichlet_columns((np.asarray(prior.alpha) + counts).T, rng).T}
+
+
+def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Beta(a, b) variable for each pair; ``total`` is a + b, which may be one number for all.
+
+    One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful
+    of array operations, in less time than two gammas take; the others are drawn afresh. The log odds beyond those of
+    the mean are x = s logit(u), and x is accepted with probability exp(a x) / (1 + share (e^x - 1))^total over
+    4 u (1 - u), which small steps x keep accurate however large ``a`` is.
+    """
+    if min(a.min(), b.min()) <= 1:
+        return dirichlet_columns(np.stack([b, a]), rng)[1]
+    u, v = rng.random((2, a.size))
+    against = 1.0 - u
+    # in place from here on: arrays that stay in the cache are a twentieth of the time of ``infer``
+    x = a * b
+    x *= 2.0
+    x -= total
+    np.sqrt(np.divide(total - 2.0, x, out=x), out=x)
+    v *= u
+    v *= against
+    v *= 4.0
+    # a uniform of 0 has no logarithm; it is rejected, as minus infinity is not above itself
+    with np.errstate(divide="ignore"):
+        log_level = np.log(v, out=v)
+        x *= np.log(np.divide(u, against, out=u), out=u)
+    risen = np.expm1(x, out=u)
+    out = a / total
+    risen *= out
+    x *= a
+    x -= total * np.log1p(risen, out=against)
+    accepted = x > log_level
+    (rejected,) = np.logical_not(accepted, out=accepted).nonzero()
+    out += risen
+    risen += 1.0
+    out /= risen
+    out[rejected] = rng.beta(a[rejected], b[rejected])
+    return out
+
+
+def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
+    if alpha.min() > _SMALL:
+        gammas = rng.standard_gamma(alpha)
+    else:
+        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
+        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
+        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
+    return gammas / gammas.sum(axis=0)
+
+
+def bernoulli_counts(
+    release: Release, prior: Beta, records: RecordPrior
+) -> BinaryCounts | YesCounts | CellCounts:
+    """Return the posterior of the no and yes counts."""
+    values, noise = release.totals.values, release.noise
+    if release.records is None:
+        alpha = np.array([prior.b, prior.a], dtype=float)
+        return cell_counts(alpha, np.array(values), noise, records, None)
+    if len(values) == 1:
+        return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
+    return binary_counts(prior.a, prior.b, release.records, (values[0], noise[0]), (values[1], noise[1]))
+
+
+def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:
+    """Return the posterior of the cell counts."""
+    values, noise = release.totals.values, release.noise
+    alpha = np.asarray(prior.alpha, dtype=float)
+    k = alpha.size
+    if release.records is None:
+        return cell_counts(alpha, np.array(values), noise, records, None)
+    n = release.records
+    if len(values) == k:
+        return cell_counts(alpha, np.array(values), noise, RecordPrior(n, n), None)
+    usable = values[k], noise[k]
+    return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
+
+
+_DRAW: dict[type, Callable[..., dict[str, np.ndarray]]] = {
+    Bernoulli: _bernoulli,
+    Categorical: _categorical,
+}

@@ -1,0 +1,1 @@
+"""How a release is read: one engine a file or folder."""

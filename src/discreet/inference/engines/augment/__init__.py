@@ -1,0 +1,1 @@
+"""The augment engine: Markov chains over latent records."""

@@ -1,0 +1,143 @@
+r"""Moments of a multivariate normal record in a box, column after column.
+
+The first column is integrated over its own window, the second over that of its conditional law given the first, and so
+on, so a strong correlation costs no accuracy. The last column contributes its moments to order 4 at each point of the
+others. The number of points grows with the power of the dimension: 400 for two columns, 2744 for three, and more are
+refused. Against the closed moments of a normal that hardly leaves the box the error is below 1e-7 in two dimensions and
+1e-4 in three; with a correlation of 0.99 across the edge it is below 2e-5.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import combinations_with_replacement
+
+import numba
+import numpy as np
+
+from discreet.inference.engines.gibbs.nodes import rule
+
+#: Largest dimension this rule is good for.
+MOST_COLUMNS = 3
+_POINTS = {2: 20, 3: 14}
+_CUTS = {2: 18.0, 3: 12.5}
+_ROOT_2PI = math.sqrt(2 * math.pi)
+_ROOT_HALF = math.sqrt(0.5)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _window(m: float, s: float, low: float, high: float, cut: float) -> tuple[float, float]:
+    """Return the part of [low, high] where a normal density is within exp(-cut) of its largest value there."""
+    near = min(max(m, low), high)
+    away = abs(near - m)
+    reach = 2 * cut * s * s / (math.hypot(away, math.sqrt(2 * cut) * s) + away)
+    return max(low, near - reach), min(high, near + reach)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _points(
+    m: float, s: float, clip: bool, cut: float, t: np.ndarray, w: np.ndarray, z: np.ndarray, p: np.ndarray
+) -> int:
+    """Fill points of one column and their probabilities: inside, and if it is clipped below and above too."""
+    count = 0
+    for piece in range(3 if clip else 1):
+        low = -1.0 if piece == 0 else -math.inf if piece == 1 else 1.0
+        high = 1.0 if piece == 0 else -1.0 if piece == 1 else math.inf
+        left, right = _window(m, s, low, high, cut)
+        for i in range(t.size):
+            z[count] = left + (right - left) * t[i]
+            u = (z[count] - m) / s
+            p[count] = math.exp(-0.5 * u * u) * w[i] * (right - left) / (s * _ROOT_2PI)
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _last(m: float, s: float, clip: bool, cut: float, t: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Fill the moments of order 0 to 4 of the last column, within the box or clipped to it."""
+    for k in range(5):
+        out[k] = 0.0
+    left, right = _window(m, s, -1.0, 1.0, cut)
+    for i in range(t.size):
+        z = left + (right - left) * t[i]
+        u = (z - m) / s
+        p = math.exp(-0.5 * u * u) * w[i] * (right - left) / (s * _ROOT_2PI)
+        for k in range(5):
+            out[k] += p
+            p *= z
+    if clip:
+        below, above = (
+            0.5 * math.erfc((m + 1.0) / s * _ROOT_HALF),
+            0.5 * math.erfc((1.0 - m) / s * _ROOT_HALF),
+        )
+        for k in range(5):
+            out[k] += above + (below if k % 2 == 0 else -below)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _raw(
+    mean: np.ndarray, root: np.ndarray, clip: bool, cut: float, t: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Return E z_1^a z_2^b z_3^c, a + b + c <= 4; with two columns the first of three is missing."""
+    size, d = mean.shape
+    out = np.zeros((size, 5, 5, 5))
+    most = 3 * t.size
+    z1, p1, z2, p2 = np.zeros(most), np.ones(most), np.zeros(most), np.zeros(most)
+    inner = np.zeros(5)
+    for k in range(size):
+        n1 = 1
+        z1[0], p1[0] = 0.0, 1.0
+        if d == 3:
+            n1 = _points(mean[k, 0], root[k, 0, 0], clip, cut, t, w, z1, p1)
+        for i in range(n1):
+            e1 = (z1[i] - mean[k, 0]) / root[k, 0, 0] if d == 3 else 0.0
+            m2 = mean[k, d - 2] + (root[k, 1, 0] * e1 if d == 3 else 0.0)
+            s2 = root[k, d - 2, d - 2]
+            n2 = _points(m2, s2, clip, cut, t, w, z2, p2)
+            for j in range(n2):
+                p = p1[i] * p2[j]
+                if p < 1e-18:
+                    continue
+                e2 = (z2[j] - m2) / s2
+                m3 = mean[k, d - 1] + root[k, d - 1, d - 2] * e2 + (root[k, 2, 0] * e1 if d == 3 else 0.0)
+                _last(m3, root[k, d - 1, d - 1], clip, cut, t, w, inner)
+                x = min(max(z1[i], -1.0), 1.0) if d == 3 else 0.0
+                y = min(max(z2[j], -1.0), 1.0)
+                x_power = p
+                for a in range(5 if d == 3 else 1):
+                    y_power = x_power
+                    for b in range(5 - a):
+                        for c in range(5 - a - b):
+                            out[k, a, b, c] += y_power * inner[c]
+                        y_power *= y
+                    x_power *= x
+    return out
+
+
+@cache
+def _exponents(d: int) -> np.ndarray:
+    """Return the powers of each column in each feature, padded in front to three columns."""
+    single = [tuple(int(i == j) for j in range(d)) for i in range(d)]
+    pairs = [
+        tuple(int(a == j) + int(b == j) for j in range(d))
+        for a, b in combinations_with_replacement(range(d), 2)
+    ]
+    return np.array([(0,) * (3 - d) + powers for powers in (*single, *pairs)])
+
+
+def box_moments(mean: np.ndarray, covariance: np.ndarray, *, clip: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and covariance of all z_i and z_i z_j, i <= j, of records redacted or clipped to [-1, 1]^d.
+
+    Parameters
+    ----------
+    mean, covariance
+        Of the unbounded records, (parameters, d) and (parameters, d, d), d being 2 or 3.
+    """
+    d = mean.shape[1]
+    root = np.linalg.cholesky(covariance)
+    raw = _raw(np.ascontiguousarray(mean), root, clip, _CUTS[d], *rule(_POINTS[d]))
+    powers = _exponents(d)
+    first = raw[:, *powers.T]
+    second = raw[:, *(powers[:, None, :] + powers[None, :, :]).transpose(2, 0, 1)]
+    return first, second - first[:, :, None] * first[:, None, :]

@@ -1,0 +1,158 @@
+r"""Mean and covariance of what one usable record adds to the released features, given theta.
+
+With f(x) the features of a record under the curator's rule (redacted: 0; clipped: those of the nearest bound),
+m(theta) = E f(x) and V(theta) = Cov f(x). Given u usable records their sum is taken to be normal with mean u m and
+covariance u V. That is Bernstein and Sheldon's random-sum limit (2018, proposition 1): a redacted record is a zero, so
+the number of records inside needs no term of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.families import Exponential, MultivariateNormal, Normal
+from discreet.families.base import Family, Theta
+from discreet.families.normal import NormalKnownVariance
+from discreet.inference.engines.gibbs.box import box_moments
+from discreet.inference.engines.gibbs.nodes import nodes
+from discreet.inference.engines.gibbs.walker_kernels import exponential_moments, normal_moments
+
+#: Theta to (m, V), with parameters first and features last.
+Moments = Callable[[Theta], tuple[np.ndarray, np.ndarray]]
+
+
+def feature_moments(release: Release) -> Moments:
+    """Return the function from parameters to the mean and covariance of one usable record's features."""
+    family = release.family
+    if family.vocabulary is not None:
+        return _cells if len(family.geometry.feature_names) > 1 else _binary
+    if isinstance(family, MultivariateNormal):
+        return _box(release)
+    if type(family) in (Normal, NormalKnownVariance):
+        return _normal(release)
+    return _exponential(release) if type(family) is Exponential else _column(release)
+
+
+def _binary(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+    p = np.asarray(theta["p"], dtype=float)[:, None]
+    return 2 * p - 1, 4 * (p * (1 - p))[:, :, None]
+
+
+def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+    p = np.asarray(theta["p"], dtype=float)
+    return p, p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
+
+
+def _normal(release: Release) -> Moments:
+    family: Any = release.family
+    shift, half = _map(release)
+    size = len(family.geometry.feature_names)
+    clip = release.domain.outside == "clip"
+
+    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        mean = np.asarray(theta["mean"], dtype=float)
+        variance = theta["variance"] if "variance" in theta else np.full(mean.shape, family.variance)
+        m, v = normal_moments((mean - shift) / half, np.sqrt(variance) / half, clip=clip)
+        return m[:, :size], v[:, :size, :size]
+
+    return moments
+
+
+def _exponential(release: Release) -> Moments:
+    assert release.domain.bounds is not None
+    low, high = (float(bound) for bound in release.domain.bounds[0])
+    clip = release.domain.outside == "clip"
+
+    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        m, v = exponential_moments(np.asarray(theta["rate"], dtype=float), low, high, clip=clip)
+        return m[:, :1], v[:, :1, :1]
+
+    return moments
+
+
+def column_records(release: Release) -> Callable[[Theta], tuple[np.ndarray, np.ndarray]]:
+    """Return theta to (features of points, their probabilities) for a family of one column.
+
+    Features are (parameters, points, features). What the probabilities lack to 1 belongs to redacted records.
+    """
+    family = release.family
+    assert release.domain.bounds is not None
+    low, high = (float(bound) for bound in release.domain.bounds[0])
+
+    def records(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        x, probability = nodes(family, theta, low, high)
+        if release.domain.outside == "clip":
+            below = _tail(family, theta, family.support.low, low)
+            above = np.clip(1 - below - probability.sum(axis=1), 0.0, 1.0)
+            if not family.support.discrete:
+                # a tail of its own keeps its digits; integers have no other end to sum from
+                above = _tail(family, theta, high, family.support.high)
+            ends = np.broadcast_to([low, high], (len(x), 2))
+            x = np.concatenate([x, ends], axis=1)
+            probability = np.concatenate([probability, below[:, None], above[:, None]], axis=1)
+        return mapped_features(release, x), probability
+
+    return records
+
+
+def mapped_features(release: Release, x: np.ndarray) -> np.ndarray:
+    """Return the features of values within the bounds, on a new last axis."""
+    shift, half = _map(release)
+    z = np.clip((np.asarray(release.family.measure(x), dtype=float) - shift) / half, -1.0, 1.0)
+    return np.stack(release.family.geometry.features([z]), axis=-1)
+
+
+def _map(release: Release) -> tuple[float, float]:
+    assert release.layout.shift is not None
+    assert release.layout.half is not None
+    return float(release.layout.shift[0]), float(release.layout.half[0])
+
+
+def _tail(family: Family, theta: Theta, low: float, high: float) -> np.ndarray:
+    if not low < high:
+        return np.zeros(len(next(iter(theta.values()))))
+    if family.support.discrete:
+        high = high - 1 if high == np.floor(high) else high
+    return nodes(family, theta, low, high)[1].sum(axis=1)
+
+
+def _column(release: Release) -> Moments:
+    records = column_records(release)
+    return lambda theta: weighted_moments(*records(theta))
+
+
+def weighted_moments(features: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and covariance of points with these probabilities, the rest of the mass sitting at zero."""
+    mean = np.matmul(probability[:, None, :], features)[:, 0]
+    rest = np.maximum(1 - probability.sum(axis=1), 0.0)
+    centered = features - mean[:, None, :]
+    scaled = centered * probability[:, :, None]
+    covariance = np.matmul(scaled.transpose(0, 2, 1), centered)
+    covariance += rest[:, None, None] * mean[:, :, None] * mean[:, None, :]
+    return mean, covariance
+
+
+def _box(release: Release) -> Moments:
+    assert release.layout.shift is not None
+    assert release.layout.half is not None
+    shift = np.array([float(v) for v in release.layout.shift])
+    half = np.array([float(v) for v in release.layout.half])
+    clip = release.domain.outside == "clip"
+
+    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        mean = (np.asarray(theta["mean"], dtype=float) - shift) / half
+        covariance = np.asarray(theta["covariance"], dtype=float) / (half[:, None] * half)
+        lost = ~np.isfinite(covariance).all(axis=(1, 2)) | (
+            np.linalg.eigvalsh(np.nan_to_num(covariance))[:, 0] <= 0
+        )
+        covariance = np.where(lost[:, None, None], np.eye(len(half)), covariance)
+        m, v = box_moments(mean, covariance, clip=clip)
+        # a matrix that is singular in floating point has no density: the target drops what is not finite
+        m[lost] = np.nan
+        return m, v
+
+    return moments

@@ -1,0 +1,316 @@
+r"""One coherent law for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
+
+Given theta and u usable records the sums of the features are normal (:mod:`discreet.inference.engines.gibbs.feature_moments`); given
+the variances w the noise is normal too, so the sums are integrated out and no matrix need be inverted that noise has
+not made regular. Readings are divided by the scale of their noise: then w_j is exponential with mean 2 for Laplace
+noise (Bernstein and Sheldon 2018, section 3.2) and 1 for Gaussian noise.
+
+Noise can be inflated by a factor kappa. A large one gives the prior back, 1 gives the posterior, and in between lies a
+path on which a population of walkers can travel from the one to the other.
+
+Arrays of readings have walkers last.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from discreet.artifact import Release
+from discreet.inference.engine import Question
+from discreet.inference.engines.gibbs.feature_moments import Moments, feature_moments
+from discreet.inference.engines.gibbs.marginal import log_marginal
+from discreet.inference.engines.gibbs.unconstrain import Chart, chart
+from discreet.inference.engines.naive import noisy_sums
+from discreet.inference.record_prior import RecordPrior
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+
+_LOG_2PI = math.log(2 * math.pi)
+# a Laplace tail this many scales out holds less than e^-60 of the mass
+_FAR = 60.0
+_LEAST_VARIANCE = 1e-12
+# A noise scale or so of a latent count, as a share of its range.
+_SCATTER = 0.01
+
+
+@dataclass
+class Place:
+    """What the target is made of at some coordinates: log prior, residual of the readings, covariance of the sums."""
+
+    log_prior: np.ndarray
+    residual: np.ndarray
+    covariance: np.ndarray
+
+    def put(self, other: Place, where: np.ndarray, at: np.ndarray) -> None:
+        """Copy the entries ``where`` of ``other`` to positions ``at``."""
+        self.log_prior[at] = other.log_prior[where]
+        self.residual[:, at] = other.residual[:, where]
+        self.covariance[:, :, at] = other.covariance[:, :, where]
+
+    def take(self, which: np.ndarray | slice) -> Place:
+        """Return the entries ``which``."""
+        return Place(self.log_prior[which], self.residual[:, which], self.covariance[:, :, which])
+
+
+@dataclass
+class Readings:
+    """The released numbers in units of their noise, as linear forms in the usable count and the sums of features."""
+
+    y: np.ndarray
+    of_count: np.ndarray
+    of_features: np.ndarray
+    laplace: bool
+
+    @classmethod
+    def of(cls, release: Release) -> Readings:
+        """Read them from a release."""
+        grid = np.array([float(g) for g in release.totals.grid])
+        scale = np.array([_scale(law) for law in release.noise])
+        rows = np.array([[float(v) for v in row] for row in release.layout.rows])
+        # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
+        y = np.array([float(v) for v in release.totals.values]) / scale
+        rows = rows / (scale * grid)[:, None]
+        return cls(y, rows[:, 0], rows[:, 1:], isinstance(release.noise[0], DiscreteLaplace))
+
+
+def _scale(law: object) -> float:
+    assert isinstance(law, DiscreteLaplace | DiscreteGaussian)
+    return law.scale if isinstance(law, DiscreteLaplace) else law.sigma
+
+
+@dataclass(frozen=True)
+class Count:
+    """The usable count as a latent number: u uniform on [low, high] in its own coordinate, logit, times a prior."""
+
+    low: float
+    high: float
+    prior: RecordPrior
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return u at coordinate x."""
+        return self.low + (self.high - self.low) * expit(x)
+
+    def log_volume(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density of x if u is uniform on [low, high]."""
+        return -np.logaddexp(0, x) - np.logaddexp(0, -x)
+
+    def log_prior(self, u: np.ndarray) -> np.ndarray:
+        """Return the log prior of u, each whole number standing for the unit interval around it."""
+        if self.prior.weights is None:
+            return np.zeros(u.shape)
+        assert self.prior.high is not None
+        return self.prior.log_mass(np.clip(np.rint(u), self.prior.low, self.prior.high))
+
+
+class Target:
+    """The law of (theta, u, w) given the readings, on unconstrained coordinates.
+
+    Coordinates are those of the chart, then that of the usable count where it is latent.
+    """
+
+    def __init__(self, question: Question) -> None:
+        release = question.release
+        self.family = release.family
+        self.chart: Chart = chart(question.prior)
+        self.moments: Moments = feature_moments(release)
+        self.readings = Readings.of(release)
+        self.n_readings = len(self.readings.y)
+        self.laplace = self.readings.laplace
+        # readings that no feature enters have noise alone; up to two others have a closed or cheap marginal
+        self._spread = np.flatnonzero(np.abs(self.readings.of_features).max(axis=1) > 0)
+        self._bare = np.flatnonzero(np.abs(self.readings.of_features).max(axis=1) == 0)
+        #: Whether the noise variances can be integrated out, so that there is no need to draw them.
+        self.collapses = not self.laplace or len(self._spread) <= 2
+        self.count = _count(release, question.records, self.readings)
+        self.n_records = 0.0 if release.records is None else float(release.records)
+        self.dim = self.chart.dim + (self.count is not None)
+        #: What the readings say at face value, sums and a number of records, where redaction may hide it.
+        self.face_value = _face_value(release)
+
+    def usable(self, x: np.ndarray) -> np.ndarray:
+        """Return the usable count at these coordinates."""
+        return np.full(len(x), self.n_records) if self.count is None else self.count.value(x[:, -1])
+
+    def theta(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the parameters at these coordinates."""
+        return self.chart.theta(self.family, x[:, : self.chart.dim])
+
+    def coordinates(self, values: Any, usable: float, rng: np.random.Generator) -> np.ndarray:
+        """Return coordinates of values of the prior; a latent usable count is scattered about ``usable``."""
+        x = self.chart.coordinates(values)
+        if self.count is None:
+            return x
+        low, high = self.count.low, self.count.high
+        share = (usable - low) / (high - low) + _SCATTER * rng.standard_normal(len(x))
+        return np.column_stack([x, logit(np.clip(share, _SCATTER, 1 - _SCATTER))])
+
+    def log_reference(self, x: np.ndarray) -> np.ndarray:
+        """Return the density that :meth:`reference` draws from: the prior, with u uniform."""
+        out = self.chart.log_density(x[:, : self.chart.dim])
+        return out if self.count is None else out + self.count.log_volume(x[:, -1])
+
+    def reference(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw coordinates from the prior, with u uniform on its range."""
+        x = self.chart.sample(size, rng)
+        if self.count is None:
+            return x
+        v = rng.logistic(size=size)
+        return np.concatenate([x, v[:, None]], axis=1)
+
+    def place(self, x: np.ndarray) -> Place:
+        """Evaluate everything that depends on the coordinates alone."""
+        u = self.usable(x)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            mean, covariance = self.moments(self.theta(x))
+            log_prior = self.log_reference(x)
+            if self.count is not None:
+                log_prior = log_prior + self.count.log_prior(u)
+            of = self.readings.of_features
+            expected = (self.readings.of_count[:, None] + of @ mean.T) * u
+            spread = np.matmul(np.matmul(of, covariance), of.T).transpose(1, 2, 0) * u
+            lost = ~(
+                np.isfinite(log_prior)
+                & np.isfinite(expected).all(axis=0)
+                & np.isfinite(spread).all(axis=(0, 1))
+            )
+        if lost.any():
+            # coordinates so extreme that arithmetic gives up have no mass worth keeping
+            log_prior[lost], expected[:, lost], spread[:, :, lost] = -np.inf, 0.0, 0.0
+        return Place(log_prior, self.readings.y[:, None] - expected, np.ascontiguousarray(spread))
+
+    def log_likelihood(self, place: Place, w: np.ndarray, kappa: float = 1.0) -> np.ndarray:
+        """Return log N(residual; 0, covariance + kappa^2 diag(w))."""
+        matrix, r = place.covariance.copy(), place.residual.copy()
+        n = self.n_readings
+        for j in range(n):
+            matrix[j, j] += kappa**2 * w[j]
+        out = np.full(r.shape[1], -0.5 * n * _LOG_2PI)
+        for j in range(n):
+            pivot = matrix[j, j]
+            out -= 0.5 * (np.log(pivot) + r[j] * r[j] / pivot)
+            if j + 1 < n:
+                ratio = matrix[j + 1 :, j] / pivot
+                r[j + 1 :] -= ratio * r[j]
+                matrix[j + 1 :, j + 1 :] -= ratio[:, None] * matrix[j, j + 1 :]
+        return out
+
+    def log_collapsed(self, place: Place, kappa: float = 1.0, *, rough: bool = False) -> np.ndarray:
+        """Return the log likelihood with the noise variances integrated out, where :attr:`collapses`."""
+        if not self.laplace:
+            return self.log_likelihood(place, np.ones_like(place.residual), kappa)
+        spread, bare = self._spread, self._bare
+        out = log_marginal(
+            place.residual[spread] / kappa,
+            place.covariance[spread[:, None], spread] / kappa**2,
+            rough=rough,
+        )
+        # blurred readings without features carry a variance of their own
+        for j in bare:
+            out += log_marginal(place.residual[[j]] / kappa, place.covariance[[[j]], [[j]]] / kappa**2)
+        return out - self.n_readings * math.log(kappa)
+
+    def log_rough(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density of coordinates, roughly: noise variances that stay are put at their mean."""
+        place = self.place(x)
+        if self.collapses:
+            return place.log_prior + self.log_collapsed(place, rough=True)
+        return place.log_prior + self.log_likelihood(place, np.full(place.residual.shape, 2.0))
+
+    def draw_variances(
+        self, place: Place, w: np.ndarray, kappa: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw w given (theta, u): the noise first, then its variances given the noise."""
+        if not self.laplace:
+            return w
+        noise = draw_noise(place, kappa**2 * w, rng)
+        return laplace_variances(np.abs(noise) / kappa, rng)
+
+    def draw_prior_variances(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw w from its prior."""
+        shape = (self.n_readings, size)
+        return np.maximum(rng.exponential(2.0, shape), _LEAST_VARIANCE) if self.laplace else np.ones(shape)
+
+
+def draw_noise(place: Place, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    r"""Draw the noise e given the residual r = g + e, where g ~ N(0, C) is the spread of the sums and e ~ N(0, D).
+
+    A draw (g', e') of the pair, moved by D (C + D)^-1 (r - g' - e') in e, has the conditional law; C may be singular.
+    """
+    shape = place.residual.shape
+    free = np.sqrt(variance) * rng.standard_normal(shape)
+    spread = _times_root(place.covariance, rng.standard_normal(shape))
+    return free + variance * _solve(place.covariance, variance, place.residual - spread - free)
+
+
+def laplace_variances(distance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    r"""Draw w given |e|: w ~ Exp(mean 2) a priori and e ~ N(0, w), so 1/w is inverse Gaussian(1/|e|, 1).
+
+    Michael, Schucany and Haas (1976), solved for w: the larger root |e| + c + sqrt(c^2 + 2 c |e|), c = chi^2 / 2, needs
+    no division and keeps its digits as |e| goes to zero; the smaller is e^2 over it.
+    """
+    c = 0.5 * rng.standard_normal(distance.shape) ** 2
+    larger = distance + c + np.sqrt(c * c + 2 * c * distance)
+    take = rng.random(distance.shape) * (larger + distance) <= larger
+    with np.errstate(invalid="ignore", divide="ignore"):
+        w = np.where(take, larger, distance * (distance / larger))
+    return np.maximum(w, _LEAST_VARIANCE)
+
+
+def _times_root(matrix: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return L z with L L' the positive semidefinite matrix, walkers last."""
+    rest, out = matrix.copy(), np.zeros_like(z)
+    for j in range(len(z)):
+        pivot = rest[j, j]
+        safe = np.where(pivot > 0, pivot, 1.0)
+        column = np.where(pivot > 0, rest[j:, j] / np.sqrt(safe), 0.0)
+        out[j:] += column * z[j]
+        if j + 1 < len(z):
+            rest[j + 1 :, j + 1 :] -= column[1:, None] * column[None, 1:]
+    return out
+
+
+def _solve(matrix: np.ndarray, diagonal: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return (matrix + diag(diagonal))^-1 right, walkers last."""
+    a, x = matrix.copy(), right.copy()
+    n = len(x)
+    for j in range(n):
+        a[j, j] += diagonal[j]
+    for j in range(n - 1):
+        ratio = a[j + 1 :, j] / a[j, j]
+        x[j + 1 :] -= ratio * x[j]
+        a[j + 1 :, j + 1 :] -= ratio[:, None] * a[j, j + 1 :]
+    for j in range(n - 1, -1, -1):
+        x[j] = (x[j] - (a[j, j + 1 :] * x[j + 1 :]).sum(axis=0)) / a[j, j]
+    return x
+
+
+def _face_value(release: Release) -> tuple[np.ndarray, float] | None:
+    if release.domain.bounds is None or release.domain.outside == "clip":
+        return None
+    s, n = noisy_sums(release)
+    return (release.family.project(s, n), n) if n > 0 else None
+
+
+def _count(release: Release, records: RecordPrior, readings: Readings) -> Count | None:
+    """Return the latent usable count with the range that can hold its posterior, or None where it is public."""
+    if release.records is not None:
+        if release.domain.missing == "none":
+            return None
+        records = RecordPrior(0, release.records)
+    low = max(records.low - 0.5, 0.0)
+    high = math.inf if records.high is None else records.high + 0.5
+    # the readings that add up to the count, and how far their noise can carry it
+    rows = np.column_stack([readings.of_count, readings.of_features])
+    combination = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[0], rcond=None)[0]
+    read = float(combination @ readings.y)
+    # sums that no count near that one could have (absurd readings) let it stray as far as they are off
+    size = np.abs(readings.y) / np.abs(rows).max(axis=1)
+    reach = _FAR * float(np.abs(combination).sum()) + 2 * float(np.maximum(size - abs(read), 0).sum()) + 1
+    if records.weights is None:
+        anchor = min(max(read, low), high)
+        low, high = max(low, anchor - reach), min(high, anchor + reach)
+    return Count(low, high, records)

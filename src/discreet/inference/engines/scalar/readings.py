@@ -1,0 +1,49 @@
+"""What a release of one bounded statistic says of the sum of z and of the number of usable records."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.errors import EngineError
+from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceSum
+from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
+from discreet.inference.engines.scalar.series_kernels import Reading
+from discreet.inference.record_prior import RecordPrior
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+
+# Readings of two cells whose sum must not be negative, in scales of their noise.
+_CONTRADICTION = 100.0
+
+
+def reading_of(release: Release, records: RecordPrior) -> Reading:
+    """Return what a release of one bounded statistic says."""
+    values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
+    widths = [_width(law, float(g)) for law, g in zip(release.noise, release.totals.grid, strict=True)]
+    laplace = isinstance(release.noise[0], DiscreteLaplace)
+    n = release.records
+    if n is None:
+        total, y, width = values[0] + values[1], values[1] - values[0], max(widths)
+        if laplace:
+            if abs(y) - max(total, 0.0) > _CONTRADICTION * width:
+                raise EngineError(
+                    "the two readings contradict each other by more than noise of their scale could explain."
+                )
+            return LaplaceCells(y, total, 1 / width, records)
+        # both cells seen with sigma: their sum and their difference, with sigma sqrt(2) each, independently
+        return normal_counted(y, width * 2**0.5, total, width * 2**0.5, records)
+    y, width = values[0], widths[0]
+    if laplace:
+        counted = len(values) > 1
+        return LaplaceSum(y, 1 / width, n, values[1] if counted else None, 1 / widths[-1] if counted else 1.0)
+    if len(values) == 1:
+        return NormalSum(y, width, n, np.zeros(1))
+    return normal_counted(y, width, values[1], widths[1], RecordPrior(0, n))
+
+
+def _width(law: object, grid: float) -> float:
+    """Return the noise's scale (Laplace) or sigma (normal) in mapped units."""
+    if isinstance(law, DiscreteLaplace):
+        return law.scale * grid
+    assert isinstance(law, DiscreteGaussian)
+    return law.sigma * grid

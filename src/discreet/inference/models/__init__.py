@@ -1,0 +1,1 @@
+"""Engines for models of several columns, one file or folder each."""

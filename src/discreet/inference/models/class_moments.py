@@ -1,0 +1,218 @@
+r"""The noisy sums of a number within one class: what they say of how many records it has, and of its distribution.
+
+A block holds the sums of three cells that add up to the number of usable records, u (see
+:class:`~discreet.models.moment_table.MomentTable`). So their sum is u plus three noises, whose law is known: for Laplace
+noise of scale b the density of the sum is
+
+    f(x) = exp(-|x| / b) (3 + 3 |x| / b + x^2 / b^2) / (16 b),
+
+for Gaussian noise it is normal. Rounding to the grid is left out: it is below 10^-7 of a record, for each of them. If
+missing values are counted, m - u records have no value, any number of them as likely as any other, and
+
+    L(m) = 1 / (m + 1)  sum over u of  f(y - u) noise(y_missing - (m - u)).
+
+Apart from that count, a block is what a ``Normal()`` releases if records are added or removed, and the gibbs engine
+reads it as such: three readings, with a prior on the number of records. For prior it gets what all other rows of all
+features say of the class total, and the count of missing values, so that nothing is used twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.artifact.release import Statistics
+from discreet.errors import EngineError
+from discreet.families.normal import Normal
+from discreet.inference.counts.latent_tables import Table
+from discreet.inference.counts.tilt import Cell
+from discreet.inference.engine import Answer, Question
+from discreet.inference.engines import naive
+from discreet.inference.engines.gibbs import gibbs_engine as gibbs
+from discreet.inference.models.totals import Window, log_sums
+from discreet.inference.record_prior import RecordPrior
+from discreet.models.moment_table import MomentTable
+from discreet.priors import NormalInverseGamma
+from discreet.privacy import DiscreteLaplace
+
+APPROXIMATION = (
+    "central limit for the sums of numbers; what these sums say of class totals, beyond a count, is not passed on to "
+    "other features"
+)
+# Prior weights of a number of records below this share of the largest are nothing.
+_LEAST = 1e-16
+# No noise goes so many of its scales: less than e^-100 of its mass is beyond.
+_FAR = 100.0
+
+#: What the numbers are within each class.
+_NORMAL = Normal()
+
+
+@dataclass(frozen=True)
+class BlockReading:
+    """The noisy cells of one class, at ``cells`` of a release; the last is of missing values if they are counted."""
+
+    whole: Release
+    table: MomentTable
+    cells: slice
+
+    @cached_property
+    def release(self) -> Release:
+        """The block as a release of its own, of a normal whose records are added or removed."""
+        outside, totals, noise = self.whole.domain.outside, self.whole.totals, self.whole.noise_record
+        layout = self.table.block()
+        at = slice(self.cells.start, self.cells.start + len(layout.names))
+        return replace(
+            self.whole,
+            model=_NORMAL,
+            columns=(self.table.number.name,),
+            domain=self.table.domain(outside),
+            neighbors="add_remove",
+            records=None,
+            statistics=Statistics(
+                layout.names, totals.values[at], layout.grid, totals.width[at], layout.shift, layout.half
+            ),
+            mechanism=replace(noise, scale=noise.scale[at]),
+        )
+
+    @cached_property
+    def usable(self) -> float:
+        """What the block reads in all: the number of usable records, plus noise."""
+        totals = self.release.totals
+        return float(sum(value * grid for value, grid in zip(totals.values, totals.grid, strict=True)))
+
+    @cached_property
+    def missing(self) -> Cell | None:
+        """The noisy count of missing values, which has a flat prior; None if they are not counted."""
+        if self.whole.domain.missing != "count":
+            return None
+        at = self.cells.stop - 1
+        y = self.whole.totals.values[at]
+        return Cell(1.0, int(y), self.whole.noise[at], reference=max(int(y), 0))
+
+    @property
+    def total(self) -> float:
+        """What the row reads in all."""
+        return self.usable + (0 if self.missing is None else self.missing.y)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The scales of the noise on the three cells, in records."""
+        return np.array([float(scale) for scale in self.release.noise_record.scale])
+
+    @property
+    def _laplace(self) -> bool:
+        return isinstance(self.release.noise[0], DiscreteLaplace)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise on :attr:`total`."""
+        mine = float((self.scales**2).sum()) * (2 if self._laplace else 1)
+        return mine + (0.0 if self.missing is None else self.missing.noise.sd**2)
+
+    def reach(self, log_tail: float) -> float:
+        """Return how far the least unwilling of the row's noises can carry it."""
+        grid = float(self.release.totals.grid[0])
+        mine = max(law.reach(log_tail) for law in self.release.noise) * grid
+        return mine if self.missing is None else max(mine, self.missing.noise.reach(log_tail))
+
+    def check(self, most: int) -> None:
+        """Raise if a cell is so far from any sum over at most ``most`` records that no noise can have carried it."""
+        totals = self.release.totals
+        cells = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
+        if (np.maximum(-cells, cells - most) > _FAR * self.scales + 1).any():
+            raise EngineError("the noisy sums contradict the noisy counts too strongly to be read together.")
+
+    def log_density(self, usable: np.ndarray) -> np.ndarray:
+        """Return the log likelihood of the sum of the cells, up to a constant, given numbers of usable records."""
+        off, scales = np.abs(self.usable - usable), self.scales
+        if not self._laplace:
+            return -0.5 * off**2 / (scales**2).sum()
+        if scales.min() != scales.max():
+            raise EngineError("the cells of a number have noise of different scales, which no engine reads.")
+        off = off / scales[0]
+        return np.log(3 + 3 * off + off**2) - off
+
+
+@dataclass(frozen=True)
+class BlockLaw:
+    """log L(m) for m = low, low + 1, ..., up to a constant; and the block behind it."""
+
+    low: int
+    log_weights: np.ndarray
+    reading: BlockReading
+
+    def usable(self, totals: Window) -> RecordPrior:
+        """Return the law of the number of usable records, given log weights of the class total and the missing."""
+        most = totals.high
+        law = Table(totals.low, totals.tilted(0.0))
+        if self.reading.missing is not None:
+            first, weights, _ = self.reading.missing.weights(0.0, most)
+            shared = law.weights / (np.arange(law.low, most + 1) + 1.0)
+            # less the missing ones
+            law = Table(law.low, shared).convolve(Table(1 - first - weights.size, weights[::-1]))
+        weights = np.where(law.weights > _LEAST * law.weights.max(), law.weights, 0.0)
+        heavy = np.flatnonzero((weights > 0) & (law.low + np.arange(weights.size) >= 0))
+        if not heavy.size:
+            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+        start, stop = int(heavy[0]), int(heavy[-1]) + 1
+        return RecordPrior(law.low + start, law.low + stop - 1, weights[start:stop] / weights.max())
+
+
+def block_law(block: BlockReading, target: float, low: int, high: int) -> BlockLaw:
+    """Return the law of a block for totals in [low, high]."""
+    if block.missing is None:
+        return BlockLaw(low, block.log_density(np.arange(low, high + 1)), block)
+    first, weights, _ = block.missing.weights(0.0, high)
+    least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
+    with np.errstate(divide="ignore"):
+        parts = [Window(first, np.log(weights)), Window(least, block.log_density(np.arange(least, most + 1)))]
+    log_weights = log_sums(parts[0], parts[1], low, high, target) - np.log(np.arange(low, high + 1) + 1.0)
+    return BlockLaw(low, log_weights, block)
+
+
+def draw_blocks(
+    blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
+) -> Answer:
+    """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
+    answers = []
+    for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
+        records = law.usable(totals)
+        law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
+        mine = replace(question, release=law.reading.release, prior=prior, records=records)
+        target, x, doubts = gibbs.coordinates(mine)
+        count = float(target.usable(x).mean())
+        if count < gibbs.LEAST_RECORDS:
+            table = law.reading.table
+            doubts = (
+                f"a central limit for about {count:.0f} values of {table.number.name!r:.60} with "
+                f"{table.columns[0].name}={table.columns[0].labels[c]:.60}; it has been shown calibrated from "
+                f"{gibbs.LEAST_RECORDS} on",
+                *doubts,
+            )
+        answers.append(Answer(target.theta(x), gibbs.APPROXIMATION, doubts, independent=False))
+    return _together(answers)
+
+
+def naive_block(
+    blocks: Sequence[BlockReading], prior: NormalInverseGamma, question: Question
+) -> tuple[np.ndarray, Answer]:
+    """Take the noisy sums for the data: return the numbers of records in each class, and draws."""
+    counts = [max(b.usable, 0.0) + max(0 if b.missing is None else b.missing.y, 0) for b in blocks]
+    answers = [
+        naive.draw(replace(question, release=block.release, prior=prior, records=RecordPrior()))
+        for block in blocks
+    ]
+    return np.array(counts), _together(answers)
+
+
+def _together(answers: Sequence[Answer]) -> Answer:
+    draws = {
+        name: np.stack([answer.draws[name] for answer in answers], axis=1) for name in _NORMAL.draw_names
+    }
+    doubts = dict.fromkeys(said for answer in answers for said in answer.warnings)
+    return replace(answers[0], draws=draws, warnings=tuple(doubts))

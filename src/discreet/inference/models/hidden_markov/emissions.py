@@ -1,0 +1,43 @@
+"""Emission probabilities given states and counts: one Dirichlet law for every state and feature."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from discreet.inference.models.hidden_markov.paths import draw_dirichlet
+
+
+@numba.njit(cache=True, error_model="numpy")
+def sum_by_state(counts: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` (states by labels) with the counts of all cells in each state."""
+    out[:] = 0.0
+    for c in range(z.size):
+        k = z[c]
+        for j in range(counts.shape[1]):
+            out[k, j] += counts[c, j]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_emissions(
+    gen: np.random.Generator,
+    counts: np.ndarray,
+    z: np.ndarray,
+    starts: np.ndarray,
+    beta: float,
+    p: np.ndarray,
+    log_p: np.ndarray,
+) -> None:
+    """Draw ``p`` (states by labels of all features) given the states: Dirichlet(counts in the state + beta).
+
+    Feature d has labels ``starts[d]`` to ``starts[d + 1]``. Equation 49 of Foulds et al. (2016), whose sum runs over
+    the cells in the state and not, as printed, over all of them.
+    """
+    sum_by_state(counts, z, p)
+    for k in range(p.shape[0]):
+        for d in range(starts.size - 1):
+            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], beta)
+            for j in range(starts[d], starts[d + 1]):
+                log_p[k, j] = math.log(p[k, j])

@@ -1,0 +1,183 @@
+"""One iteration over all chains, compiled: what changes from chain to chain is the first axis of every array."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numba
+import numpy as np
+
+from discreet.inference.models.hidden_markov.count_tables import exchange_sweep, grow_sweep, pair_sweep
+from discreet.inference.models.hidden_markov.emissions import draw_emissions
+from discreet.inference.models.hidden_markov.paths import collapsed_sweep, draw_transitions, sample_paths
+from discreet.inference.models.hidden_markov.transport import switch_paths, tilt_sweep
+
+# What one iteration does to the latent tables, a share of them at a time: the tables of every eighth cell, the
+# probabilities of one feature, the path of one sequence. More would make an iteration cost more than ten without noise.
+STRIDE = 8
+
+
+@cache
+def log_factorials(most: int) -> np.ndarray:
+    """Return log 0!, log 1!, ..., up to ``most``."""
+    from scipy.special import gammaln
+
+    return gammaln(np.arange(1.0, most + 2))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_parameters(
+    gen: np.random.Generator,
+    counts: np.ndarray,
+    z: np.ndarray,
+    n_placed: int,
+    length: int,
+    starts: np.ndarray,
+    alpha: float,
+    beta: float,
+    p: np.ndarray,
+    log_p: np.ndarray,
+    transition: np.ndarray,
+) -> None:
+    """Draw emission and transition probabilities given states and counts."""
+    for m in range(z.shape[0]):
+        draw_emissions(gen, counts[m % counts.shape[0]], z[m], starts, beta, p[m], log_p[m])
+        draw_transitions(gen, z[m, :n_placed], length, alpha, transition[m])
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_states(
+    gen: np.random.Generator,
+    z: np.ndarray,
+    n_placed: int,
+    length: int,
+    alpha: float,
+    transition: np.ndarray,
+    log_emission: np.ndarray,
+    collapsed: bool,
+) -> None:
+    """Draw the paths."""
+    for m in range(z.shape[0]):
+        if collapsed:
+            collapsed_sweep(gen, z[m, :n_placed], length, alpha, log_emission[m])
+            # they were drawn for the path before, and go with this one from here on
+            draw_transitions(gen, z[m, :n_placed], length, alpha, transition[m])
+        else:
+            sample_paths(gen, transition[m], log_emission[m], length, z[m, :n_placed])
+
+
+@numba.njit(cache=True, error_model="numpy")
+def move_tables(
+    gen: np.random.Generator,
+    turn: int,
+    moves: np.ndarray,
+    sizes: np.ndarray,
+    switch: np.ndarray,
+    active: np.ndarray,
+    counts: np.ndarray,
+    totals: np.ndarray,
+    z: np.ndarray,
+    p: np.ndarray,
+    log_p: np.ndarray,
+    transition: np.ndarray,
+    readings: np.ndarray,
+    rates: np.ndarray,
+    starts: np.ndarray,
+    observed: np.ndarray,
+    gaussian: bool,
+    beta: float,
+    n_placed: int,
+    length: int,
+    factorials: np.ndarray,
+    log_prior: np.ndarray,
+    low: int,
+) -> np.ndarray:
+    """Move latent tables, totals, and states and probabilities with their tables.
+
+    ``moves`` exchanges of ``sizes`` entries and, where ``switch`` says so, a path with its tables, chain by chain.
+    Returns, for each chain, the share of accepted exchanges and the number of states that switched.
+    """
+    n_features = starts.size - 1
+    done = np.zeros((2, z.shape[0]))
+    n_sequences = n_placed // length
+    for m in range(z.shape[0]):
+        pair_sweep(
+            gen,
+            turn % STRIDE,
+            STRIDE,
+            counts[m],
+            totals[m],
+            z[m],
+            p[m],
+            log_p[m],
+            readings,
+            rates,
+            starts,
+            gaussian,
+            factorials,
+        )
+        if active.size > 1:
+            done[0, m] = exchange_sweep(
+                gen,
+                moves[m],
+                sizes[m],
+                active,
+                counts[m],
+                totals[m],
+                z[m],
+                p[m],
+                readings,
+                rates,
+                starts,
+                gaussian,
+            )
+        if log_prior.size > 0:
+            grown = grow_sweep(
+                gen,
+                moves[m],
+                sizes[m],
+                active,
+                counts[m],
+                totals[m],
+                z[m],
+                p[m],
+                readings,
+                rates,
+                starts,
+                gaussian,
+                log_prior,
+                low,
+            )
+            done[0, m] = grown if active.size == 1 else 0.5 * (done[0, m] + grown)
+        done[0, m] /= moves[m]
+        tilt_sweep(
+            gen,
+            turn % n_features,
+            counts[m],
+            totals[m],
+            z[m],
+            p[m],
+            log_p[m],
+            readings,
+            rates,
+            starts,
+            observed,
+            gaussian,
+            beta,
+        )
+        if switch[m]:
+            done[1, m] = switch_paths(
+                gen,
+                int(gen.random() * n_sequences) * length,
+                length,
+                counts[m],
+                z[m],
+                p[m],
+                transition[m],
+                readings,
+                rates,
+                starts,
+                observed,
+                gaussian,
+            )
+    return done

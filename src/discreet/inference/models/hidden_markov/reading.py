@@ -1,0 +1,72 @@
+"""A release as the sampler reads it: cells, labels of all features side by side, and the law of the noise."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from discreet.artifact import Release
+from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.start import read_totals
+from discreet.inference.record_prior import RecordPrior
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.privacy.noise import DiscreteGaussian
+
+# A private number of entries is looked for within so many standard deviations of what the cells say.
+_FAR = 12.0
+
+
+def read_cells(release: Release, model: HiddenMarkov) -> Cells:
+    """Return the noisy counts, cells with a place first.
+
+    Where missing values are counted, entries without a sequence or a time are in cells of their own, after the others,
+    and every feature has one more label.
+    """
+    values = np.array(release.totals.values, dtype=float)
+    parts, begin = [], 0
+    for table in model.tables():
+        shape = table.shape(release.domain.missing)
+        size = int(np.prod(shape))
+        # a single sequence has no column of its own
+        parts.append(values[begin : begin + size].reshape(-1, *shape[-2:]))
+        begin += size
+    n_chains, n_times = model.n_sequences, model.time.n_labels
+    placed = np.zeros(parts[0].shape[:2], dtype=bool)
+    placed[:n_chains, :n_times] = True
+    flat = np.concatenate([np.concatenate([part[placed], part[~placed]]) for part in parts], axis=1)
+    return Cells(flat, tuple(part.shape[2] for part in parts), n_chains, n_times)
+
+
+def read_noise(release: Release, cells: Cells, records: RecordPrior) -> Noisy:
+    """Return the law of the noise on each label, and what is known of the number of entries."""
+    laws, begin = [], 0
+    n_cells = len(cells.values)
+    for size in cells.sizes:
+        laws += [release.noise[begin]] * size
+        begin += size * n_cells
+    gaussian = isinstance(laws[0], DiscreteGaussian)
+    widths = np.array([law.sigma if gaussian else law.scale for law in laws])  # pyright: ignore
+    if release.records is not None:
+        return Noisy(widths, gaussian, n_entries=release.records)
+    return with_private_total(Noisy(widths, gaussian), cells, records)
+
+
+def with_private_total(noisy: Noisy, cells: Cells, records: RecordPrior) -> Noisy:
+    """Return the same noise with a prior on the number of all entries: the analyst's, cut to what the cells allow.
+
+    Given their number, all ways to share entries out over the cells are equally likely, so a number n weighs its prior
+    over the number of ways, C(n + cells - 1, cells - 1).
+    """
+    read, sd = read_totals(cells, noisy)
+    # cells below zero count as they are: the sum of all readings is unbiased, that of the positive ones is not
+    middle, reach = max(float(read.sum()), 0.0), _FAR * sd * np.sqrt(len(read)) + 10
+    low = max(records.low, int(middle - reach), 0)
+    high = max(int(middle + reach), low)
+    if records.high is not None:
+        high = min(high, records.high)
+    if high < low:  # the prior contradicts the cells: it is used as given
+        low, high = records.low, records.high if records.high is not None else records.low
+    n = np.arange(low, high + 1)
+    n_cells = int(cells.observed.sum())
+    ways = gammaln(n + n_cells) - gammaln(n + 1.0) - gammaln(n_cells)
+    return Noisy(noisy.widths, noisy.gaussian, log_prior=records.log_mass(n) - ways, low=low)

@@ -1,0 +1,284 @@
+r"""Naive Bayes from noisy tables: exact, and naive.
+
+Class totals N_c are latent, and all D rows of a class share them. With L_cd(m) the likelihood of the noisy row d of
+class c given that the class has m records (:mod:`discreet.inference.models.table_rows`),
+
+    p(N | y)  ~  DirichletMultinomial(N | a, u)  p(u)  prod_c prod_d L_cd(N_c),        u = sum_c N_c,
+
+a convolution over the classes (:mod:`discreet.inference.models.totals`). Draws go backwards: totals, then each
+row's counts given its total, then the conjugate probabilities. They are exact and independent.
+
+Under ``replace`` n is public. If nothing is missing by declaration, u = n. If missing values are counted, the records
+without a class are one more group with features of its own, any number of them as likely as any other, and everything
+adds up to n. Under ``add_remove`` u has the analyst's prior on records. A missing feature says nothing about its
+probabilities (it is ignorable): any number of them is as likely as any other.
+
+Features that are numbers have sums in place of counts (:mod:`discreet.inference.models.class_moments`): what they say of
+how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others say
+of N_c for its prior on the number of records. That is no longer exact, so it goes by the name of that engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.domain.columns import Labels
+from discreet.errors import EngineError
+from discreet.families.categorical import Categorical
+from discreet.inference.counts.label_draws import dirichlet_columns
+from discreet.inference.counts.weights import DEPTH, log_rising
+from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.engines.naive import warning
+from discreet.inference.models.class_moments import (
+    APPROXIMATION,
+    BlockLaw,
+    BlockReading,
+    block_law,
+    draw_blocks,
+    naive_block,
+)
+from discreet.inference.models.table_rows import Reading, RowLaw, row_law
+from discreet.inference.models.totals import SharedTotals, Window
+from discreet.inference.record_prior import RecordPrior
+from discreet.models.moment_table import MomentTable
+from discreet.models.naive_bayes import NaiveBayes, moment_names
+from discreet.priors import NormalInverseGamma
+
+# How often windows are widened before giving up; each time they double.
+_MOST_ROUNDS = 12
+
+
+# The Dirichlet parameters of every column of labels, and the priors of the columns of numbers.
+Priors = tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]
+
+
+def _model(release: Release) -> NaiveBayes:
+    return release.model.require(NaiveBayes, "this engine reads naive Bayes")
+
+
+def _has_numbers(release: Release) -> str | None:
+    numbers = _model(release).numeric_columns
+    return (
+        f"{numbers[0].name!r:.60} is a number, and its sums are read by the gibbs engine" if numbers else None
+    )
+
+
+def _has_labels_only(release: Release) -> str | None:
+    return None if _model(release).numeric_columns else "naive_bayes has exact, naive for labels alone"
+
+
+def draw(question: Question) -> Answer:
+    """Draw class probabilities and every feature's probabilities by class."""
+    release, rng = question.release, question.rng
+    prior, of_numbers = question.prior
+    model = _model(release)
+    law = class_law(release, prior, question.records)
+    totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
+    draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
+    doubts: dict[str, None] = {}
+    for d, feature in enumerate(model.features):
+        mine = [law.rows[c][d] for c in range(model.target.n_labels)]
+        if isinstance(feature, Labels):
+            rows = [
+                dirichlet_columns((prior[feature.name] + row.split(totals[:, c], rng)).T, rng).T
+                for c, row in enumerate(mine)
+                if isinstance(row, RowLaw)
+            ]
+            draws[feature.name] = np.stack(rows, axis=1)
+            continue
+        blocks = [row for row in mine if isinstance(row, BlockLaw)]
+        others = [law.without(c, d) for c in range(len(blocks))]
+        found = draw_blocks(blocks, others, of_numbers[feature.name], question)
+        draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
+        doubts |= dict.fromkeys(found.warnings)
+    if not model.numeric_columns:
+        return Answer(draws)
+    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False)
+
+
+@dataclass(frozen=True)
+class ClassLaw:
+    """The posterior of the class totals, and each row's counts given them: ``rows[class][feature]``.
+
+    The totals are those of the classes and, last, of the records without a class (or under ``add_remove`` a remainder
+    that says nothing), if there are such. ``tied`` makes :attr:`totals` of the groups' weights.
+    """
+
+    totals: SharedTotals
+    rows: list[list[RowLaw | BlockLaw]]
+    tied: Callable[[list[Window]], SharedTotals]
+
+    def without(self, group: int, feature: int) -> Window:
+        """Return the log weights of a class total from everything but one of its rows, where the posterior lies."""
+        rows = [
+            [row for d, row in enumerate(rows) if (c, d) != (group, feature)]
+            for c, rows in enumerate(self.rows)
+        ]
+        windows = [_window(kept, given[0]) for kept, given in zip(rows, self.rows, strict=True)]
+        with np.errstate(divide="ignore"):
+            return Window(windows[group].low, np.log(self.tied(windows).marginals[group]))
+
+
+def _window(rows: Sequence[RowLaw | BlockLaw], like: RowLaw | BlockLaw) -> Window:
+    """Return the weights of a group's total: those of its rows together, on the window that ``like`` has."""
+    return Window(
+        like.low, np.sum([np.zeros(like.log_weights.size), *(row.log_weights for row in rows)], axis=0)
+    )
+
+
+def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Reading | BlockReading]]:
+    """Return the noisy rows of a release, ``[class][feature]``; the last class is "missing" if that is counted."""
+    model = _model(release)
+    counted = release.domain.missing == "count"
+    out: list[list[Reading | BlockReading]] = [[] for _ in range(model.target.n_labels + counted)]
+    start = 0
+    for table, feature in zip(model.tables(), model.features, strict=True):
+        n_rows, width = table.shape(release.domain.missing)
+        for c in range(n_rows):
+            at = slice(start + c * width, start + (c + 1) * width)
+            if isinstance(table, MomentTable):
+                out[c].append(BlockReading(release, table, at))
+                continue
+            y = np.array(release.totals.values[at], dtype=np.int64)
+            out[c].append(Reading(prior[feature.name], y, release.noise[at], counted))
+        start += n_rows * width
+    return out
+
+
+def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPrior) -> ClassLaw:
+    """Return the exact posterior of the class totals and of all tables."""
+    model = _model(release)
+    rows = readings(release, prior)
+    n, alpha = release.records, prior[model.target.name]
+    if n is None:
+        # records without a class are then any number, which nothing else depends on
+        rows = rows[: model.target.n_labels]
+    ceiling = n if n is not None else records.high
+
+    def tied(windows: list[Window]) -> SharedTotals:
+        return SharedTotals.of(*_tied(windows, alpha, n, records))
+
+    centers, halves = _first_windows(rows, n, ceiling)
+    for _ in range(_MOST_ROUNDS):
+        spans = [_span(center, half, ceiling) for center, half in zip(centers, halves, strict=True)]
+        laws = [
+            [_law(row, center, *span) for row in group]
+            for group, center, span in zip(rows, centers, spans, strict=True)
+        ]
+        windows = [_window(group, group[0]) for group in laws]
+        totals = tied(windows)
+        heavy = totals.heavy()
+        means = [
+            window.low + float(marginal @ np.arange(marginal.size))
+            for window, marginal in zip(windows, totals.marginals, strict=False)
+        ]
+        off = [
+            (low > 0 and below) or ((ceiling is None or high < ceiling) and above)
+            for (low, high), (below, above) in zip(spans, heavy, strict=False)
+        ]
+        if not any(off):
+            return ClassLaw(totals, laws, tied)
+        centers = means
+        halves = [2 * half if bad else half for half, bad in zip(halves, off, strict=True)]
+    raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+
+
+def _law(row: Reading | BlockReading, center: float, low: int, high: int) -> RowLaw | BlockLaw:
+    if isinstance(row, BlockReading):
+        return block_law(row, center, low, high)
+    return row_law(row, center, low, high)
+
+
+def _tied(
+    windows: list[Window], alpha: np.ndarray, n: int | None, records: RecordPrior
+) -> tuple[list[Window], int]:
+    """Return the weights of all groups with the classes' Dirichlet-multinomial law in them, and what they add up to."""
+    classes = [
+        Window(w.low, w.log_weights + log_rising(float(a), w.low, w.high))
+        for w, a in zip(windows, alpha, strict=False)
+    ]
+    mass, others = float(alpha.sum()), windows[len(alpha) :]
+    if n is not None and not others:
+        return classes, n
+    if n is not None:
+        # of n records, n - m have a class if m have none
+        (w,) = others
+        rest = log_rising(mass, n - w.high, n - w.low)[::-1]
+        return [*classes, Window(w.low, w.log_weights - rest)], n
+    # a private total u = whole - m, with the prior p(u)
+    least = max(sum(w.low for w in classes), records.low)
+    whole = sum(w.high for w in classes)
+    whole = max(whole if records.high is None else min(whole, records.high), least)
+    u = np.arange(least, whole + 1)
+    weights = records.log_mass(u) - log_rising(mass, least, whole)
+    return [*classes, Window(0, weights[::-1])], whole
+
+
+def _first_windows(
+    rows: list[list[Reading | BlockReading]], n: int | None, ceiling: int | None
+) -> tuple[list[float], list[float]]:
+    """Return where each group's total seems to be, and how far around it to look: what its rows say, averaged."""
+    precision = np.array([sum(1 / max(row.variance, 1e-12) for row in group) for group in rows])
+    pulls = [sum(row.total / max(row.variance, 1e-12) for row in group) for group in rows]
+    most = np.inf if ceiling is None else float(ceiling)
+    centers = np.clip(np.array(pulls) / precision, 0.0, most)
+    if n is not None:
+        for _ in range(50):
+            short = n - centers.sum()
+            free = (centers < most) if short > 0 else (centers > 0)
+            if abs(short) < 0.5 or not free.any():
+                break
+            share = np.where(free, 1 / precision, 0.0)
+            centers = np.clip(centers + short * share / share.sum(), 0.0, most)
+    # all rows must move together, each through its least unwilling cell
+    reach = [1 / sum(1 / max(row.reach(DEPTH), 1e-9) for row in group) for group in rows]
+    halves = 10 / np.sqrt(precision) + np.array(reach) + 8
+    return centers.tolist(), halves.tolist()
+
+
+def _span(center: float, half: float, ceiling: int | None) -> tuple[int, int]:
+    low, high = max(int(center - half), 0), int(center + half) + 1
+    return (low, high) if ceiling is None else (min(low, ceiling), min(high, ceiling))
+
+
+def _naive(question: Question) -> Answer:
+    """Take projected noisy counts for the data (Foulds et al. 2016, equation 16, table by table)."""
+    release, rng, size = question.release, question.rng, question.size
+    prior, of_numbers = question.prior
+    model = _model(release)
+    n_classes, start = model.target.n_labels, 0
+    values = np.array(release.totals.values, dtype=float)
+    sums, draws = np.zeros(n_classes), {}
+    approximation, said = "noise ignored", warning(release)
+    blocks = readings(release, prior)
+    for d, (table, feature) in enumerate(zip(model.tables(), model.features, strict=True)):
+        shape = table.shape(release.domain.missing)
+        noisy = values[start : start + shape[0] * shape[1]]
+        start += noisy.size
+        if not isinstance(feature, Labels):
+            mine = [row for group in blocks[:n_classes] if isinstance(row := group[d], BlockReading)]
+            counts, found = naive_block(mine, of_numbers[feature.name], question)
+            sums += counts / len(model.features)
+            draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
+            approximation, (said,) = found.approximation, found.warnings
+            continue
+        n = release.records
+        whole = max(noisy.sum(), 0.0) if n is None else float(n)
+        counts = Categorical(noisy.size).project(noisy, whole).reshape(shape)
+        sums += counts[:n_classes].sum(axis=1) / len(model.features)
+        alpha = prior[feature.name] + counts[:n_classes, : feature.n_labels]
+        draws[feature.name] = np.stack(
+            [dirichlet_columns(np.tile(row[:, None], size), rng).T for row in alpha], axis=1
+        )
+    of_class = np.tile((prior[model.target.name] + sums)[:, None], size)
+    first = {model.target.name: dirichlet_columns(of_class, rng).T}
+    return Answer({**first, **draws}, approximation, (said,))
+
+
+EXACT = Engine("exact", _has_numbers, draw)
+GIBBS = Engine("gibbs", _has_labels_only, draw)
+NAIVE = Engine("naive", reads_all, _naive, automatic=False)

@@ -1,0 +1,348 @@
+"""The ledger: budgets of data sets, and every charge against them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LedgerError, UsageError
+from discreet.ledger import hash_chain as chain
+from discreet.ledger.accounts import Account, Charge, after_charge, asked_terms, checked_name, unknown
+from discreet.ledger.filters import (
+    Terms,
+    Totals,
+    countable,
+    guarantee_json,
+    read_guarantee,
+    read_terms,
+    terms_of,
+)
+from discreet.ledger.hash_chain import Entry, read_entry
+from discreet.ledger.messages import in_words
+from discreet.ledger.store import EVERYBODY, Head, Session, Store
+from discreet.privacy.guarantees import Guarantee
+from discreet.rational import Number
+
+if TYPE_CHECKING:
+    from discreet.artifact.release import Release
+    from discreet.ledger.verify import Verification
+
+
+class Ledger:
+    """A privacy budget that is kept in a database and cannot be overspent.
+
+    ``dc.release(..., ledger=ledger, dataset="clinic-2026")`` charges the data set first, durably, and then releases.
+    Any number of processes may share a ledger.
+
+    Parameters
+    ----------
+    url
+        ``"sqlite:///budget.db"``, or the URL of a PostgreSQL database, such as ``"postgresql://user@host/database"``.
+    budget
+        The budget of data sets that are not opened by name: :class:`PureDP`, :class:`ApproxDP` or
+        :class:`ZeroConcentratedDP`. With it, a ledger that does not exist is created; without it, that is an error. It
+        cannot be changed: for a ledger that exists it must be the recorded one, or be left out.
+    patience
+        Seconds to wait for other processes before giving up.
+
+    Privacy
+    -------
+    Charges are adaptive, so each kind of budget has a filter that is valid whatever is asked next; see
+    :mod:`discreet.ledger.filters` for the rules and proofs. Amounts are exact rationals: 300 charges of 0.01
+    fit a budget of 3. A charge is on the disk before the noise of its release is drawn, so a crash can waste budget
+    and never exceed it.
+
+    Entries are chained by hashes. With a key in the environment variable ``DISCREET_LEDGER_KEY`` when the ledger is
+    created, its newest entry is sealed too, and then every program that writes to it needs that key.
+    """
+
+    def __init__(self, url: str, budget: Guarantee | None = None, *, patience: float = 60.0) -> None:
+        if not (isinstance(patience, int | float) and 0 <= patience < 1e6):
+            raise UsageError(f"patience must be a number of seconds, got patience={patience!r:.40}.")
+        self._default = None if budget is None else countable(budget, "budget")
+        self._key = chain.key_from_environment()
+        self._store = Store(url, patience)
+        if budget is not None and not self._is_begun():
+            self._begin()
+        elif not self._store.exists():
+            from discreet.ledger.trouble import no_ledger
+
+            raise no_ledger(self._store.name)
+        with self._store.reading() as session:
+            self._id = session.head().ledger
+            first = session.entry(0)
+        if first is None or first[1].kind != "ledger" or first[1].content.get("version") != chain.VERSION:
+            raise LedgerError(
+                f"the first entry of the ledger {self.url} is damaged, or of an unknown version."
+            )
+        self._sealed = bool(first[1].content["sealed"])
+        stored = first[1].content["budget"]
+        recorded = None if stored is None else read_guarantee(stored)
+        if self._default not in (None, recorded):
+            raise UsageError(
+                "this ledger has another default budget, and budgets cannot be changed.",
+                hint=f"its default is {in_words(recorded.budgets()) if recorded else 'none: open data sets by name'}",
+            )
+        self._default = recorded
+
+    @classmethod
+    def create(cls, url: str, *, patience: float = 60.0) -> Ledger:
+        """Create a ledger without a default budget, unless there is one: every data set must then be opened by name."""
+        blank = cls.__new__(cls)
+        blank._default, blank._key = None, chain.key_from_environment()
+        blank._store = Store(url, patience)
+        if not blank._is_begun():
+            blank._begin()
+        blank.close()
+        return cls(url, patience=patience)
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._id} at {self.url}>"
+
+    @property
+    def id(self) -> str:
+        """The ledger's random identifier, which release files carry."""
+        return self._id
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is kept, without the password."""
+        return self._store.name
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest entry: keep a copy elsewhere, and :meth:`verify` can tell that nothing is gone."""
+        with self._store.reading() as session:
+            return session.head().hash
+
+    def open(
+        self,
+        dataset: str,
+        budget: Guarantee | None = None,
+        per_analyst: Guarantee | None = None,
+        *,
+        renyi_share: Number = Fraction(1, 2),
+    ) -> Account:
+        """Give a data set its budget, once and for all.
+
+        Parameters
+        ----------
+        dataset
+            The name that charges will use.
+        budget
+            What all releases from the data set may amount to; the ledger's own default if left out.
+        per_analyst
+            What the releases to any one analyst may amount to, besides. Every charge must then name its analyst.
+        renyi_share
+            For an approximate budget, the share of its delta that pays for adding up charges that are not approximate
+            by the Rényi filter; approximate charges share the rest. 0 switches the filter off, and then approximate
+            charges can use all of delta.
+
+        Returns
+        -------
+        Account
+        """
+        with self._store.writing() as session:
+            head = self._checked_head(session)
+            wanted = budget if budget is not None else self._default
+            if wanted is None:
+                raise UsageError("this ledger has no default budget: give one for the data set.")
+            terms = terms_of(wanted, renyi_share)
+            analysts = None if per_analyst is None else terms_of(per_analyst, renyi_share)
+            found = session.account(checked_name(dataset, "dataset"))
+            if found is None:
+                self._open(session, head, dataset, terms, analysts)
+                return Account(dataset, None, terms, Totals())
+            # orders were fixed when the account was opened, perhaps by an older version
+            same = asked_terms(found[0]) == asked_terms(terms)
+            known = None if found[2] is None else read_terms(found[2])
+            if not same or (known and asked_terms(known)) != (analysts and asked_terms(analysts)):
+                raise UsageError(
+                    f"the data set {dataset!r} is open with another budget, and budgets cannot be changed.",
+                    hint=f"its budget is {in_words(found[0].budget.budgets())}",
+                )
+            return Account(dataset, None, found[0], found[1])
+
+    def check(self, dataset: str, *parts: Guarantee, analyst: str | None = None) -> None:
+        """Raise what :meth:`charge` would raise now; nothing is charged."""
+        with self._store.reading() as session:
+            self._key_fits(session.head())
+            after_charge(session, self._default, dataset, analyst, parts)
+
+    def charge(
+        self, dataset: str, *parts: Guarantee, analyst: str | None = None, model: str | None = None
+    ) -> Charge:
+        """Charge a data set, durably, or raise :class:`BudgetError` and change nothing.
+
+        Parameters
+        ----------
+        dataset
+            Which data set; one that was never opened is opened with the ledger's default budget.
+        parts
+            What the release promises; several parts are charged together or not at all.
+        analyst
+            For whom. Needed if analysts have budgets of their own.
+        model
+            What is released, in a few words, for whoever reads the ledger.
+        """
+        with self._store.writing() as session:
+            head = self._checked_head(session)
+            after = after_charge(session, self._default, dataset, analyst, parts)
+            if session.account(dataset) is None:
+                head = self._open(session, head, dataset, after[0][1], None)
+            content = {
+                "dataset": dataset,
+                "analyst": analyst,
+                "model": model,
+                "guarantees": [guarantee_json(countable(part, "charge")) for part in parts],
+            }
+            made = self._append(session, head, "charge", content)
+            for scope, terms, totals in after:
+                if scope != EVERYBODY and session.account(dataset, scope) is None:
+                    session.add_account(dataset, scope, terms, None)
+                session.set_totals(dataset, scope, totals)
+        return Charge(self._id, made.sequence, made.hash, dataset, analyst)
+
+    def released(self, charge: Charge, releases: Sequence[tuple[str, str]]) -> None:
+        """Note the identifiers and checksums of what was released under a charge; once."""
+        with self._store.writing() as session:
+            head = self._checked_head(session)
+            found = session.entry(charge.sequence)
+            if charge.ledger != self._id or found is None or found[1].hash != charge.hash:
+                raise UsageError("this charge is not in this ledger.")
+            if session.is_released(charge.sequence):
+                raise UsageError("the releases of this charge were noted already.")
+            listed = [{"id": one, "sha256": checksum} for one, checksum in releases]
+            self._append(session, head, "released", {"charge": charge.sequence, "releases": listed})
+
+    def account(self, dataset: str, analyst: str | None = None) -> Account:
+        """Return the account of a data set, or of one of its analysts."""
+        with self._store.reading() as session:
+            found = session.account(checked_name(dataset, "dataset"))
+            if found is None:
+                raise unknown(dataset)
+            if analyst is None:
+                return Account(dataset, None, found[0], found[1])
+            if found[2] is None:
+                raise UsageError(f"analysts of the data set {dataset!r} have no budgets of their own.")
+            own = session.account(dataset, checked_name(analyst, "analyst"))
+            terms, totals = (read_terms(found[2]), Totals()) if own is None else own[:2]
+            return Account(dataset, analyst, terms, totals)
+
+    def accounts(self) -> list[Account]:
+        """Return all accounts, each data set before its analysts."""
+        with self._store.reading() as session:
+            return [Account(d, a or None, terms, totals) for d, a, terms, totals, _ in session.accounts()]
+
+    def entries(self) -> Iterator[Entry]:
+        """Walk through all entries, oldest first."""
+        for _, _, _, body in self._store.entries():
+            yield read_entry(body)
+
+    def verify(
+        self, *, against: Sequence[Release | str | Path] = (), head: str | None = None
+    ) -> Verification:
+        """Check the whole chain, add every charge up again, and compare with what is known from elsewhere.
+
+        Parameters
+        ----------
+        against
+            Releases, or their files, that were charged to this ledger.
+        head
+            A hash that :attr:`head` had at some time.
+        """
+        from discreet.ledger.verify import verify
+
+        return verify(self._store, self._key, against=against, head=head)
+
+    @classmethod
+    def audit(
+        cls,
+        url: str,
+        *,
+        against: Sequence[Release | str | Path] = (),
+        head: str | None = None,
+        patience: float = 60.0,
+    ) -> Verification:
+        """Verify the ledger at a URL, even one that is too damaged to be opened."""
+        from discreet.ledger.trouble import no_ledger
+        from discreet.ledger.verify import verify
+
+        store = Store(url, patience)
+        if not store.exists():
+            raise no_ledger(store.name)
+        try:
+            return verify(store, chain.key_from_environment(), against=against, head=head)
+        finally:
+            store.close()
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._store.close()
+
+    def _is_begun(self) -> bool:
+        if not self._store.exists():
+            return False
+        with self._store.reading() as session:
+            return not session.is_empty()
+
+    def _begin(self) -> None:
+        """Make the tables and write the first entry, unless another process just did."""
+        self._store.create()
+        with self._store.writing() as session:
+            session.alone()
+            if not session.is_empty():
+                return
+            identity = str(uuid.uuid4())
+            default = None if self._default is None else guarantee_json(self._default)
+            sealed = self._key is not None
+            content = {"format": chain.FORMAT, "version": chain.VERSION, "budget": default, "sealed": sealed}
+            first = Entry(identity, 0, "ledger", chain.now(), chain.NOTHING, content)
+            session.append(first, self._seal(first))
+
+    def _checked_head(self, session: Session) -> Head:
+        """Take the write lock; raise if the newest entry is not the one that the head and its seal speak of."""
+        head = session.head(lock=True)
+        self._key_fits(head)
+        newest = session.entry(head.sequence)
+        if newest is None or not newest[0] == newest[1].hash == head.hash:
+            raise LedgerError(
+                "the newest entry of the ledger is missing or was altered.", hint="verify the ledger"
+            )
+        return head
+
+    def _key_fits(self, head: Head) -> None:
+        if self._sealed != (head.seal is not None):
+            raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
+        if head.seal is None and self._key is None:
+            return
+        if self._key is None:
+            raise UsageError("this ledger is sealed with a key.", hint=f"set {chain.KEY_VARIABLE}")
+        if head.seal is None:
+            raise LedgerError(
+                f"{chain.KEY_VARIABLE} is set, and this ledger has no seal.", hint="verify the ledger"
+            )
+        if not chain.same(head.seal, chain.seal_head(self._key, head.ledger, head.sequence, head.hash)):
+            raise LedgerError("the ledger was altered, or sealed with another key.", hint="verify the ledger")
+
+    def _open(
+        self, session: Session, head: Head, dataset: str, terms: Terms, per_analyst: Terms | None
+    ) -> Head:
+        analysts = per_analyst and per_analyst.to_json()
+        content = {"dataset": dataset, "terms": terms.to_json(), "per_analyst": analysts}
+        made = self._append(session, head, "open", content)
+        session.add_account(dataset, EVERYBODY, terms, per_analyst)
+        return Head(made.ledger, made.sequence, made.hash, None)
+
+    def _append(self, session: Session, head: Head, kind: str, content: dict[str, Any]) -> Entry:
+        made = Entry(head.ledger, head.sequence + 1, kind, chain.now(), head.hash, content)
+        session.append(made, self._seal(made))
+        return made
+
+    def _seal(self, entry: Entry) -> str | None:
+        if self._key is None:
+            return None
+        return chain.seal_head(self._key, entry.ledger, entry.sequence, entry.hash)

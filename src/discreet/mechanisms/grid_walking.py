@@ -1,0 +1,95 @@
+"""What the mechanisms share that walk on a public grid: their declarations, and the walk itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.artifact import SamplingRecord
+from discreet.domain.declarations import Domain
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.mechanisms.base import RandomSource
+from discreet.mechanisms.posterior_sampling import support_pairs
+from discreet.priors import Prior
+from discreet.privacy.costs.grid_walk import GridWalk, read_width, walk_refusal
+from discreet.privacy.costs.parameter_grid import ParameterGrid, check_support, grid_cells, grid_refusal
+from discreet.privacy.rounding import decimal, rational_up
+from discreet.rational import Number, exact, plain
+
+_MOST_STEPS = 10_000
+
+
+class _Walking(Protocol):
+    @property
+    def prior(self) -> Prior: ...
+    @property
+    def support(self) -> Any: ...
+    @property
+    def cells(self) -> int | None: ...
+    @property
+    def width(self) -> int | None: ...
+
+
+def planned_walk(mechanism: _Walking, family: Family, domain: Domain) -> GridWalk:
+    """Return the walk that a mechanism declares, or say why there is none."""
+    for refusal in (walk_refusal(family), grid_refusal(family)):
+        if refusal is not None:
+            raise UsageError(f"{refusal}.")
+    support = support_pairs(family, mechanism.support)
+    check_support(family, support)
+    cells = grid_cells(family, mechanism.cells)
+    grid = ParameterGrid(family, domain, mechanism.prior, support, cells)
+    return GridWalk(grid, read_width(mechanism.width, cells))
+
+
+def walk_of(record: SamplingRecord, family: Family, domain: Domain) -> GridWalk:
+    """Return the walk that a record describes."""
+    assert record.support is not None
+    assert isinstance(record.prior, Prior)
+    cells, width = (int(record.parameters[name]) for name in ("cells", "width"))
+    return GridWalk(ParameterGrid(family, domain, record.prior, record.support, cells), width)
+
+
+def barker_walk(
+    walk: GridWalk, scores: list[int], start: int, offsets: np.ndarray, source: RandomSource
+) -> list[int]:
+    """Return the states after each proposal. A proposal beyond the grid is refused without looking at the data."""
+    path, at = [], start
+    for offset in map(int, offsets):
+        to = at + offset
+        if walk.holds(to) and source.exponential(walk.choice(scores, at, to)) == 1:
+            at = to
+        path.append(at)
+    return path
+
+
+def read_steps(steps: Any, name: str = "steps", most: int = _MOST_STEPS) -> int:
+    """Read how many steps a chain takes."""
+    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
+    if not whole or not 1 <= steps <= most:
+        raise UsageError(f"{name} must be a whole number from 1 to {most}, got {name}={steps!r:.40}.")
+    return int(steps)
+
+
+def read_temperature(temperature: Number | None) -> Fraction | None:
+    """Read the temperature of a chain, which is at least 1."""
+    if temperature is None:
+        return None
+    read = exact(temperature, "temperature")
+    if read < 1:
+        raise UsageError(f"temperature must be at least 1, got temperature={plain(read)}.")
+    return read
+
+
+def too_many_steps(steps: int, cost: Fraction, epsilon: Fraction, paid: int, least: Fraction) -> UsageError:
+    """Return the refusal of more steps than the budget pays for."""
+    enough = float(rational_up(decimal(least), 6))
+    possible = f"it pays for {paid}" if paid else "it does not pay for one"
+    return UsageError(
+        f"{steps} steps at this temperature cost epsilon = {float(cost):.4g}, more than epsilon={plain(epsilon)}: "
+        f"{possible}.",
+        hint=f"a temperature of {enough:g} or more pays for all of them",
+    )

@@ -1,0 +1,68 @@
+"""What the two noise mechanisms share: independent integer noise on each coordinate of the totals."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import ClassVar
+
+from discreet.artifact import NoiseRecord, Statistics
+from discreet.domain.declarations import Domain, Neighbors
+from discreet.errors import UsageError
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.models.base import Model
+from discreet.models.layout import Layout
+from discreet.rational import float_up, quotient
+
+# Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
+_WIDEST = 2.0**56
+
+
+class NoiseMechanism(Mechanism):
+    """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
+
+    every_record: ClassVar[bool] = False
+    relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
+    #: Its public record, which knows the distribution of the noise.
+    record: ClassVar[type[NoiseRecord]]
+
+    @abstractmethod
+    def sensitivity(self, layout: Layout) -> Fraction:
+        """Return the joint sensitivity this mechanism is calibrated to, in widths."""
+
+    @abstractmethod
+    def unit_scale(self, layout: Layout) -> Fraction:
+        """Return the least noise scale that a coordinate of width 1 needs, exactly or rounded up."""
+
+    def scales(self, layout: Layout) -> tuple[Fraction, ...]:
+        """Return each coordinate's noise scale in mapped units, rounded up so that grid steps are an exact float."""
+        unit = self.unit_scale(layout)
+        kinds = {
+            (width, grid): Fraction(float_up(width * unit / grid)) * grid
+            for width, grid in set(zip(layout.width, layout.grid, strict=True))
+        }
+        if max(scale / grid for (_, grid), scale in kinds.items()) > _WIDEST:
+            raise UsageError(
+                "the budget is too small: its noise does not fit 64-bit integers.",
+                hint="ask for a larger epsilon or rho",
+            )
+        return tuple(kinds[each] for each in zip(layout.width, layout.grid, strict=True))
+
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
+        self.scales(layout or model.layout(domain, "replace"))
+
+    def plan(
+        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
+    ) -> NoiseRecord:
+        layout = layout or model.layout(domain, "add_remove" if n_records is None else "replace")
+        return self.record(self.scales(layout), self.sensitivity(layout))
+
+    def draw(self, record: NoiseRecord, data: Totals, source: RandomSource) -> Statistics:
+        layout = data.layout
+        if layout is None:
+            raise TypeError("noise is added to totals that know their layout")
+        noisy = [
+            value + source.noise(record.distribution(quotient(scale, grid)))
+            for value, scale, grid in zip(data.values, record.scale, layout.grid, strict=True)
+        ]
+        return Statistics(layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half)

@@ -1,0 +1,1 @@
+"""What a step of each mechanism costs, with its proof."""

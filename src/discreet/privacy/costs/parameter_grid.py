@@ -1,0 +1,247 @@
+r"""A public grid over a truncated parameter set, and the tempered posterior on it.
+
+The grid has its ends on the ends of the support and equal steps in the parameter's natural coordinate: the logit of a
+probability, the logarithm of a rate or a variance, a mean as it is. On it the log-likelihood of n records is
+
+    sum_j slope_j(theta) F_j + n level(theta)
+
+with the sums F_j of the mapped features (z, or z and z^2) and two public tables. Everything here follows from
+declarations, so the curator's side and whoever checks a release file build the same grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from discreet.domain.declarations import Domain
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.families.bernoulli import Bernoulli
+from discreet.families.normal import Normal as NormalFamily
+from discreet.families.predicate import Predicate
+from discreet.models.shapes import Interval
+from discreet.priors import Beta, Gamma, Normal, NormalInverseGamma, Prior
+from discreet.privacy.costs.likelihood_range import interval_range, quadratic_range, range_up
+from discreet.privacy.selection import ExponentialChoice
+
+#: The most points of a grid.
+MOST_POINTS = 1 << 16
+_DEFAULT_POINTS = {1: 4096, 2: 256}
+#: Scores are integers in steps of 2^-52, so that the exponential mechanism's scale is an exact float.
+SCALE_BITS = 52
+#: What rounding the scores adds to the log-ratio of a choice: two of them, of one step each.
+SLACK = Fraction(2, 1 << SCALE_BITS)
+#: A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
+LOWEST = -(1 << 62)
+# Larger logarithms would leave float64 when they are made fixed-point numbers.
+_STEEPEST = 1e200
+# Tables are fixed-point numbers with this many binary digits.
+_TABLE_BITS = 80
+#: The coordinate in which the grid has equal steps, for each parameter of a prior; and the open range of each.
+_COORDINATES: dict[type[Prior], tuple[str, ...]] = {
+    Beta: ("logit",),
+    Gamma: ("log",),
+    Normal: ("plain",),
+    NormalInverseGamma: ("plain", "log"),
+}
+_OPEN = {"logit": (0.0, 1.0), "log": (0.0, np.inf), "plain": (-np.inf, np.inf)}
+
+
+@dataclass(frozen=True)
+class ParameterGrid:
+    """The grid of one family on one support, with ``cells`` points along each parameter."""
+
+    family: Family
+    domain: Domain
+    prior: Prior
+    support: tuple[tuple[Fraction, Fraction], ...]
+    cells: int
+
+    @cached_property
+    def axes(self) -> tuple[np.ndarray, ...]:
+        """The points along each parameter, increasing."""
+        return tuple(
+            _axis(kind, float(low), float(high), self.cells)
+            for kind, (low, high) in zip(_COORDINATES[type(self.prior)], self.support, strict=True)
+        )
+
+    @cached_property
+    def points(self) -> dict[str, np.ndarray]:
+        """The value of each parameter at every point."""
+        meshed = np.meshgrid(*self.axes, indexing="ij")
+        return dict(zip(self.family.draw_names, (each.ravel() for each in meshed), strict=True))
+
+    @cached_property
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """slope_j at every point, components last, and level at every point; both up to the same for all points."""
+        shift, half = self._map
+        if isinstance(self.family, NormalFamily) and "mean" in self.points:
+            # in mapped units, because a mean and its square would cancel where the bounds are far from zero
+            variance = np.asarray(self.points.get("variance", self.family.constants().get("variance")))
+            mean, precision = (self.points["mean"] - shift) / half, half**2 / variance
+            slopes = [mean * precision, -precision / 2 + 0 * mean][: len(self.axes)]
+            return np.stack(slopes, axis=-1), (np.log(precision) - mean**2 * precision) / 2
+        eta = np.asarray(self.family.natural(self.points), dtype=float)
+        return eta * half, eta[:, 0] * shift - self.family.log_partition(eta)
+
+    @cached_property
+    def log_base(self) -> np.ndarray:
+        """The prior's log-weight of every point, up to a constant: density times step, half of it at each end."""
+        log_weight = _log_prior(self.prior, self.family, self.points)
+        for i, axis in enumerate(self.axes):
+            shape = [1] * len(self.axes)
+            shape[i] = len(axis)
+            ends = np.zeros(len(axis))
+            ends[[0, -1]] = -np.log(2.0)
+            full = np.broadcast_to(ends.reshape(shape), [len(a) for a in self.axes])
+            log_weight = log_weight + full.ravel()
+        return log_weight
+
+    @property
+    def _map(self) -> tuple[float, float]:
+        shift, half = self.family.affine_map(self.domain)
+        assert shift is not None
+        assert half is not None
+        return float(shift[0]), float(half[0])
+
+    def range(self) -> Fraction:
+        """Return the exact range of the log-likelihood difference over the grid and the bounds, rounded up."""
+        with np.errstate(all="ignore"):
+            (slopes, levels), log_base = self.tables, self.log_base
+        if not all((np.abs(table) < _STEEPEST).all() for table in (slopes, levels, log_base)):
+            raise UsageError("the likelihood or the prior is too steep for floating point on this support.")
+        if slopes.shape[1] == 1:
+            return range_up(interval_range(slopes[:, 0]))
+        table = slopes.reshape(self.cells, self.cells, 2)
+        # a mapped mean m and precision q make (a, b) = (m q, -q / 2): a box of (m, q) is a trapezoid of (a, b)
+        return range_up(quadratic_range(table[[0, 0, -1, -1], [0, -1, 0, -1]]))
+
+    def law(self, features: Sequence[Fraction], n_records: int, temperature: Fraction) -> ExponentialChoice:
+        """Return the tempered posterior on the grid as a choice with integer scores.
+
+        The log-weight of a point is its base plus its log-likelihood over the temperature. It is computed exactly, from
+        tables that do not depend on any record, and rounded down to a multiple of 2^-52; so one record moves the
+        scores' differences by what it moves the log-likelihood's, over T, and by at most two steps more. Raising
+        scores that lie far below the best one moves none of them further than it would have moved without.
+        """
+        scores = self.scores(features, n_records, 1 / temperature)
+        best = max(scores)
+        return ExponentialChoice([max(score - best, LOWEST) for score in scores], float(1 << SCALE_BITS))
+
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> list[int]:
+        """Return the log-weight of every point for a likelihood raised to ``power``, in steps of 2^-52, rounded down.
+
+        The integers are of any size: a choice between some of the points may need the difference of two low ones.
+        """
+        denominator = lcm(*(feature.denominator for feature in features))
+        sums = [int(feature * denominator) for feature in features]
+        top, bottom = power.denominator, power.numerator
+        n_scaled = n_records * denominator
+        unit = top * denominator << _TABLE_BITS
+        scores = []
+        for base, level, slopes in zip(*self._fixed, strict=True):
+            likelihood = sum(map(int.__mul__, slopes, sums)) + n_scaled * level
+            scores.append(((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit)
+        return scores
+
+    @cached_property
+    def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:
+        """Return base, level and slopes of every point as integers."""
+        slopes, levels = self.tables
+        columns = [_fixed_point(column) for column in slopes.T]
+        return _fixed_point(self.log_base), _fixed_point(levels), list(zip(*columns, strict=True))
+
+    def holds(self, draws: dict[str, np.ndarray]) -> bool:
+        """Tell whether every draw is a point of the grid, as far as another machine's rounding lets it be seen."""
+        for name, axis in zip(self.family.draw_names, self.axes, strict=True):
+            above = np.searchsorted(axis, draws[name]).clip(0, len(axis) - 1)
+            near = np.stack([axis[above], axis[np.maximum(above - 1, 0)]])
+            if not np.isclose(draws[name], near, rtol=1e-9, atol=1e-300).any(axis=0).all():
+                return False
+        return True
+
+
+def grid_refusal(family: Family) -> str | None:
+    """Say why a family has no such grid, or return None."""
+    if family.prior_type is NormalInverseGamma:
+        known = isinstance(family, NormalFamily)
+    else:
+        scalar = isinstance(family.geometry, Interval) and len(family.draw_names) == 1
+        # the prior must be on the parameter itself, or the grid would need to know how they go together
+        same = type(family).draw is Family.draw or isinstance(family, Bernoulli | NormalFamily)
+        known = scalar and same and family.prior_type in (Beta, Gamma, Normal)
+        # a predicate has no likelihood that could be tempered
+        known = known and not isinstance(family, Predicate)
+    return (
+        None
+        if known
+        else f"samples of {family.name} are not available: there is no public grid for its parameters"
+    )
+
+
+def grid_cells(family: Family, cells: Any) -> int:
+    """Return how many points a grid has along each parameter: the default, or what was asked for."""
+    d = len(family.draw_names)
+    most = round(MOST_POINTS ** (1 / d))
+    if cells is None:
+        return _DEFAULT_POINTS[d]
+    if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or not 2 <= cells <= most:
+        raise UsageError(f"cells must be a whole number from 2 to {most}, got cells={cells!r:.40}.")
+    return int(cells)
+
+
+def check_support(family: Family, support: Sequence[tuple[Fraction, Fraction]]) -> None:
+    """Raise unless the support is one pair for each parameter, inside the parameter's open range."""
+    names = family.draw_names
+    if len(support) != len(names):
+        raise UsageError(
+            f"{family.name} takes {len(names)} pair(s) of support, for {' and '.join(names)}, got {len(support)}."
+        )
+    for name, kind, (low, high) in zip(names, _COORDINATES[family.prior_type], support, strict=True):
+        lowest, highest = _OPEN[kind]
+        shown = f"support=({float(low):g}, {float(high):g})"
+        if not float(low) < float(high):
+            raise UsageError(f"the support of {name} must have its lower end first, got {shown}.")
+        if not lowest < low <= high < highest:
+            raise UsageError(
+                f"the support of {name} must lie strictly inside ({lowest:g}, {highest:g}), got {shown}: at the end of "
+                "it one record can change the posterior without limit."
+            )
+
+
+def _fixed_point(values: np.ndarray) -> list[int]:
+    return [int(value) for value in np.ldexp(values, _TABLE_BITS)]
+
+
+def _axis(kind: str, low: float, high: float, cells: int) -> np.ndarray:
+    if kind == "logit":
+        inner = expit(np.linspace(logit(low), logit(high), cells))
+    elif kind == "log":
+        inner = np.exp(np.linspace(np.log(low), np.log(high), cells))
+    else:
+        inner = np.linspace(low, high, cells)
+    inner[[0, -1]] = low, high
+    return np.clip(inner, low, high)
+
+
+def _log_prior(prior: Prior, family: Family, points: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the prior's log-density in the coordinate in which the grid has equal steps."""
+    name = family.draw_names[0]
+    x = points[name]
+    if isinstance(prior, NormalInverseGamma):
+        return prior.log_density((x, points["variance"])) + np.log(points["variance"])
+    if isinstance(prior, Beta):
+        return prior.log_density(x) + np.log(x) + np.log1p(-x)
+    if isinstance(prior, Gamma):
+        # of a rate, or of the precision that a variance is one over: the steps are those of its logarithm
+        rate = 1 / x if isinstance(family, NormalFamily) else x
+        return prior.log_density(rate) + np.log(rate)
+    return prior.log_density(x)

@@ -1,0 +1,24 @@
+"""Pictures by name: which one shows the posterior of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.inference.posterior import Posterior
+
+#: Where each picture is drawn, as ``module:function``, by the name that a model gives in ``picture``.
+PICTURES: dict[str, str] = {
+    "densities": "discreet.reporting.plots:plot_posterior",
+    "network": "discreet.reporting.network:plot_network",
+    "states": "discreet.reporting.plots:plot_posterior",
+}
+
+
+def picture_of(posterior: Posterior, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the function that draws a posterior: its model's picture or, if ``parameters`` are named, densities."""
+    plain = posterior.model is None or "parameters" in options
+    module, _, name = PICTURES["densities" if plain else posterior.model.picture].partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,1 @@
+"""Samplers of the private side: truncated distributions, descent, system randomness."""

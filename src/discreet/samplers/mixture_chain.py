@@ -1,0 +1,116 @@
+r"""A tempered Gibbs sampler of a mixture of label columns, part by part.
+
+The chain's target is prior(weights) prior(p) P[z | weights] P[x | z, p]^{1/T}: the likelihood of the records is
+tempered, and nothing else. Its three conditionals are
+
+- z_l: component k with probability proportional to weights_k prod_d p_{k,d}(x_{l,d})^{1/T}, which reads record l alone;
+- p_{k,d}: Dirichlet(label_prior + counts / T) where no probability is below the column's least, which reads the counts
+  of the records of component k;
+- weights: Dirichlet(weight_prior + how many records each component has), which reads no record once z is public.
+
+Costs are in :mod:`discreet.privacy.costs.gibbs_costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.samplers.truncated_dirichlet import sample_truncated_dirichlet
+
+
+@dataclass(frozen=True)
+class MixtureChain:
+    """What everybody knows of the chain. ``updated`` is how many records are assigned anew in a sweep, None for all."""
+
+    components: int
+    sizes: tuple[int, ...]
+    least: tuple[float, ...]
+    temperature: float
+    weight_prior: float = 1.0
+    label_prior: float = 1.0
+    updated: int | None = None
+
+
+@dataclass(frozen=True)
+class MixtureState:
+    """One state, which counts as published: weights, one matrix of components by labels per column, assignments."""
+
+    weights: np.ndarray
+    tables: tuple[np.ndarray, ...]
+    assigned: np.ndarray
+
+
+def assignment_log_weights(
+    chain: MixtureChain, weights: np.ndarray, tables: Sequence[np.ndarray], codes: np.ndarray
+) -> np.ndarray:
+    """Return the log-weight of every component for every record, tempered: rows are records."""
+    log_likelihood = sum(np.log(table[:, codes[:, d]]).T for d, table in enumerate(tables))
+    return np.log(weights) + log_likelihood / chain.temperature
+
+
+def label_counts(chain: MixtureChain, codes: np.ndarray, assigned: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return how many records of each component have each label, one matrix per column."""
+    return tuple(
+        np.bincount(assigned * size + codes[:, d], minlength=chain.components * size).reshape(-1, size)
+        for d, size in enumerate(chain.sizes)
+    )
+
+
+def label_parameters(chain: MixtureChain, counts: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return the parameters of the truncated Dirichlet law of every component in every column."""
+    return tuple(chain.label_prior + table / chain.temperature for table in counts)
+
+
+def start(chain: MixtureChain, n_records: int, rng: np.random.Generator) -> MixtureState:
+    """Draw a first state from the prior: no record is read."""
+    weights = _positive(rng.dirichlet(np.full(chain.components, chain.weight_prior)))
+    tables = _draw_tables(chain, [np.zeros((chain.components, size)) for size in chain.sizes], rng)
+    return MixtureState(weights, tables, rng.choice(chain.components, size=n_records, p=weights))
+
+
+def sweeps(chain: MixtureChain, codes: np.ndarray, rng: np.random.Generator) -> Iterator[MixtureState]:
+    """Yield the states after each sweep, without end."""
+    state = start(chain, len(codes), rng)
+    while True:
+        state = sweep(chain, codes, state, rng)
+        yield state
+
+
+def sweep(
+    chain: MixtureChain, codes: np.ndarray, state: MixtureState, rng: np.random.Generator
+) -> MixtureState:
+    """Assign records, then draw label probabilities, then weights."""
+    n = len(codes)
+    chosen = np.arange(n) if chain.updated is None else rng.choice(n, size=chain.updated, replace=False)
+    log_weights = assignment_log_weights(chain, state.weights, state.tables, codes[chosen])
+    assigned = state.assigned.copy()
+    assigned[chosen] = _choose(log_weights, rng)
+    tables = _draw_tables(chain, label_counts(chain, codes, assigned), rng)
+    sizes = np.bincount(assigned, minlength=chain.components)
+    return MixtureState(_positive(rng.dirichlet(chain.weight_prior + sizes)), tables, assigned)
+
+
+def _choose(log_weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one component for every row, with one uniform number each, in the same time for all rows."""
+    mass = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    edges = np.cumsum(mass, axis=1)
+    edges /= edges[:, -1:]
+    return (rng.random(len(edges))[:, None] >= edges[:, :-1]).sum(axis=1)
+
+
+def _draw_tables(
+    chain: MixtureChain, counts: Sequence[np.ndarray], rng: np.random.Generator
+) -> tuple[np.ndarray, ...]:
+    return tuple(
+        np.array([sample_truncated_dirichlet(row, least, 1, rng)[0] for row in rows])
+        for rows, least in zip(label_parameters(chain, counts), chain.least, strict=True)
+    )
+
+
+def _positive(weights: np.ndarray) -> np.ndarray:
+    """Raise weights that underflow to the least normal number, whose logarithm is finite."""
+    raised = np.maximum(weights, np.finfo(float).tiny)
+    return raised / raised.sum()

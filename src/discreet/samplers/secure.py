@@ -1,0 +1,77 @@
+"""The only source of release noise: OpenDP's exact samplers, fed by the operating system.
+
+There is no seed and no argument through which one could be given.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from discreet.mechanisms.base import RandomSource
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
+from discreet.privacy.selection import ExponentialChoice
+from discreet.samplers.csprng import undisturbed
+
+
+@lru_cache(maxsize=1)
+def _opendp() -> Any:
+    import opendp.prelude as dp
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return dp
+
+
+def secure_draw(noise: Noise) -> int:
+    """Draw one integer from ``noise``.
+
+    OpenDP reads the float scale as an exact rational and samples without floating-point error (Canonne, Kamath and
+    Steinke 2020). The 64-bit type is asked for by name: OpenDP's default integer has 32 bits and saturates.
+    """
+    return int(_adds(noise)(0))
+
+
+@lru_cache(maxsize=32)
+def _adds(noise: Noise) -> Any:
+    """Return OpenDP's measurement for a law. It holds no state, and the cells of a table share one law."""
+    dp = _opendp()
+    space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+    match noise:
+        case DiscreteLaplace(scale):
+            return dp.m.make_laplace(*space, scale=scale)
+        case DiscreteGaussian(sigma):
+            return dp.m.make_gaussian(*space, scale=sigma)
+        case _:
+            raise TypeError(f"no secure sampler for {type(noise).__name__}")
+
+
+def secure_choose(law: PermuteAndFlip) -> int:
+    """Choose one candidate by ``law``.
+
+    OpenDP's choice under pure differential privacy is permute-and-flip, in exact rational arithmetic: the float scale
+    is read as a rational, and its coins are exact, like the noise of :func:`secure_draw`.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=law.scale)
+    return int(measurement(list(law.scores)))
+
+
+def secure_select(law: ExponentialChoice) -> int:
+    """Choose one candidate by the exponential mechanism.
+
+    OpenDP reports the noisy maximum under Gumbel noise, which it refines digit by digit until the largest is certain:
+    the float scale is read as a rational, and no floating-point number decides. It accounts for this noise in
+    concentrated privacy, which is why that measure is named here; our own accounting is that of
+    :class:`~discreet.privacy.selection.ExponentialChoice`.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=law.scale)
+    return int(measurement(list(law.scores)))
+
+
+def secure_source() -> RandomSource:
+    """Return the randomness of releases: the operating system's, without a seed."""
+    return RandomSource(undisturbed, secure_select, secure_draw, secure_choose)

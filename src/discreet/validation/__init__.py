@@ -1,0 +1,19 @@
+"""BOTH SIDES: does the whole path, from rows to posterior, do what it says? Only simulated rows are ever read here."""
+
+from discreet.validation.calibration import calibrate
+from discreet.validation.distinguishability import distinguish
+from discreet.validation.draw_counts import Distinguishability
+from discreet.validation.greedy import GreedyPath, adversary
+from discreet.validation.mmd import Discrepancy, discrepancy
+from discreet.validation.result import Calibration
+
+__all__ = [
+    "Calibration",
+    "Discrepancy",
+    "Distinguishability",
+    "GreedyPath",
+    "adversary",
+    "calibrate",
+    "discrepancy",
+    "distinguish",
+]

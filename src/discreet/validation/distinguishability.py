@@ -1,0 +1,183 @@
+"""What can somebody who sees posterior draws tell about the table behind them? The best test against the limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.metric.error_limit import ErrorLimit, check_error
+from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, Look, Played, least_number
+from discreet.validation.likelihood_ratio import Pair, RatioTest
+from discreet.validation.sampled_distribution import PosteriorLaw
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+
+
+@overload
+def distinguish(
+    first: Guarantee,
+    *,
+    distance: Any = 1,
+    draws: Sequence[int] | None = None,
+    delta: float = 0.05,
+) -> Distinguishability: ...
+
+
+@overload
+def distinguish(
+    first: Any,
+    second: Any,
+    model: Family,
+    *,
+    mechanism: PosteriorSamplingMechanism,
+    bounds: Any = None,
+    draws: Sequence[int] | None = None,
+    delta: float = 0.05,
+    trials: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> Distinguishability: ...
+
+
+def distinguish(
+    first: Any,
+    second: Any = None,
+    model: Family | None = None,
+    *,
+    mechanism: PosteriorSamplingMechanism | None = None,
+    bounds: Any = None,
+    distance: Any = 1,
+    draws: Sequence[int] | None = None,
+    delta: float = 0.05,
+    trials: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> Distinguishability:
+    """Compute how many posterior draws somebody needs to tell which of two tables they come from.
+
+    The tables are made up: they stand for what an adversary has to choose between, such as a table with and without
+    somebody's true answer. The law of a draw is known for each of them, so the best test that there is (the likelihood
+    ratio, by Neyman and Pearson) has errors that can be computed, and they are set against the limit that the guarantee
+    puts on every test. With a guarantee in place of the tables there is only the limit.
+
+    Parameters
+    ----------
+    first, second
+        Two tables with equally many records, as lists or arrays; or ``first`` is a guarantee, and ``second`` is left
+        out.
+    model
+        The family, such as ``dc.Bernoulli()``.
+    mechanism
+        A :class:`PosteriorSamplingMechanism`. Its temperature is that of a release; how many draws somebody sees is
+        ``draws``, also if it is more than one release holds.
+    bounds
+        As in :func:`release`.
+    distance
+        For a guarantee: how far apart the tables are, in records, or in the metric of a :class:`MetricDP`.
+    draws
+        Numbers of draws to look at; by default 1, 2, 5, 10, ... until the best test is done.
+    delta
+        How small both errors are to be: to say the second when it is the first, and the reverse.
+    trials
+        How often to play the best test in simulation, for each table and each number of draws.
+    rng
+        A seed or a generator, for the simulation.
+
+    Returns
+    -------
+    Distinguishability
+        Whose ``summary()`` is the table, ``plot()`` the picture, ``draws`` the number that the best test needs and
+        ``least_draws`` the number below which there is no test.
+
+    Privacy
+    -------
+    What comes out depends on the tables that went in, and is about nobody if they are made up. With real records it
+    must not be published. The limit is rigorous (Bretagnolle and Huber, Pinsker, randomized response; see
+    :mod:`discreet.privacy.metric.error_limit`) where the printed theorem is not.
+
+    References
+    ----------
+    Dimitrakakis et al. (2017), section 4.3. Wasserman and Zhou (2010), A statistical framework for differential
+    privacy. Kairouz, Oh and Viswanath (2015).
+    """
+    check_error(delta)
+    asked = _read_draws(draws)
+    if isinstance(first, Guarantee):
+        if second is not None or model is not None or mechanism is not None or trials:
+            raise UsageError("a guarantee is all there is to know: leave out tables, model and trials.")
+        limit = ErrorLimit.of_guarantee(first, distance)
+        apart = "neighboring tables" if distance == 1 else f"tables at distance {float(distance):g}"
+        needed = limit.least_draws(delta)
+        looks = tuple(_look(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
+        return Distinguishability(looks, delta, needed, limit, (f"{apart}, {first.describe()}",))
+    if distance != 1:
+        raise UsageError("the distance between two tables is counted: leave out distance.")
+    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 0:
+        raise UsageError(f"trials must be a whole number from 0 on, got trials={trials!r:.40}.")
+    if second is None or model is None:
+        raise UsageError(
+            "distinguish takes two tables and a model, or a guarantee.",
+            hint="for example dc.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
+        )
+    law = PosteriorLaw.of(model, mechanism, bounds)
+    pair, n_records, apart = _compared(law, first, second)
+    limit = ErrorLimit.of_range(apart * law.span)
+    best = cache(pair.best_test)
+    generator = np.random.default_rng(rng)
+    looks = []
+    for n in asked or _until(least_number(lambda n: best(n).error <= delta) or MOST_DRAWS):
+        wrong = pair.simulate(best(n), n, int(trials), generator) if trials else ()
+        looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
+    about = (
+        f"two tables of {n_records:,} records that differ in {apart:,}",
+        law.describe(),
+        f"one draw: log-ratio within {apart * law.span:.4g}, divergence {pair.divergence():.4g}",
+    )
+    return Distinguishability(tuple(looks), delta, limit.least_draws(delta), limit, about, pair)
+
+
+def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, int]:
+    """Return the two laws of a draw, the number of records, and in how many the tables differ."""
+    totals = [law.totals(table) for table in (first, second)]
+    n_records = totals[0].n_records
+    if totals[1].n_records != n_records:
+        raise UsageError(
+            "the tables must have equally many records: under neighbors='replace' the number is public."
+        )
+    p, q = (law.law(each.features(), n_records).log_mass() for each in totals)
+    # as multisets, and before clipping, which can only bring them closer
+    kept = Counter(_values(first)) & Counter(_values(second))
+    return Pair(p, q), n_records, n_records - kept.total()
+
+
+def _values(table: Any) -> list[Any]:
+    values = np.asarray(table)
+    if values.ndim != 1:
+        raise UsageError(f"a table is a list of records, one value each, got {values.ndim} dimensions.")
+    return values.tolist()
+
+
+def _look(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> Look:
+    return Look(n, limit.error(n), limit.advantage(n), best, *played)
+
+
+def _until(last: int) -> list[int]:
+    """Return 1, 2, 5, 10, ..., and ``last``."""
+    steps = [base * 10**power for power in range(len(str(last))) for base in (1, 2, 5)]
+    return sorted({n for n in steps if n < last} | {last})
+
+
+def _read_draws(draws: Any) -> list[int] | None:
+    if draws is None:
+        return None
+    numbers = [draws] if isinstance(draws, int) else list(draws)
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers)
+    if not numbers or not whole or not all(1 <= n <= MOST_DRAWS for n in numbers):
+        raise UsageError(f"draws must be whole numbers from 1 to {MOST_DRAWS:,}, got draws={draws!r:.60}.")
+    return sorted({int(n) for n in numbers})

@@ -1,0 +1,68 @@
+"""The exact law behind a released posterior sample, for tables that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.curator.declare import declare
+from discreet.curator.draw import read_totals
+from discreet.errors import UsageError
+from discreet.families.base import Family
+from discreet.mechanisms.base import Totals
+from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.selection import ExponentialChoice
+
+
+@dataclass(frozen=True)
+class PosteriorLaw:
+    """The public grid of a mechanism and its temperature: with the sums of a table, the law of every draw."""
+
+    model: Family
+    mechanism: PosteriorSamplingMechanism
+    bounds: Any
+    grid: ParameterGrid
+    temperature: Fraction
+
+    @classmethod
+    def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorLaw:
+        """Read the declarations as a release does, and refuse what has no grid."""
+        if not isinstance(mechanism, PosteriorSamplingMechanism):
+            raise UsageError(
+                "the law of a draw is known for posterior samples: give mechanism=…",
+                hint='for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))',
+            )
+        domain = model.read_domain(bounds, "clip", "none")
+        model.check_prior(mechanism.prior)
+        record = mechanism.plan(model, domain, 1)
+        if "cells" not in record.parameters or record.support is None:
+            raise UsageError(
+                f"samples of {model.name} do not come from a public grid, so their law is not exact."
+            )
+        grid = ParameterGrid(model, domain, mechanism.prior, record.support, int(record.parameters["cells"]))
+        return cls(model, mechanism, bounds, grid, record.parameters["temperature"])
+
+    @property
+    def span(self) -> float:
+        """How far one replaced record can move the log-ratio of a draw's law, at most: the range over T."""
+        return float(self.grid.range() / self.temperature)
+
+    def totals(self, table: Any) -> Totals:
+        """Sum a table as a release does: clipped, and with the same rounding."""
+        return read_totals(declare(table, self.model, self.mechanism, bounds=self.bounds, missing="none"))[0]
+
+    def law(self, features: Sequence[Fraction], n_records: int) -> ExponentialChoice:
+        """Return the law of one draw for a table with these sums."""
+        return self.grid.law(features, n_records, self.temperature)
+
+    def describe(self) -> str:
+        """Return what is drawn, in one line."""
+        names = ", ".join(
+            f"{name} in [{float(low):g}, {float(high):g}]"
+            for name, (low, high) in zip(self.model.draw_names, self.grid.support, strict=True)
+        )
+        hot = f"temperature {float(self.temperature):.4g}"
+        return f"{self.model.name} model, prior {self.mechanism.prior}, {names}, {hot}"
