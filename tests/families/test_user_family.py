@@ -108,5 +108,5 @@ def test_names_are_not_taken_twice():
 
 
 def test_an_unregistered_family_is_not_loaded():
-    with pytest.raises(dc.UsageError, match="unknown family 'rayleigh2'"):
+    with pytest.raises(dc.UsageError, match="unknown model 'rayleigh2'"):
         families.build("rayleigh2", {})

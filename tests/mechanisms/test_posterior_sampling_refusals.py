@@ -91,7 +91,6 @@ def test_other_supports() -> None:
 def test_policies_that_leave_records_out() -> None:
     refused("outside='redact' leaves records out", dc.Bernoulli(), ONE, impute=0, outside="redact")
     refused("missing='count' leaves records out", dc.Bernoulli(), ONE, missing="count")
-    refused("cannot be clipped", dc.Bernoulli(), ONE, impute=0, outside="clip")
     refused("outside must be", dc.Bernoulli(), ONE, impute=0, outside="drop")
     refused("missing must be", dc.Bernoulli(), ONE, impute=0, missing="drop")
     refused("use neighbors='replace'", dc.Bernoulli(), ONE, impute=0, neighbors="add_remove")

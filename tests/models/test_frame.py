@@ -170,7 +170,9 @@ def test_more_refusals(rng: np.random.Generator) -> None:
         )
     with pytest.raises(UsageError, match="holds its own budget"):
         dc.release(ROWS, TOY, mechanism=ToyMechanism(1), epsilon=1, impute=IMPUTE)
-    with pytest.raises(UsageError, match="reads records of a model of several columns, and bernoulli is none"):
+    with pytest.raises(
+        UsageError, match="reads records of a model of several columns, and bernoulli is none"
+    ):
         dc.release([0, 1], dc.Bernoulli(), mechanism=ToyMechanism(1))
     with pytest.raises(UsageError, match="impute is for mechanisms that release samples"):
         dc.release(ROWS, TOY, epsilon=1, impute=IMPUTE)

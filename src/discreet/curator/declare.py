@@ -73,7 +73,8 @@ def declare(
     if neighbors not in mechanism.relations:
         raise UsageError(
             f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
-            f"got neighbors={neighbors!r}."
+            f"got neighbors={neighbors!r}.",
+            hint=f"use neighbors={mechanism.relations[0]!r}",
         )
     choices = None
     if are_bought(bounds):
@@ -83,8 +84,6 @@ def declare(
         # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
         bounds = [how.within for how in choices]
     domain = model.read_domain(bounds, outside, missing, impute)
-    if outside == "clip" and not mechanism.every_record and not model.has_numbers:
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if choices is not None:

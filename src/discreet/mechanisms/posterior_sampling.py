@@ -56,8 +56,8 @@ class PosteriorSamplingMechanism(Mechanism):
     range_bound
         An upper bound of the log-likelihood's range to use in place of the exact one, from
         :func:`~discreet.privacy.costs.likelihood_range.from_difference` (Foulds et al., theorem 2) or
-        :func:`~discreet.privacy.costs.likelihood_range.from_likelihood` (theorem 3). It is checked, never believed, and makes
-        the temperature higher.
+        :func:`~discreet.privacy.costs.likelihood_range.from_likelihood` (theorem 3). It is checked, never believed,
+        and makes the temperature higher.
     cells
         How many points the public grid has along each parameter; by default 4096, or 256 for each of two.
 

@@ -74,9 +74,9 @@ class PrivateAnnealingMechanism(Mechanism):
     of (epsilon_j - epsilon_{j+1}) d / R over its states. On a path that never goes back that is an average of values
     of d times (epsilon_0 - epsilon_n) / R, so that all weights move within epsilon_0 - epsilon_n of each other: a
     choice in proportion to them is the exponential mechanism at that price, and the normalized weights have L1
-    sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.costs.annealing_path`). The printed sensitivity,
-    2, is true of any two points of a simplex. All choices are made by OpenDP in exact arithmetic, and the noise on
-    weights is OpenDP's discrete Laplace, in steps of 2^-20.
+    sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.costs.annealing_path`). The printed
+    sensitivity, 2, is true of any two points of a simplex. All choices are made by OpenDP in exact arithmetic, and
+    the noise on weights is OpenDP's discrete Laplace, in steps of 2^-20.
 
     Notes
     -----

@@ -64,10 +64,11 @@ class PrivateMetropolisMechanism(Mechanism):
     -------
     Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
     log-likelihood difference between any two records, over all pairs of parameters that one proposal can join
-    (:class:`~discreet.privacy.costs.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R / T)-DP
-    whether it accepts or rejects, because the logarithms of s(a) and 1 - s(a) change no faster than a
-    (:mod:`discreet.privacy.costs.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The choice
-    between staying and moving is made by OpenDP in exact arithmetic, on integer scores whose rounding is paid for.
+    (:class:`~discreet.privacy.costs.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R
+    / T)-DP whether it accepts or rejects, because the logarithms of s(a) and 1 - s(a) change no faster than a
+    (:mod:`discreet.privacy.costs.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The
+    choice between staying and moving is made by OpenDP in exact arithmetic, on integer scores whose rounding is paid
+    for.
 
     The rule of Metropolis has no finite epsilon: a proposal that is uphill is never rejected and may be downhill for a
     neighbor. With a proven bound delta on the probability of rejection, for every table and every state, an update is

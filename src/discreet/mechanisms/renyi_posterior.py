@@ -64,10 +64,11 @@ class RenyiPosteriorMechanism(Mechanism):
     Neighbors: tables with the same public number of records that differ in one (``replace``). Theorem: draws are
     independent, so divergences add up, and N of them stay within epsilon if N times the largest divergence between the
     laws of one draw does (Geumlek 2020, equation 5.15 and algorithms 1 to 3). That supremum, over all tables and all
-    values of the replaced record, is in closed form for each family (:mod:`discreet.privacy.costs.posterior_neighbors`); r
-    and m are found by bisection to the last bit, and the end that is returned was checked, with room for rounding.
-    The printed corollary for the beta lists pairs that no table can lead to, and for three labels or more the corners
-    of the set of posteriors, which theorem 10 suggests, miss the worst pair: both are corrected there.
+    values of the replaced record, is in closed form for each family
+    (:mod:`discreet.privacy.costs.posterior_neighbors`); r and m are found by bisection to the last bit, and the end
+    that is returned was checked, with room for rounding. The printed corollary for the beta lists pairs that no table
+    can lead to, and for three labels or more the corners of the set of posteriors, which theorem 10 suggests, miss
+    the worst pair: both are corrected there.
 
     Every record must count: values are clipped and missing ones imputed by a public value. A record that is left out
     takes its share of the log-partition along, and the supremum does not hold any more. Draws come from floating-point

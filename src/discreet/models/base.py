@@ -1,8 +1,8 @@
 """The protocol of a model: what is learned, seen from both sides of the wall.
 
 A *family* (:mod:`discreet.families`) is a model of one record without structure; naive Bayes, networks, chains and
-regressions (:class:`~discreet.models.column_model.ColumnModel`) declare several columns. The verbs ask a model and never
-what class it is:
+regressions (:class:`~discreet.models.column_model.ColumnModel`) declare several columns. The verbs ask a model and
+never what class it is:
 
 * the curator's side asks for the declarations (:meth:`Model.read_domain`), the released vector (:meth:`Model.layout`)
   and which summary of the rows makes it (:attr:`Model.summary`);

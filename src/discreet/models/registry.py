@@ -12,7 +12,8 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-#: Where the class of each model of several columns is, as ``module:class``. A closed list: nothing is imported by a name found in a file.
+#: Where the class of each model of several columns is, as ``module:class``. A closed list: nothing is imported by a
+#: name found in a file.
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",

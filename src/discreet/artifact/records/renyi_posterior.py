@@ -41,7 +41,8 @@ class DirectPosteriorRecord(SamplingRecord):
             raise ValueError("the number of records must be public")
         near = NeighboringPosteriors(release.family, self.conjugate, release.records, release.domain.bounds)
         each = float_down(promised.epsilons[0] / samples.count)
-        # the last bit of a logarithm depends on the machine, so a reader must not ask for all the room that a writer leaves
+        # the last bit of a logarithm depends on the machine, so a reader must not ask for all the room that a writer
+        # leaves
         if not near.allows(float_up(promised.orders[0]), each, **weights, room=ROOM / 2):
             raise ValueError("its samples are less private than its guarantee says")
         if samples.arithmetic != "floating":

@@ -34,7 +34,8 @@ def count_bins(
     """Count the usable records in each cell of each column's grid.
 
     A value outside a grid counts in its first or last cell, infinities too; a record with a missing value counts
-    nowhere. The rows are read as :func:`~discreet.data.summaries.sums.summarize` reads them and will be read again by it.
+    nowhere. The rows are read as :func:`~discreet.data.summaries.sums.summarize` reads them and will be read again by
+    it.
 
     Privacy
     -------

@@ -50,8 +50,8 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
     Parameters
     ----------
     data
-        Whatever :func:`~discreet.data.summaries.sums.summarize` takes. Columns are found by name; in arrays and lists, which
-        have no names, they are as many as are declared, in that order.
+        Whatever :func:`~discreet.data.summaries.sums.summarize` takes. Columns are found by name; in arrays and
+        lists, which have no names, they are as many as are declared, in that order.
     columns
         The declared columns.
     model

@@ -1,8 +1,8 @@
 r"""The noisy sums of a number within one class: what they say of how many records it has, and of its distribution.
 
 A block holds the sums of three cells that add up to the number of usable records, u (see
-:class:`~discreet.models.moment_table.MomentTable`). So their sum is u plus three noises, whose law is known: for Laplace
-noise of scale b the density of the sum is
+:class:`~discreet.models.moment_table.MomentTable`). So their sum is u plus three noises, whose law is known: for
+Laplace noise of scale b the density of the sum is
 
     f(x) = exp(-|x| / b) (3 + 3 |x| / b + x^2 / b^2) / (16 b),
 

@@ -13,9 +13,9 @@ without a class are one more group with features of its own, any number of them 
 adds up to n. Under ``add_remove`` u has the analyst's prior on records. A missing feature says nothing about its
 probabilities (it is ignorable): any number of them is as likely as any other.
 
-Features that are numbers have sums in place of counts (:mod:`discreet.inference.models.class_moments`): what they say of
-how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others say
-of N_c for its prior on the number of records. That is no longer exact, so it goes by the name of that engine.
+Features that are numbers have sums in place of counts (:mod:`discreet.inference.models.class_moments`): what they say
+of how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others
+say of N_c for its prior on the number of records. That is no longer exact, so it goes by the name of that engine.
 """
 
 from __future__ import annotations

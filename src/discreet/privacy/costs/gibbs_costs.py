@@ -7,8 +7,8 @@ own records: a changed record reaches one component, once in every column. The w
 assignments read no record.
 
 With label probabilities of column d no lower than a_d, let R_d be the range of one column
-(:func:`~discreet.privacy.costs.likelihood_range.simplex_range`). The assignments' range is the sum of the R_d, attained where
-two components are at opposite corners; each column's own update has range R_d.
+(:func:`~discreet.privacy.costs.likelihood_range.simplex_range`). The assignments' range is the sum of the R_d,
+attained where two components are at opposite corners; each column's own update has range R_d.
 
 References
 ----------

@@ -76,9 +76,9 @@ class ErrorLimit:
     def of_range(cls, span: float) -> ErrorLimit:
         r"""Return the limit for two laws whose log-ratio takes values in an interval of length ``span``.
 
-        This is what posterior samples promise (:mod:`discreet.privacy.costs.likelihood_range`), and is worth twice as much as
-        epsilon = span. The divergence is largest for a law on two points: g - 1 - log g with g = span / (1 - e^-span),
-        which is span^2 / 8 where span is small.
+        This is what posterior samples promise (:mod:`discreet.privacy.costs.likelihood_range`), and is worth twice as
+        much as epsilon = span. The divergence is largest for a law on two points: g - 1 - log g with g = span / (1 -
+        e^-span), which is span^2 / 8 where span is small.
         """
         g = span / -math.expm1(-span) if span > 0 else 1.0
         return cls(max(g - 1 - math.log(g), 0.0), span, 0.0, span)

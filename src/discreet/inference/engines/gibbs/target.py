@@ -1,9 +1,10 @@
 r"""One coherent law for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
 
-Given theta and u usable records the sums of the features are normal (:mod:`discreet.inference.engines.gibbs.feature_moments`); given
-the variances w the noise is normal too, so the sums are integrated out and no matrix need be inverted that noise has
-not made regular. Readings are divided by the scale of their noise: then w_j is exponential with mean 2 for Laplace
-noise (Bernstein and Sheldon 2018, section 3.2) and 1 for Gaussian noise.
+Given theta and u usable records the sums of the features are normal
+(:mod:`discreet.inference.engines.gibbs.feature_moments`); given the variances w the noise is normal too, so the sums
+are integrated out and no matrix need be inverted that noise has not made regular. Readings are divided by the scale
+of their noise: then w_j is exponential with mean 2 for Laplace noise (Bernstein and Sheldon 2018, section 3.2) and 1
+for Gaussian noise.
 
 Noise can be inflated by a factor kappa. A large one gives the prior back, 1 gives the posterior, and in between lies a
 path on which a population of walkers can travel from the one to the other.

@@ -1,7 +1,7 @@
 """Bayesian networks: conditional probabilities behind noisy tables whose margins hang together.
 
-``gibbs`` runs Markov chains over the latent joint table (:mod:`~discreet.inference.models.network.joint_table`), exact in
-the limit of long chains; ``naive`` takes the noisy tables for true ones.
+``gibbs`` runs Markov chains over the latent joint table (:mod:`~discreet.inference.models.network.joint_table`),
+exact in the limit of long chains; ``naive`` takes the noisy tables for true ones.
 
 A missing or undeclared label is a level of its own in the tables, and in the latent table too. A row of conditional
 probabilities is then drawn over the labels that were seen, given that one was: missing values say nothing about them.
