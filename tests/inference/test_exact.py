@@ -20,9 +20,6 @@ from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import log_rising
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
-from discreet.privacy import Noise
-
-Draw = Callable[[Noise], int]
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
 MECHANISMS = {
@@ -33,7 +30,7 @@ MECHANISMS = {
 }
 
 
-def seeded(rng: np.random.Generator) -> Draw:
+def seeded(rng: np.random.Generator) -> Callable[[Noise], int]:
     return lambda law: int(law.sample(1, rng)[0])
 
 

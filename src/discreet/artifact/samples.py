@@ -68,7 +68,7 @@ def read_samples(value: Any) -> Samples:
 
 
 def check_draws(release: Release) -> Samples:
-    """Return the samples; raise unless they are of the model's parameters, from a table in which every record counted."""
+    """Return the samples; raise unless they are of the model's parameters, and every record of the table counted."""
     samples, domain = release.samples, release.domain
     if samples is None:
         raise ValueError("its mechanism makes samples, and there are none")

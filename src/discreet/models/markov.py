@@ -107,8 +107,8 @@ class MarkovChain(ColumnModel):
 
     def missing_in_words(self, neighbors: Neighbors) -> str:
         return (
-            "records with missing or undeclared values were left out, and so were all records of a sequence at a time that "
-            "has more than one"
+            "records with missing or undeclared values were left out, and so were all records of a sequence at a time "
+            "that has more than one"
         )
 
     def check_prior(self, prior: Any) -> None:

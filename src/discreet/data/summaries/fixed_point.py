@@ -62,7 +62,7 @@ class Map:
 
 
 def maps(bounds: Bounds | None, layout: Layout, *, identity: bool = True) -> list[Map]:
-    """Return the map of each column as the declarations fix it; ``identity`` says that values are summed as they are."""
+    """Return the map of each column as declared; ``identity`` says that values are summed as they are."""
     if bounds is None or layout.shift is None or layout.half is None:
         raise UsageError("numbers need bounds, chosen without looking at the data.")
     out = []
