@@ -8,9 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PRIVATE = {"data", "mechanisms"}
+PRIVATE = {"curator", "data", "mechanisms", "samplers"}
 #: Allowed to import both sides.
-BOTH = {"cli", "diagnostics", "sklearn"}
+BOTH = {"cli", "sklearn", "validation"}
 #: Hold nothing that could reach rows: no imports of the package at all.
 PLAIN = {"datasets", "version"}
 

@@ -128,7 +128,7 @@ Mechanism = Annotated[
     ),
 ]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
-EngineName = Literal["auto", "exact", "augment", "gibbs", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
 PriorText = Annotated[
     str | None,
     typer.Option(
@@ -153,7 +153,7 @@ EngineOption = Annotated[
         "--engine",
         # a line of help is too short for all the names
         metavar="ENGINE",
-        help="auto, exact, augment, gibbs or naive; auto takes the most exact one that will finish soon, never naive.",
+        help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, never the last two.",
         rich_help_panel=ENGINE,
     ),
 ]

@@ -56,7 +56,7 @@ def calibrate(
         EngineName,
         typer.Option(
             metavar="ENGINE",
-            help="The engine under test: auto (as in infer), exact, augment, gibbs or naive.",
+            help="The engine under test: auto (as in infer), exact, augment, gibbs, plain or naive.",
             rich_help_panel=_SIMULATED,
         ),
     ] = "auto",

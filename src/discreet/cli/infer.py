@@ -128,20 +128,18 @@ def infer(
 
 def _prior(text: str | None, release: Release) -> Prior | str | None:
     """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
-    from discreet import priors
-    from discreet.models.base import Model
+    from discreet.priors.base import Prior
 
-    if isinstance(release.model, Model):
-        return text
-    family = release.family
+    model = release.model
     if text is None:
-        return None if release.samples is not None else family.default_prior
-    chosen = priors.parse(text)
+        return None if release.samples is not None else model.default_prior
+    chosen = model.parse_prior(text)
     try:
-        family.check_prior(chosen)
+        model.check_prior(chosen)
     except UsageError as problem:
-        weak = family.suggested_prior(release.domain)
-        raise UsageError(problem.message, hint=f"for example --prior {weak}") from None
+        weak = model.suggested_prior(release.domain)
+        hint = problem.hint if not isinstance(weak, Prior) else f"for example --prior {weak}"
+        raise UsageError(problem.message, hint=hint) from None
     return chosen
 
 

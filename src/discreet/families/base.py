@@ -242,14 +242,8 @@ class Family(Model):
 
     # -- conjugacy ------------------------------------------------------------------------------------
 
-    @property
-    def default_prior(self) -> Prior | None:
-        """The neutral prior, where there is one."""
-        return None
-
-    def suggested_prior(self, domain: Domain) -> Prior | None:
-        """Return a weak prior scaled to the declared bounds, to show in an error message."""
-        return self.default_prior
+    def parse_prior(self, text: str) -> Prior:
+        return parse(text)
 
     @abstractmethod
     def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> Prior:

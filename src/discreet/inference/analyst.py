@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 from discreet.inference import bought_bounds, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question, about
-from discreet.inference.engines.registry import EngineName, applicable, choose
+from discreet.inference.engines.registry import EngineName, check, choose
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import record_prior
 from discreet.priors.base import Prior
@@ -86,10 +86,10 @@ def infer(
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
         warnings = answer.warnings
     else:
-        engines, reasons = applicable(release, engine)
+        check(release, engine)
         prior = release.model.read_prior(prior, release.domain)
         question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
-        chosen, reason = choose(engines, reasons, question) if engine == "auto" else (engines[0], "asked for")
+        chosen, reason = choose(question, engine)
         answer, name = chosen.draw(question), chosen.name
         warnings = (
             *answer.warnings,

@@ -9,7 +9,7 @@ more. Noise and samples differ in the mechanism, and nowhere else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -22,8 +22,10 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
-from discreet.privacy import Guarantee, Noise, PermuteAndFlip
-from discreet.privacy.selection import ExponentialChoice
+from discreet.privacy import Guarantee
+from discreet.samplers.random_source import RandomSource
+
+__all__ = ["Mechanism", "RandomSource", "Totals", "conjugate_family", "read_samples"]
 
 # more draws than a posterior needs, and than a file should hold
 _MOST_SAMPLES = 10_000
@@ -99,35 +101,6 @@ class Totals:
         shift, half = (_exact_array(each or ones) for each in (layout.shift, layout.half))
         usable = np.array(Fraction(self.n_records), dtype=object)
         return tuple(self.family.geometry.unmap(usable, features, shift, half))
-
-
-def _absent(law: Any) -> int:
-    raise TypeError(f"this source has no sampler for {type(law).__name__}")
-
-
-@dataclass(frozen=True)
-class RandomSource:
-    """Where the randomness of a release comes from.
-
-    Releases use :func:`discreet.samplers.secure.secure_source`, which takes no seed; simulations use :meth:`seeded`.
-    ``floating`` runs a floating-point sampler on a generator; ``exponential`` makes one choice by the exponential
-    mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism.
-    """
-
-    floating: Callable[[Callable[[np.random.Generator], Any]], Any] = _absent
-    exponential: Callable[[ExponentialChoice], int] = _absent
-    noise: Callable[[Noise], int] = _absent
-    permute_and_flip: Callable[[PermuteAndFlip], int] = _absent
-
-    @classmethod
-    def seeded(cls, rng: np.random.Generator) -> RandomSource:
-        """Return a source for simulation."""
-        return cls(
-            lambda sampler: sampler(rng),
-            lambda law: law.sample(rng),
-            lambda noise: int(noise.sample(1, rng)[0]),
-            lambda law: int(rng.choice(len(law.scores), p=law.mass())),
-        )
 
 
 def conjugate_family(mechanism: Any, model: Model) -> Family:

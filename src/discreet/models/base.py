@@ -23,6 +23,7 @@ import numpy as np
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
+from discreet.priors.base import Prior
 
 _Kind = TypeVar("_Kind", bound="Model")
 
@@ -108,6 +109,19 @@ class Model(ABC):
     def read_prior(self, prior: Any, domain: Domain) -> Any:
         """Return the prior to use: the analyst's, checked, or a neutral one."""
         raise UsageError(f"{self.name} takes no prior.")
+
+    @property
+    def default_prior(self) -> Prior | None:
+        """The neutral prior, where there is one to name."""
+        return None
+
+    def suggested_prior(self, domain: Domain) -> Prior | None:
+        """Return a weak prior scaled to the declared bounds, to show in an error message."""
+        return self.default_prior
+
+    def parse_prior(self, text: str) -> Any:
+        """Read a prior as the command line writes it; models of several columns read their texts themselves."""
+        return text
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""

@@ -158,7 +158,9 @@ class NaiveBayes(DiscreteModel):
 
     # -- priors ---------------------------------------------------------------------------------------
 
-    def suggested_prior(self) -> dict[str, NormalInverseGamma]:
+    def suggested_prior(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, domain: Domain | None = None
+    ) -> dict[str, NormalInverseGamma]:
         """Return a weak prior on the scale of its bounds for each column of numbers."""
         return {
             number.name: NormalInverseGamma.weak(number.low, number.high) for number in self.numeric_columns

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from discreet.mechanisms.base import RandomSource
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
 from discreet.privacy.selection import ExponentialChoice
 from discreet.samplers.csprng import undisturbed
+from discreet.samplers.random_source import RandomSource
 
 
 @lru_cache(maxsize=1)

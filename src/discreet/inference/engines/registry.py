@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Literal
@@ -50,29 +51,28 @@ def _load(place: str) -> Engine:
     return getattr(import_module(module), name)
 
 
-def applicable(release: Release, name: EngineName) -> tuple[list[Engine], list[str]]:
-    """Return the engines that read the release, the one asked for or all automatic ones; and why others do not."""
-    places = ENGINES[release.model.engines]
-    if not places:
-        raise EngineError(f"no engine reads noisy counts of {release.model.name}.")
-    found: list[Engine] = []
-    reasons: list[str] = []
-    for place in places:
+def engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
+    """Yield the engine asked for, or all automatic ones, most exact first; each is imported when its turn comes."""
+    for place in ENGINES[release.model.engines]:
         engine = _load(place)
         if engine.automatic if name == "auto" else engine.name == name:
-            refusal = engine.refusal(release)
-            if refusal is None:
-                found.append(engine)
-                if name != "auto":
-                    return found, reasons
-            else:
-                reasons.append(f"{engine.name} does not apply: {refusal}")
-    if found:
-        return found, reasons
-    known = [_load(place) for place in places]
+            yield engine
+
+
+def check(release: Release, name: EngineName) -> None:
+    """Raise unless this engine (for ``auto``, at least one) reads the release."""
+    if not ENGINES[release.model.engines]:
+        raise EngineError(f"no engine reads noisy counts of {release.model.name}.")
+    reasons = []
+    for engine in engines_for(release, name):
+        refusal = engine.refusal(release)
+        if refusal is None:
+            return
+        reasons.append(f"{engine.name} does not apply: {refusal}")
     if not reasons:
-        reasons = [f"{name} does not apply: {release.model.name} has {', '.join(one.name for one in known)}"]
-    others = name != "auto" and any(one.automatic and one.refusal(release) is None for one in known)
+        known = ", ".join(_load(place).name for place in ENGINES[release.model.engines])
+        reasons.append(f"{name} does not apply: {release.model.name} has {known}")
+    others = any(engine.refusal(release) is None for engine in engines_for(release, "auto"))
     hint = (
         "use engine='auto', which takes one that does"
         if others
@@ -81,14 +81,18 @@ def applicable(release: Release, name: EngineName) -> tuple[list[Engine], list[s
     raise EngineError("; ".join(reasons) + ".", hint=hint)
 
 
-def choose(engines: list[Engine], reasons: list[str], question: Question) -> tuple[Engine, str]:
-    """Return the most exact of the engines whose predicted cost is reasonable, and the reason."""
-    passed_over = list(reasons)
+def choose(question: Question, name: EngineName) -> tuple[Engine, str]:
+    """Return the engine asked for, or the most exact one whose predicted cost is reasonable; and the reason."""
+    passed_over: list[str] = []
     slow: list[tuple[float, Engine]] = []
-    for engine in engines:
-        reluctance = engine.reluctance(question.release)
-        if reluctance is not None:
-            passed_over.append(f"{engine.name} {reluctance}")
+    for engine in engines_for(question.release, name):
+        if name != "auto":
+            return engine, "asked for"
+        refusal, reluctance = engine.refusal(question.release), engine.reluctance(question.release)
+        if refusal is not None or reluctance is not None:
+            passed_over.append(
+                f"{engine.name} {reluctance if refusal is None else f'does not apply ({refusal})'}"
+            )
             continue
         seconds = engine.predicted_seconds(question)
         if seconds <= REASONABLE:
