@@ -256,10 +256,10 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     for name in ("folder.db", "pipe.db"):
         with pytest.raises(DataError, match="is not a file"):
             dc.Ledger(f"sqlite:///{tmp_path / name}", budget=dc.PureDP(1))
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="no such folder"):
         dc.Ledger(f"sqlite:///{tmp_path}/nowhere/../x.db", budget=dc.PureDP(1))
     (tmp_path / "text").touch()
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="no such folder"):
         dc.Ledger(f"sqlite:///{tmp_path}/text/x.db", budget=dc.PureDP(1))
 
 

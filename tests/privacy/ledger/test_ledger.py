@@ -148,7 +148,7 @@ def test_a_sealed_ledger_wants_its_key(url: str, monkeypatch: pytest.MonkeyPatch
         ("mysql://somebody:secret@host/x", "not in mysql"),
         ("sqlite://", "in memory"),
         ("sqlite:///:memory:", "in memory"),
-        ("sqlite:////nowhere/at/all/budget.db", "no folder"),
+        ("sqlite:////nowhere/at/all/budget.db", "no such folder"),
         ("postgresql://somebody:secret@127.0.0.1:1/x", "cannot be reached"),
     ],
 )

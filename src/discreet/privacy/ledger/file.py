@@ -38,27 +38,29 @@ class LedgerFile:
         try:
             path, found = self._look()
         except (FileNotFoundError, NotADirectoryError):
-            folder = os.path.dirname(self._path)
-            raise DataError(f"cannot create the ledger {self._name}: there is no folder {folder}.") from None
+            if self._identity is not None:
+                raise self._replaced() from None
+            raise DataError(f"cannot create the ledger {self._name}: there is no such folder.") from None
         identity = None if found is None else (path, found.st_dev, found.st_ino)
         if self._identity is None:
             self._identity = identity
         elif identity != self._identity:
-            raise LedgerError(
-                f"the file of the ledger {self._name} was moved, removed or replaced while it was in use.",
-                hint="nothing was charged; open the ledger again",
-            )
+            raise self._replaced()
         return path
+
+    def _replaced(self) -> LedgerError:
+        return LedgerError(
+            f"the file of the ledger {self._name} was moved, removed or replaced while it was in use.",
+            hint="nothing was charged; open the ledger again",
+        )
 
     def _look(self) -> tuple[str, os.stat_result | None]:
         """Return the real path, and the status of a plain file with one name, or none if there is nothing."""
         try:
             path, found = _followed(self._path)
-        except (FileNotFoundError, NotADirectoryError):
+        except (UsageError, FileNotFoundError, NotADirectoryError):
             raise
-        except (OSError, ValueError) as problem:
-            if isinstance(problem, UsageError):
-                raise
+        except (OSError, ValueError):
             raise DataError(f"the ledger {self._name} cannot be reached: its file cannot be found.") from None
         check_last(os.path.basename(path))
         if found is not None and not stat.S_ISREG(found.st_mode):
@@ -93,7 +95,7 @@ def _followed(path: str) -> tuple[str, os.stat_result | None]:
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError
         real = os.path.normpath(os.path.join(real, part))
-        if real in _NO_FOLDERS:
+        if real.casefold() in _NO_FOLDERS:
             raise UsageError(
                 f"a ledger is a file on a disk, and {real} has none.", hint="name one, sqlite:///budget.db"
             )
