@@ -6,12 +6,14 @@ Only sums leave the engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
+from discreet.data.fixed import Frame
 from discreet.data.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
 from discreet.data.memory import BATCH, BatchSource, as_text
 from discreet.data.seal import sealed
@@ -56,7 +58,13 @@ class PolarsSource(Source):
         if texts:
             frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
             chosen.append(nw.col("unread"))
-        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts))
+        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts), beside=_in_polars)
+
+
+def _in_polars(table: pa.Table) -> Frame:
+    import polars as pl
+
+    return nw.from_native(pl.from_arrow(table).lazy())
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:
@@ -108,7 +116,8 @@ class DuckSource(Source):
             read(nw.col(f"c{i}"), dtype, kind)
             for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
         ]
-        return Picked(tuple(kinds), iter([frame.select(*columns)]))
+        beside = partial(in_duckdb, self._connection)
+        return Picked(tuple(kinds), iter([frame.select(*columns)]), beside=beside)
 
     def _kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
         """Return the declared type of each column and the kind it is read as, or raise for the type."""
@@ -189,6 +198,11 @@ def arrow_reader(relation: Any, rows: int) -> Any:
     """Stream a relation as Arrow batches."""
     read_stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
     return read_stream(rows)
+
+
+def in_duckdb(connection: Any, table: pa.Table) -> Frame:
+    """Bring a public table to the rows on a connection."""
+    return nw.from_native(connection.from_arrow(table))
 
 
 def connect(*paths: str) -> Any:

@@ -145,9 +145,7 @@ def _doubts(question: Question) -> tuple[str, ...]:
     if release.records is not None:
         return ()
     # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
-    rows = np.array(release.layout.rows, dtype=float)
-    mine = np.linalg.inv(rows)[0] if rows.shape[0] == rows.shape[1] else np.ones(len(rows))
-    steps = mine * np.array(release.totals.grid, dtype=float)
+    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
     read = round(float(steps @ np.array(release.totals.values, dtype=float)))
     sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
     sides = [records.nearest(float(read), above=above) for above in (True, False)]
