@@ -23,6 +23,8 @@ from discreet.errors import UsageError
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
+# labels up to which their values are read as a dictionary
+_FEW_LABELS = 1000
 # rows per batch of a relation that streams from the caller's connection into ours
 _STREAMED = 1 << 17
 
@@ -151,10 +153,16 @@ class ParquetSource(DuckSource):
         if texts:
             import pyarrow.parquet as pq
 
+            n_labels = {
+                at: need.vocabulary.n_labels
+                for at, need in zip(positions, needs, strict=True)
+                if need.vocabulary is not None
+            }
+
             # declared text is no number here either, whoever reads it
             self._kinds(positions, needs)
-            # a dictionary, because few labels are many values
-            words = [self._relation.columns[at] for at in texts]
+            # a dictionary, because few labels are many values; of many labels it costs more than it saves
+            words = [self._relation.columns[at] for at in texts if n_labels[at] <= _FEW_LABELS]
             file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
             schema = file.schema_arrow
             names = [schema.names[at] for at in positions]
@@ -211,6 +219,9 @@ def connect(*paths: str) -> Any:
     Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
     that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
 
+    Nor may it choose which side of a join is kept in memory. That must be the declared labels, and it takes a stream of
+    rows, which has no known length, for the smaller side.
+
     Privacy
     -------
     No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
@@ -226,7 +237,7 @@ def connect(*paths: str) -> Any:
             "temp_directory": "",
         },
     )
-    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    connection.execute("SET disabled_optimizers = 'statistics_propagation,build_side_probe_side,join_order'")
     connection.execute("SET enable_progress_bar = false")
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")

@@ -100,11 +100,16 @@ def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout
     each = maps(family, domain, layout)
     usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
     clip = domain.outside == "clip"
+    kept = usable if clip else inside
+    if len(each) > 1:
+        # a column of its own: it mentions every column, and every column is to mention it
+        frame = frame.with_columns(usable=usable, kept=kept)
+        usable, kept = nw.col("usable"), nw.col("kept")
     mapped = {}
     for i, m in enumerate(each):
         x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
         measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
-        mapped[f"z{i}"] = nw.when(usable if clip else inside).then(m.z(measured)).otherwise(0.0)
+        mapped[f"z{i}"] = nw.when(kept).then(m.z(measured)).otherwise(0.0)
     return frame.select(usable=usable.cast(nw.Int64), **mapped)
 
 

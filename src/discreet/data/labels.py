@@ -71,7 +71,7 @@ def count_labels(
                     for name, held in _flagged(batch, flags).items():
                         raised[name] += int(held[codes == lookup.n_labels].sum())
         else:
-            for label, n, *held in _groups(frame, picked.beside, lookup, flags):
+            for label, n, *held in _fetched(by_label(frame, picked.beside, lookup, flags)):
                 at = lookup.n_labels if label is None else label
                 counts[at] += n
                 if label is None:
@@ -106,20 +106,23 @@ def _flagged(batch: pa.RecordBatch, flags: Mapping[str, nw.Expr]) -> dict[str, n
     return {name: marked[name].to_numpy() for name in flags}
 
 
-def _groups(
+def by_label(
     frame: Frame, beside: Callable[[pa.Table], Frame], lookup: Lookup, flags: Mapping[str, nw.Expr]
-) -> list[tuple[Any, ...]]:
-    """Run the query: (label or null, records, flags) of every label that is there."""
+) -> nw.LazyFrame[Any]:
+    """Return the query: (label or null, records, flags) of every label that is there."""
     rows = frame.select(
         key=_key(nw.col("c0"), lookup.kind),
         **{name: flag.cast(nw.Int64) for name, flag in flags.items()},
     )
-    labels = beside(lookup.table())
-    joined = rows.lazy().join(labels.lazy(), on="key", how="left")
-    grouped = joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
-    native = grouped.to_native()
+    joined = rows.lazy().join(beside(lookup.table()).lazy(), on="key", how="left")
+    return joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
+
+
+def _fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    """Run a query of integers."""
+    native = query.to_native()
     # fetched as Python integers, because DuckDB's sums are 128 bits wide
-    return native.fetchall() if nw.dependencies.is_duckdb_relation(native) else grouped.collect().rows()
+    return native.fetchall() if nw.dependencies.is_duckdb_relation(native) else query.collect().rows()
 
 
 def _key(column: nw.Expr, kind: Kind) -> nw.Expr:

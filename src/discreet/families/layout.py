@@ -103,7 +103,7 @@ class Layout:
         return float(inputs[0]) if square else None, inputs[1:]
 
     def usable_weights(self) -> np.ndarray:
-        """Return the weights with which coordinates add up to the usable count: one of them, or the sum of the cells."""
+        """Return the weights with which coordinates add up to the usable count: one of them, or all cells."""
         if len(self.rows) != len(self.rows[0]):
             return np.ones(len(self.rows))
         if self._is_plain():
