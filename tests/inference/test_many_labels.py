@@ -59,7 +59,7 @@ def test_draws_from_a_tree_have_these_probabilities(law, monkeypatch, rng) -> No
     common = size * expected > 20
     assert np.abs(z[common]).max() < 4.6
     # the control: the draws of another reading would be seen
-    other = cell_counts(ALPHA[:3], Y[:3] + [1, 0, 0], (LAWS[law],) * 3, RecordPrior(8, 8), None)
+    other = cell_counts(ALPHA[:3], Y[:3] + np.array([1, 0, 0]), (LAWS[law],) * 3, RecordPrior(8, 8), None)
     wrong = other.probability(points)
     assert np.abs((seen - size * wrong) / np.sqrt(size * wrong + 1e-9))[common].max() > 4.6
 
@@ -74,7 +74,8 @@ def test_cells_that_are_alike_share_their_tables(monkeypatch, rng) -> None:
     y = rng.integers(0, 30, 20_000)
     law = DiscreteLaplace(2.0)
     found = cell_counts(np.ones(y.size), y, (law,) * y.size, RecordPrior(0, None), None)
-    assert len(weighed) <= 30 * len(found.panels)
+    # once for each panel that was tried
+    assert len(weighed) < 1000
     draws = found.sample(3, rng)
     assert draws.shape == (3, 20_000)
     assert (draws >= 0).all()

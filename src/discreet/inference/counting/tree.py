@@ -18,7 +18,7 @@ from discreet.inference.counting.tables import Table
 _TRIES = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """The sum of ``n_cells`` counts, and the two sums that it is the sum of; ``members`` are cells that are alike."""
 
@@ -28,7 +28,7 @@ class Node:
     members: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """The law of the sum of all cells, and how a total is split; ``order`` has the cells from left to right."""
 
