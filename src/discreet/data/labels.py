@@ -9,10 +9,12 @@ which no engine holds, are looked up by :class:`~discreet.data.lookup.Lookup` an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -27,6 +29,11 @@ from discreet.data.values import EXACT_IN_FLOAT, Vocabulary
 from discreet.families.base import Family
 from discreet.families.layout import Layout
 from discreet.families.shapes import UNIT, terms
+
+# looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
+_WORKERS = 2
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -62,21 +69,20 @@ def count_labels(
     lookup = Lookup.of(picked.kinds[0], vocabulary, latin1=picked.latin1)
     counts = np.zeros(lookup.n_labels + 1, dtype=np.int64)
     raised = dict.fromkeys(flags, 0)
-    for frame in picked.frames:
-        if picked.beside is None:
-            for batch in batches(frame):
-                codes = lookup.codes(batch.column("c0"))
-                counts += np.bincount(codes, minlength=len(counts))
-                if flags:
-                    for name, held in _flagged(batch, flags).items():
-                        raised[name] += int(held[codes == lookup.n_labels].sum())
-        else:
+    if picked.beside is None:
+        pieces = (batch for frame in picked.frames for batch in batches(frame))
+        for more, held in _side_by_side(lambda batch: _count_batch(batch, lookup, flags), pieces):
+            counts += more
+            raised = {name: n + held[name] for name, n in raised.items()}
+    else:
+        for frame in picked.frames:
             for label, n, *held in _fetched(by_label(frame, picked.beside, lookup, flags)):
-                at = lookup.n_labels if label is None else label
-                counts[at] += n
+                counts[lookup.n_labels if label is None else label] += n
                 if label is None:
-                    for name, times in zip(flags, held, strict=True):
-                        raised[name] += int(times or 0)
+                    raised = {
+                        name: had + int(more or 0)
+                        for (name, had), more in zip(raised.items(), held, strict=True)
+                    }
     return LabelCounts(tuple(counts[:-1].tolist()), int(counts[-1]), raised)
 
 
@@ -92,6 +98,29 @@ def label_sums(counts: LabelCounts, family: Family, layout: Layout) -> list[int]
             t = sum((coefficient * inputs[at] for at, coefficient in held), Fraction(0))
             sums.append(math.floor(t / grid + Fraction(1, 2)))
     return sums
+
+
+def _side_by_side(count: Callable[[pa.RecordBatch], _T], pieces: Iterable[pa.RecordBatch]) -> Iterator[_T]:
+    """Count batches while the next ones are read; only a few are in memory at a time."""
+    waiting: deque[Future[_T]] = deque()
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for piece in pieces:
+            waiting.append(pool.submit(count, piece))
+            if len(waiting) > _WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _count_batch(
+    batch: pa.RecordBatch, lookup: Lookup, flags: Mapping[str, nw.Expr]
+) -> tuple[np.ndarray, dict[str, int]]:
+    codes = lookup.codes(batch.column("c0"))
+    counts = np.bincount(codes, minlength=lookup.n_labels + 1)
+    if not flags:
+        return counts, {}
+    aside = codes == lookup.n_labels
+    return counts, {name: int(held[aside].sum()) for name, held in _flagged(batch, flags).items()}
 
 
 def _flagged(batch: pa.RecordBatch, flags: Mapping[str, nw.Expr]) -> dict[str, np.ndarray]:
