@@ -66,7 +66,7 @@ class PolarsSource(Source):
 def _in_polars(table: pa.Table) -> Frame:
     import polars as pl
 
-    return nw.from_native(pl.from_arrow(table).lazy())
+    return nw.from_native(pl.DataFrame(table).lazy())
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:
