@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from discreet.artifact.choice import check_choices
@@ -27,9 +28,11 @@ def check_noise(release: Release) -> None:
     )
     if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
         raise ValueError("its statistics do not fit its model")
-    if any(scale <= 0 for scale in m.scale):
+    # neighbors in the lists are mostly alike
+    scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]
+    if any(scale <= 0 for scale, _ in scales):
         raise ValueError("a noise scale is not positive")
-    unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
+    unit_scale = min(scale / width for scale, width in scales)
     promised = release.guarantees["statistics"]
     if isinstance(promised, PureDP):
         law, needed = "discrete_laplace", layout.l1_sensitivity

@@ -215,7 +215,7 @@ def _assumed(release: Release) -> str:
     if isinstance(release.model, DeclaredLoss):
         parts.append("the loss has the constants that the curator declared, which nobody can check here")
     if d.labels is not None:
-        parts.append(f"the declared labels are {_listing(list(d.labels))}")
+        parts.append(f"the declared labels are {_some(d.labels)}")
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
@@ -235,9 +235,7 @@ def _columns(release: Release, model: Model) -> list[str]:
     parts = []
     for column in model.columns:
         if isinstance(column, Labels):
-            some = list(column.labels[:_MOST_LABELS])
-            more = [f"{column.n_labels - len(some)} more"] if column.n_labels > len(some) else []
-            parts.append(f"the declared labels of “{column.name}” are {_listing(some + more)}")
+            parts.append(f"the declared labels of “{column.name}” are {_some(column.labels)}")
         else:
             parts.append(f"the declared bounds of “{column.name}” are {column}")
     if model.numeric_columns:
@@ -274,6 +272,12 @@ def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False) -> str:
     """Print two bounds: exactly, or to six digits, for a grid has more of them than anybody wants to read."""
     low, high = map(_number if rounded else plain, pair)
     return f"[{low}, {high}]"
+
+
+def _some(labels: tuple[str, ...]) -> str:
+    """List labels, the first of them if there are many."""
+    some = list(labels[:_MOST_LABELS])
+    return _listing([*some, f"{len(labels) - len(some)} more"] if len(labels) > len(some) else some)
 
 
 def _listing(items: list[str]) -> str:

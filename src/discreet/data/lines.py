@@ -22,6 +22,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.engines import connect, literal
+from discreet.data.engines import connect, in_duckdb, literal
 from discreet.data.kinds import Kind
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
@@ -95,6 +96,7 @@ class LineSource(Source):
             has_unread=bool(numbers),
             has_malformed=True,
             latin1=True,
+            beside=partial(in_duckdb, self._connection),
         )
 
     def close(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar
+from itertools import groupby
+from typing import ClassVar, Protocol, runtime_checkable
 
 from discreet.errors import UsageError
 from discreet.families.layout import Layout
@@ -15,6 +16,24 @@ from discreet.rational import float_up
 
 #: Draws one integer from a noise law. Releases use :func:`discreet.mechanisms.sampler.secure_draw` and nothing else.
 Draw = Callable[[Noise], int]
+
+
+@runtime_checkable
+class DrawsMany(Protocol):
+    """A draw that has a quicker way to many."""
+
+    def many(self, noise: Noise, n: int) -> list[int]:
+        """Draw ``n`` independent integers."""
+        ...
+
+
+def draws(draw: Draw, noise: Noise, n: int) -> list[int]:
+    """Draw ``n`` independent integers from one law."""
+    if n > 1 and isinstance(draw, DrawsMany):
+        return draw.many(noise, n)
+    return [draw(noise) for _ in range(n)]
+
+
 #: Makes one private choice; likewise :func:`discreet.mechanisms.sampler.secure_choose`.
 Choose = Callable[[PermuteAndFlip], int]
 
@@ -44,13 +63,15 @@ class NoiseMechanism(ABC):
 
     def scales(self, layout: Layout) -> tuple[Fraction, ...]:
         """Return each coordinate's noise scale in mapped units, rounded up so that grid steps are an exact float."""
-        steps = [
-            float_up(width * self.unit_scale(layout) / grid)
-            for width, grid in zip(layout.width, layout.grid, strict=True)
-        ]
-        if max(steps) > _WIDEST:
-            raise UsageError(
-                "the budget is too small: its noise does not fit 64-bit integers.",
-                hint="ask for a larger epsilon or rho",
-            )
-        return tuple(Fraction(step) * grid for step, grid in zip(steps, layout.grid, strict=True))
+        unit = self.unit_scale(layout)
+        scales: list[Fraction] = []
+        # neighbors in the list are mostly alike, and exact numbers are slow
+        for (width, grid), run in groupby(zip(layout.width, layout.grid, strict=True)):
+            steps = float_up(width * unit / grid)
+            if steps > _WIDEST:
+                raise UsageError(
+                    "the budget is too small: its noise does not fit 64-bit integers.",
+                    hint="ask for a larger epsilon or rho",
+                )
+            scales += [Fraction(steps) * grid] * len(list(run))
+        return tuple(scales)

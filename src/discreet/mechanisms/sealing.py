@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from discreet.artifact import (
@@ -21,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, layout_for
 from discreet.families.shapes import Neighbors
-from discreet.mechanisms.base import Draw, NoiseMechanism
+from discreet.mechanisms.base import Draw, NoiseMechanism, draws
 from discreet.mechanisms.records import RecordMechanism
 from discreet.mechanisms.sampling import RandomSource, SamplingMechanism, Totals
 from discreet.models.base import Model
@@ -107,10 +108,10 @@ def privatize(
     check_count(n_records, neighbors)
     layout = layout_for(model, domain, neighbors)
     scales = mechanism.scales(layout)
-    noisy = [
-        value + draw(mechanism.law(quotient(scale, grid)))
-        for value, scale, grid in zip(values, scales, layout.grid, strict=True)
-    ]
+    noise: list[int] = []
+    for (scale, grid), run in groupby(zip(scales, layout.grid, strict=True)):
+        noise += draws(draw, mechanism.law(quotient(scale, grid)), len(list(run)))
+    noisy = [value + added for value, added in zip(values, noise, strict=True)]
     return Release(
         id=str(uuid.uuid4()),
         dataset=dataset,
