@@ -23,7 +23,7 @@ from discreet.data.sources.kinds import Kind
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.coded import label_codes
+from discreet.data.summaries.label_lookup import Lookup
 from discreet.domain.columns import read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
@@ -184,17 +184,20 @@ def test_labels_that_are_numbers_in_every_type(dtype: pa.DataType) -> None:
 
 
 def test_flags_and_large_integers() -> None:
+    def codes(array: pa.Array, kind: Kind, vocabulary: Vocabulary) -> np.ndarray:
+        return Lookup.of(kind, vocabulary, latin1=False).codes(array)
+
     yes_no = Vocabulary.of([("1",), ("0",)])
     flags = pa.array([True, False, None])
-    assert label_codes(flags, Kind.FLAG, yes_no, latin1=False).tolist() == [0, 1, 2]
+    assert codes(flags, Kind.FLAG, yes_no).tolist() == [0, 1, 2]
     wide = Vocabulary.of([(str(2**63 - 1),), (str(2**53 + 1),), ("x",)])
     whole = pa.array([2**63 - 1, 2**53 + 1, 2**53, -(2**63), None])
-    assert label_codes(whole, Kind.INTEGER, wide, latin1=False).tolist() == [0, 1, 3, 3, 3]
+    assert codes(whole, Kind.INTEGER, wide).tolist() == [0, 1, 3, 3, 3]
     # a float that two integers share is neither
-    assert label_codes(pa.array([2.0**53, 2.0**63]), Kind.NUMBER, wide, latin1=False).tolist() == [3, 3]
-    assert label_codes(pa.nulls(2), Kind.NUMBER, wide, latin1=False).tolist() == [3, 3]
+    assert codes(pa.array([2.0**53, 2.0**63]), Kind.NUMBER, wide).tolist() == [3, 3]
+    assert codes(pa.nulls(2), Kind.NUMBER, wide).tolist() == [3, 3]
     only_words = Vocabulary.of([("x",), ("y",)])
-    assert label_codes(whole, Kind.INTEGER, only_words, latin1=False).tolist() == [2] * 5
+    assert codes(whole, Kind.INTEGER, only_words).tolist() == [2] * 5
 
 
 def test_a_csv_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

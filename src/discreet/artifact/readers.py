@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from discreet.rational import exact
@@ -70,7 +71,15 @@ def text_of(value: Any) -> str:
 
 def rational(value: Any) -> Fraction:
     """Read an exact number, written as an integer, a decimal or p/q."""
-    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
+    if not isinstance(value, str):
+        raise ValueError("an exact number is missing")
+    return _rational(value)
+
+
+# the grid, the widths and the scales of 100,000 counts are a few numbers
+@lru_cache(maxsize=256)
+def _rational(value: str) -> Fraction:
+    if not _RATIONAL.fullmatch(value):
         raise ValueError("an exact number is missing")
     return exact(value, "an exact number")
 

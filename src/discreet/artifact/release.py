@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 from discreet.artifact.bounds_choice import BoundsChoice
@@ -111,10 +112,11 @@ class Release:
     def noise(self) -> tuple[Noise, ...]:
         """The exact distribution of the noise on each integer value."""
         record = self.noise_record
-        return tuple(
-            record.distribution(quotient(scale, grid))
-            for scale, grid in zip(record.scale, self.totals.grid, strict=True)
-        )
+        laws: list[Noise] = []
+        # neighbors in the list are mostly alike, and share a distribution
+        for (scale, grid), run in groupby(zip(record.scale, self.totals.grid, strict=True)):
+            laws += [record.distribution(quotient(scale, grid))] * len(list(run))
+        return tuple(laws)
 
     def __repr__(self) -> str:
         columns = ", ".join(self.columns[:_MOST_COLUMNS])

@@ -18,6 +18,8 @@ _DELTA = Fraction(1, 10**6)
 _HIGHEST_RHO = 10**5
 # three digits, never less than the truth
 _UP = Context(prec=3, rounding=ROUND_CEILING)
+# labels named in a statement; a longer list is cut
+_MOST_LABELS = 12
 # people whom models are named after
 _NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
@@ -206,7 +208,7 @@ def _assumed(release: Release) -> str:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
     parts += release.model.assumptions(d)
     if d.labels is not None:
-        parts.append(f"the declared labels are {_listing(list(d.labels))}")
+        parts.append(f"the declared labels are {_some(d.labels)}")
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
@@ -241,6 +243,12 @@ def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False) -> str:
     """Print two bounds: exactly, or to six digits, for a grid has more of them than anybody wants to read."""
     low, high = map(_number if rounded else plain, pair)
     return f"[{low}, {high}]"
+
+
+def _some(labels: tuple[str, ...]) -> str:
+    """List labels, the first of them if there are many."""
+    some = list(labels[:_MOST_LABELS])
+    return _listing([*some, f"{len(labels) - len(some)} more"] if len(labels) > len(some) else some)
 
 
 def _listing(items: list[str]) -> str:

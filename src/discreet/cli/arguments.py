@@ -153,7 +153,8 @@ EngineOption = Annotated[
         "--engine",
         # a line of help is too short for all the names
         metavar="ENGINE",
-        help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, never the last two.",
+        help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
+        "never the last two.",
         rich_help_panel=ENGINE,
     ),
 ]

@@ -20,6 +20,8 @@ from discreet.priors.base import Prior
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
 _FAR = 6.0
+# Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
+_MOST_NUMBERS = 100_000_000
 
 
 def infer(
@@ -86,6 +88,7 @@ def infer(
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
         warnings = answer.warnings
     else:
+        _check_size(release, draws, chains)
         check(release, engine)
         prior = release.model.read_prior(prior, release.domain)
         question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
@@ -105,6 +108,18 @@ def infer(
     )
 
 
+def _check_size(release: Release, draws: int, chains: int) -> None:
+    """Raise if the draws of many labels would fill the memory of a usual machine, before any work is done."""
+    labels = release.model.labels
+    if labels is None or draws * len(labels) <= _MOST_NUMBERS:
+        return
+    fewer = _MOST_NUMBERS // len(labels) // chains * chains
+    raise UsageError(
+        f"{draws:,} draws of {len(labels):,} labels are more than {_MOST_NUMBERS:,} numbers to keep in memory.",
+        hint=f"ask for draws={fewer}" if fewer else "ask for chains=1 and fewer draws",
+    )
+
+
 def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
@@ -120,9 +135,7 @@ def _doubts(question: Question) -> tuple[str, ...]:
     if release.records is not None or not release.layout.rows:
         return ()
     # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
-    rows = np.array(release.layout.rows, dtype=float)
-    mine = np.linalg.inv(rows)[0] if rows.shape[0] == rows.shape[1] else np.ones(len(rows))
-    steps = mine * np.array(release.totals.grid, dtype=float)
+    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
     read = round(float(steps @ np.array(release.totals.values, dtype=float)))
     sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
     sides = [records.nearest(float(read), above=above) for above in (True, False)]

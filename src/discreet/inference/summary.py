@@ -10,6 +10,11 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 
+# A longer table is printed with its first and last lines only.
+_MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
+# Names in an error's hint.
+_MOST_NAMES = 20
+
 
 @dataclass(frozen=True)
 class SummaryRow:
@@ -26,7 +31,7 @@ class SummaryRow:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """The rows of a posterior's table; printing it aligns them.
+    """The rows of a posterior's table; printing it aligns them, and of more than a hundred shows the first and last.
 
     ``summary["p"]`` is one row, ``summary.rows`` all of them, ``summary.to_dict()`` what a JSON file can hold.
     """
@@ -39,9 +44,9 @@ class Summary:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise UsageError(
-            f"no parameter is named {name!r}.", hint=f"choose from {', '.join(row.name for row in self.rows)}"
-        )
+        names = [row.name for row in self.rows[:_MOST_NAMES]]
+        more = f", ... ({len(self.rows):,} in all)" if len(self.rows) > len(names) else ""
+        raise UsageError(f"no parameter is named {name!r}.", hint=f"choose from {', '.join(names)}{more}")
 
     def __iter__(self) -> Iterator[SummaryRow]:
         return iter(self.rows)
@@ -64,16 +69,18 @@ class Summary:
     def __str__(self) -> str:
         tail = 100 * (1 - self.prob) / 2
         header = ["", "mean", "sd", f"{tail:.4g}%", f"{100 - tail:.4g}%", "ess", "r_hat"]
+        many = len(self.rows) > _MOST_LINES
+        shown = [*self.rows[:_FIRST_LINES], *self.rows[-_LAST_LINES:]] if many else self.rows
         # the components of one parameter share their decimals, so that a column reads straight down
         decimals: dict[str, int] = {}
-        for row in self.rows:
+        for row in shown:
             group = _parameter(row)
             decimals[group] = max(
                 # a spread of rounding errors is none
                 decimals.get(group, 0),
                 decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
-        table = [header, *(_cells(row, decimals[_parameter(row)]) for row in self.rows)]
+        table = [header, *(_cells(row, decimals[_parameter(row)]) for row in shown)]
         widths = [max(len(line[column]) for line in table) for column in range(len(header))]
         lines = [
             "  ".join(
@@ -81,6 +88,9 @@ class Summary:
             )
             for line in table
         ]
+        if many:
+            left_out = len(self.rows) - len(shown)
+            lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]

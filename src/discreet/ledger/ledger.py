@@ -315,6 +315,11 @@ class Ledger:
         return head
 
     def _key_fits(self, head: Head) -> None:
+        if head.ledger != self._id:
+            raise LedgerError(
+                f"at {self.url} there is another ledger now.",
+                hint="nothing was charged; open the ledger again",
+            )
         if self._sealed != (head.seal is not None):
             raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
         if head.seal is None and self._key is None:

@@ -19,17 +19,17 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import event
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import Connection, Engine
 
-from discreet.errors import DataError, LedgerError, UsageError
-from discreet.ledger.address import checked_url, shown_url
+from discreet.errors import LedgerError
+from discreet.ledger.address import ServerAddress, read_address
+from discreet.ledger.connections import postgresql_engine, sqlite_engine
 from discreet.ledger.filters import Terms, Totals, read_terms, read_totals
 from discreet.ledger.hash_chain import Entry, canonical, read_entry
+from discreet.ledger.sqlite_file import LedgerFile
 from discreet.ledger.trouble import damaged, explained, no_ledger
 
 _METADATA = sa.MetaData()
@@ -80,8 +80,9 @@ class Store:
     """The tables behind one URL."""
 
     def __init__(self, url: str, patience: float) -> None:
-        self.url = checked_url(url)
-        self.name = shown_url(self.url)
+        address = read_address(url)
+        self.name = address.name
+        self._place = address if isinstance(address, ServerAddress) else LedgerFile(address)
         self._patience = patience
         self._engine: Engine | None = None
         self._process = -1
@@ -92,6 +93,9 @@ class Store:
         with explained(self.name, self._patience), self._connect() as connection:
             connection = connection.execution_options(discreet_writes=True)
             with connection.begin():
+                if isinstance(self._place, LedgerFile):
+                    # the wait for the lock may have been long
+                    self._place.locate()
                 yield Session(connection, self.name)
 
     @contextmanager
@@ -104,16 +108,13 @@ class Store:
     def _looking(self) -> Iterator[Connection]:
         """See one moment of the database."""
         with explained(self.name, self._patience), self._connect() as connection:
-            if self.url.get_backend_name() == "postgresql":
+            if isinstance(self._place, ServerAddress):
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     def create(self) -> None:
         """Make the tables unless they are there."""
-        database = self._file()
-        if database is not None and not database.parent.is_dir():
-            raise DataError(f"cannot create the ledger {self.name}: there is no folder {database.parent}.")
         with explained(self.name, self._patience), self._connect() as connection:
             connection = connection.execution_options(discreet_writes=True)
             with connection.begin():
@@ -122,8 +123,7 @@ class Store:
 
     def exists(self) -> bool:
         """Tell whether there is a ledger; make nothing, and raise if only a part of one is left."""
-        database = self._file()
-        if database is not None and not database.is_file():
+        if isinstance(self._place, LedgerFile) and not self._place.exists():
             return False
         # of one moment: between two looks somebody else may make the tables
         with self._looking() as connection:
@@ -153,21 +153,23 @@ class Store:
             self._engine.dispose()
         self._engine = None
 
-    def _file(self) -> Path | None:
-        """Return the file behind an SQLite URL, if it is a plain one."""
-        if self.url.get_backend_name() != "sqlite" or str(self.url.database).startswith("file:"):
-            return None
-        return Path(str(self.url.database))
-
     def _connect(self) -> Connection:
         if self._engine is None or self._process != os.getpid():
             if self._engine is not None:
                 # a connection of the parent process must be neither used nor closed by its child
                 self._engine.dispose(close=False)
-            self._engine, self._process = _engine(self.url, self._patience), os.getpid()
+            self._engine, self._process = self._make_engine(), os.getpid()
             # a ledger that nobody refers to any more leaves no connection behind
             weakref.finalize(self, _dispose, self._engine, self._process)
+        if isinstance(self._place, LedgerFile):
+            # an open connection would go on with a file that is no longer the ledger's
+            self._place.locate()
         return self._engine.connect()
+
+    def _make_engine(self) -> Engine:
+        if isinstance(self._place, ServerAddress):
+            return postgresql_engine(self._place, self._patience)
+        return sqlite_engine(self._place, self._patience)
 
 
 def _dispose(engine: Engine, process: int) -> None:
@@ -267,40 +269,3 @@ def _read_account(terms: str, totals: str) -> tuple[Terms, Totals, Any]:
         return read_terms(content["account"]), read_totals(json.loads(totals)), content["per_analyst"]
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerError("an account of the ledger is damaged.") from None
-
-
-def _engine(url: URL, patience: float) -> Engine:
-    milliseconds = max(1, int(1000 * patience))
-    if url.get_backend_name() == "postgresql":
-        try:
-            wait = {"connect_timeout": max(2, int(patience))}
-            engine = sa.create_engine(url, connect_args=wait, pool_pre_ping=True)
-        except ModuleNotFoundError:
-            raise UsageError(
-                "PostgreSQL needs a driver that is not installed.", hint="pip install 'discreet[postgres]'"
-            ) from None
-        settings = (f"SET lock_timeout = {milliseconds}", "SET synchronous_commit = on")
-    else:
-        engine = sa.create_engine(url, connect_args={"timeout": patience})
-        settings = ("PRAGMA journal_mode = DELETE", "PRAGMA synchronous = EXTRA")
-
-        @event.listens_for(engine, "begin")
-        def begin(connection: Connection) -> None:
-            writes = connection.get_execution_options().get("discreet_writes")
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    @event.listens_for(engine, "connect")
-    def connect(connection: Any, record: object) -> None:
-        if url.get_backend_name() == "sqlite":
-            # transactions are begun above, not by the driver, which would begin them too late
-            connection.isolation_level = None
-        else:
-            connection.autocommit = True
-        cursor = connection.cursor()
-        for setting in settings:
-            cursor.execute(setting)
-        cursor.close()
-        if url.get_backend_name() == "postgresql":
-            connection.autocommit = False
-
-    return engine

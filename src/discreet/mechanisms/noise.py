@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from itertools import groupby
 from typing import ClassVar
 
 from discreet.artifact import NoiseRecord, Statistics
@@ -61,8 +62,9 @@ class NoiseMechanism(Mechanism):
         layout = data.layout
         if layout is None:
             raise TypeError("noise is added to totals that know their layout")
-        noisy = [
-            value + source.noise(record.distribution(quotient(scale, grid)))
-            for value, scale, grid in zip(data.values, record.scale, layout.grid, strict=True)
-        ]
-        return Statistics(layout.names, tuple(noisy), layout.grid, layout.width, layout.shift, layout.half)
+        noise: list[int] = []
+        # neighbors in the lists are mostly alike, and share a distribution
+        for (scale, grid), run in groupby(zip(record.scale, layout.grid, strict=True)):
+            noise += source.noises(record.distribution(quotient(scale, grid)), len(list(run)))
+        noisy = tuple(value + added for value, added in zip(data.values, noise, strict=True))
+        return Statistics(layout.names, noisy, layout.grid, layout.width, layout.shift, layout.half)

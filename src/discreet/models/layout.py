@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from itertools import groupby
+from operator import add
 from typing import Any
 
+import numpy as np
+
 from discreet.domain.declarations import Missing, Neighbors
-from discreet.models.shapes import UNIT, RecordShape, Row
+from discreet.models.shapes import UNIT, RecordShape, Row, UnitRow, terms
 from discreet.rational import sqrt_up
 
 
@@ -43,16 +48,53 @@ class Layout:
         inputs = [usable, *features]
         out = []
         for row in self.rows:
-            terms = [
-                value if coefficient == 1 else value * float(coefficient)
-                for coefficient, value in zip(row, inputs, strict=True)
-                if coefficient != 0
+            if len(row) != len(inputs):
+                raise ValueError("a row of the basis does not fit the features")
+            scaled = [
+                inputs[at] if coefficient == 1 else inputs[at] * float(coefficient)
+                for at, coefficient in terms(row)
             ]
-            total = terms[0]
-            for term in terms[1:]:
-                total = total + term
-            out.append(total)
+            # one after the other: Python's own sum corrects for rounding, and no engine does
+            out.append(reduce(add, scaled))
         return out
+
+    def coordinate_matrix(self, usable: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Evaluate the coordinates of many records, as :meth:`coordinates` does, records × coordinates."""
+        if self._is_plain():
+            at = [row.at for row in self.rows if isinstance(row, UnitRow)]
+            return np.concatenate([usable[:, None], features], axis=1)[:, at]
+        return np.stack(self.coordinates(usable, list(features.T)), axis=-1)
+
+    def is_count(self, j: int) -> bool:
+        """Tell whether coordinate ``j`` is the usable count, which no feature enters."""
+        return all(at == 0 for at, _ in terms(self.rows[j]))
+
+    def inverted(self, y: np.ndarray) -> tuple[float | None, np.ndarray]:
+        """Return the usable count, or None if it is no coordinate, and the features that give coordinates ``y``."""
+        n_inputs = len(self.rows[0])
+        square = len(self.rows) == n_inputs
+        if self._is_plain():
+            inputs = np.zeros(n_inputs)
+            inputs[[row.at for row in self.rows if isinstance(row, UnitRow)]] = y
+        elif square:
+            inputs = np.linalg.solve(self._matrix(), y)
+        else:
+            inputs = np.concatenate([[0.0], np.linalg.solve(self._matrix()[:, 1:], y)])
+        return float(inputs[0]) if square else None, inputs[1:]
+
+    def usable_weights(self) -> np.ndarray:
+        """Return the weights with which coordinates add up to the usable count: one of them, or all cells."""
+        if len(self.rows) != len(self.rows[0]):
+            return np.ones(len(self.rows))
+        if self._is_plain():
+            return np.array([float(row.at == 0) for row in self.rows if isinstance(row, UnitRow)])
+        return np.linalg.inv(self._matrix())[0]
+
+    def _is_plain(self) -> bool:
+        return all(isinstance(row, UnitRow) for row in self.rows)
+
+    def _matrix(self) -> np.ndarray:
+        return np.array([[float(v) for v in row] for row in self.rows])
 
 
 def layout_of_shape(
@@ -64,10 +106,15 @@ def layout_of_shape(
 ) -> Layout:
     """Return the released vector of records of this shape, under a map with this shift and half-width."""
     basis = shape.basis(neighbors, missing)
-    rounded = [g / w for g, w in zip(basis.grid, basis.width, strict=True) if g != UNIT]
-    l1 = shape.l1_sensitivity(neighbors, missing) + sum(rounded)
+    # neighbors in the list are mostly alike
+    runs = [
+        (g / w, len(list(run)))
+        for (g, w), run in groupby(zip(basis.grid, basis.width, strict=True))
+        if g != UNIT
+    ]
+    l1 = shape.l1_sensitivity(neighbors, missing) + sum(r * times for r, times in runs)
     # float64 can carry a coordinate 2^-28 of a step past the half step that rounding may move it. In L1 that
     # vanishes, because sums of integer steps cannot exceed the bound by so little; in L2 the step is widened.
-    step = sqrt_up(sum((r * r for r in rounded), Fraction(0))) * (1 + Fraction(1, 2**20))
+    step = sqrt_up(sum((r * r * times for r, times in runs), Fraction(0))) * (1 + Fraction(1, 2**20))
     l2 = sqrt_up(shape.l2_sensitivity_squared(neighbors, missing)) + step
     return Layout(basis.names, basis.rows, basis.grid, basis.width, shift, half, l1, l2)

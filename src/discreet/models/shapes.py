@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -38,7 +38,35 @@ FINE = Fraction(1, 2**24)
 UNIT = Fraction(1)
 
 # A row of the basis: coefficients of (usable, feature_1, ..., feature_m).
-Row = tuple[Fraction, ...]
+Row = Sequence[Fraction]
+
+
+@dataclass(frozen=True)
+class UnitRow(Sequence[Fraction]):
+    """A row with one coefficient of 1 and ``size`` - 1 of 0, which it does not hold: there may be 100,000 such rows."""
+
+    at: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, place: int) -> Fraction: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Fraction, ...]: ...
+    def __getitem__(self, place: int | slice) -> Fraction | tuple[Fraction, ...]:
+        inside = range(self.size)[place]
+        if isinstance(inside, range):
+            return tuple(Fraction(int(j == self.at)) for j in inside)
+        return Fraction(int(inside == self.at))
+
+
+def terms(row: Row) -> list[tuple[int, Fraction]]:
+    """Return the places of the coefficients that are not 0, and the coefficients."""
+    if isinstance(row, UnitRow):
+        return [(row.at, UNIT)]
+    return [(at, coefficient) for at, coefficient in enumerate(row) if coefficient != 0]
 
 
 @dataclass(frozen=True)
@@ -64,8 +92,15 @@ class RecordShape(ABC):
         """Compute features from mapped columns, for arrays and narwhals expressions alike."""
 
     def features_of_labels(self, indicators: Sequence[Any]) -> list[Any]:
-        """Compute features from one 0/1 indicator per label, where a shape has labels."""
+        """Compute features from one 0/1 indicator per label, where a shape has labels.
+
+        Linear in the indicators and whole, so that the sums of features follow from the counts of labels.
+        """
         raise NotImplementedError
+
+    def feature_matrix(self, z: np.ndarray) -> np.ndarray:
+        """Compute features of many records at once, records × columns in and records × features out."""
+        return np.stack(self.features(list(z.T)), axis=-1)
 
     @abstractmethod
     def basis(self, neighbors: Neighbors, missing: Missing) -> Basis:
@@ -94,11 +129,11 @@ class RecordShape(ABC):
         """Each feature is a coordinate; the usable count joins unless declared needless."""
         names = self.feature_names
         m = len(names)
-        rows = [tuple(Fraction(int(j == i + 1)) for j in range(m + 1)) for i in range(m)]
+        rows = [UnitRow(i + 1, m + 1) for i in range(m)]
         widths, grids = [UNIT] * m, [grid] * m
         if neighbors == "add_remove" or missing == "count":
             names = (*names, "usable")
-            rows.append(tuple(Fraction(int(j == 0)) for j in range(m + 1)))
+            rows.append(UnitRow(0, m + 1))
             widths.append(usable_width)
             grids.append(UNIT)
         return Basis(names, tuple(rows), tuple(grids), tuple(widths))
@@ -177,6 +212,10 @@ class Quadratic(RecordShape):
 
     def features(self, z: Sequence[Any]) -> list[Any]:
         return [*z, *(z[i] * z[j] for i, j in self._pairs)]
+
+    def feature_matrix(self, z: np.ndarray) -> np.ndarray:
+        i, j = np.triu_indices(self.n_columns)
+        return np.concatenate([z, z[:, i] * z[:, j]], axis=1)
 
     @property
     def _n_features(self) -> int:

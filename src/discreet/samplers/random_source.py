@@ -30,6 +30,11 @@ class RandomSource:
     noise: Callable[[Noise], int] = _absent
     permute_and_flip: Callable[[PermuteAndFlip], int] = _absent
 
+    def noises(self, distribution: Noise, n: int) -> list[int]:
+        """Draw ``n`` independent integers of noise, many at a time where the source can."""
+        many = getattr(self.noise, "many", None)
+        return [self.noise(distribution) for _ in range(n)] if many is None else many(distribution, n)
+
     @classmethod
     def seeded(cls, rng: np.random.Generator) -> RandomSource:
         """Return a source for simulation."""

@@ -148,7 +148,7 @@ def test_a_sealed_ledger_wants_its_key(url: str, monkeypatch: pytest.MonkeyPatch
         ("mysql://somebody:secret@host/x", "not in mysql"),
         ("sqlite://", "in memory"),
         ("sqlite:///:memory:", "in memory"),
-        ("sqlite:////nowhere/at/all/budget.db", "no folder"),
+        ("sqlite:////nowhere/at/all/budget.db", "no such folder"),
         ("postgresql://somebody:secret@127.0.0.1:1/x", "cannot be reached"),
     ],
 )
@@ -202,11 +202,17 @@ def test_an_unknown_data_set(tmp_path: Path) -> None:
         ledger.charge("clinic")
 
 
-def test_a_read_only_ledger_can_be_read_and_verified_but_not_charged(tmp_path: Path) -> None:
+def test_a_read_only_ledger_can_be_read_and_verified_but_not_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "budget.db"
     dc.Ledger(f"sqlite:///{path}", budget=dc.PureDP(1)).charge("clinic", dc.PureDP(0.1))
     before = path.read_bytes()
-    read_only = dc.Ledger(f"sqlite:///file:{path}?mode=ro&uri=true")
+    # as on a disk that cannot be written; permissions would not stop root
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda p, **o: connect(f"file:{p}?mode=ro", **{**o, "uri": True}))
+        read_only = dc.Ledger(f"sqlite:///{path}")
     assert read_only.account("clinic").spent == {"epsilon": Fraction(1, 10)}
     assert read_only.verify().passed
     with pytest.raises(DataError, match="may not be written"):

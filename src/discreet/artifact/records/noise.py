@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.artifact.bounds_choice import check_choices
@@ -61,9 +62,11 @@ class NoiseRecord(Record):
         )
         if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
             raise ValueError("its statistics do not fit its model")
-        if any(scale <= 0 for scale in m.scale):
+        # neighbors in the lists are mostly alike
+        scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]
+        if any(scale <= 0 for scale, _ in scales):
             raise ValueError("a noise scale is not positive")
-        unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
+        unit_scale = min(scale / width for scale, width in scales)
         promised = release.guarantees["statistics"]
         if isinstance(promised, PureDP):
             law, needed = "discrete_laplace", layout.l1_sensitivity

@@ -6,6 +6,7 @@ Only sums leave the engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, w
 from discreet.data.sources.memory import BATCH, BatchSource, as_text
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
+from discreet.data.summaries.fixed_point import Frame
 from discreet.errors import UsageError
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
+# labels up to which their values are read as a dictionary
+_FEW_LABELS = 1000
 # rows per batch of a relation that streams from the caller's connection into ours
 _STREAMED = 1 << 17
 
@@ -56,7 +60,13 @@ class PolarsSource(Source):
         if texts:
             frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
             chosen.append(nw.col("unread"))
-        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts))
+        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts), beside=_in_polars)
+
+
+def _in_polars(table: pa.Table) -> Frame:
+    import polars as pl
+
+    return nw.from_native(pl.DataFrame(table).lazy())
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:
@@ -108,7 +118,8 @@ class DuckSource(Source):
             read(nw.col(f"c{i}"), dtype, kind)
             for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
         ]
-        return Picked(tuple(kinds), iter([frame.select(*columns)]))
+        beside = partial(in_duckdb, self._connection)
+        return Picked(tuple(kinds), iter([frame.select(*columns)]), beside=beside)
 
     def _kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
         """Return the declared type of each column and the kind it is read as, or raise for the type."""
@@ -142,10 +153,16 @@ class ParquetSource(DuckSource):
         if texts:
             import pyarrow.parquet as pq
 
+            n_labels = {
+                at: need.vocabulary.n_labels
+                for at, need in zip(positions, needs, strict=True)
+                if need.vocabulary is not None
+            }
+
             # declared text is no number here either, whoever reads it
             self._kinds(positions, needs)
-            # a dictionary, because few labels are many values
-            words = [self._relation.columns[at] for at in texts]
+            # a dictionary, because few labels are many values; of many labels it costs more than it saves
+            words = [self._relation.columns[at] for at in texts if n_labels[at] <= _FEW_LABELS]
             file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
             schema = file.schema_arrow
             names = [schema.names[at] for at in positions]
@@ -191,11 +208,19 @@ def arrow_reader(relation: Any, rows: int) -> Any:
     return read_stream(rows)
 
 
+def in_duckdb(connection: Any, table: pa.Table) -> Frame:
+    """Bring a public table to the rows on a connection."""
+    return nw.from_native(connection.from_arrow(table))
+
+
 def connect(*paths: str) -> Any:
     """Open a DuckDB of our own that sees these paths and nothing else.
 
     Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
     that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
+
+    Nor may it choose which side of a join is kept in memory. That must be the declared labels, and it takes a stream of
+    rows, which has no known length, for the smaller side.
 
     Privacy
     -------
@@ -212,7 +237,7 @@ def connect(*paths: str) -> Any:
             "temp_directory": "",
         },
     )
-    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    connection.execute("SET disabled_optimizers = 'statistics_propagation,build_side_probe_side,join_order'")
     connection.execute("SET enable_progress_bar = false")
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")

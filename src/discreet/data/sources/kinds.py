@@ -19,14 +19,13 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.data.sources.values import BLANKS, Vocabulary
+from discreet.data.sources.values import BLANKS
 from discreet.errors import UsageError
 
 # narwhals has one class per width; these are not exact in float64 casts of every engine
 _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
 _DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
-_LARGEST = 2**63 - 1
 
 
 class Kind(Enum):
@@ -92,34 +91,6 @@ def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
         some = reduce(or_, [text.str.contains(blank, literal=True) for blank in BLANKS])
         return nw.when(some).then(text.str.strip_chars(BLANKS)).otherwise(text)
     return expression.cast(nw.Int64) if kind is Kind.INTEGER else expression
-
-
-def indicators(column: nw.Expr, kind: Kind, vocabulary: Vocabulary, *, latin1: bool) -> list[nw.Expr]:
-    """Return one 0/1 integer per label; null where the column is."""
-    never = column.is_null() & ~column.is_null()
-    out = []
-    for position in range(vocabulary.n_labels):
-        if kind is Kind.FLAG:
-            hits = [column if flag else ~column for flag, at in vocabulary.flags.items() if at == position]
-            hit = never if not hits else hits[0] if len(hits) == 1 else ~column.is_null()
-        elif kind is Kind.CODE:
-            hit = column == position
-        elif kind is Kind.NUMBER:
-            # compared one by one: a look-up in a set tells -0.0 from 0.0 in some engines
-            hits = [column == value for value in vocabulary.floats(position)]
-            hit = reduce(or_, hits) if hits else never
-        else:
-            values = _values(vocabulary, position, kind, latin1=latin1)
-            hit = column.is_in(values) if values else never
-        out.append(hit.cast(nw.Int64))
-    return out
-
-
-def _values(vocabulary: Vocabulary, position: int, kind: Kind, *, latin1: bool) -> list[Any]:
-    if kind is Kind.INTEGER:
-        return vocabulary.whole(position, largest=_LARGEST)
-    words = vocabulary.spelled(position)
-    return [as_latin1(word) for word in words] if latin1 else words
 
 
 def present(column: nw.Expr, kind: Kind) -> nw.Expr:

@@ -22,6 +22,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.conceal import sealed
-from discreet.data.sources.engines import connect, literal
+from discreet.data.sources.engines import connect, in_duckdb, literal
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
@@ -95,6 +96,7 @@ class LineSource(Source):
             has_unread=bool(numbers),
             has_malformed=True,
             latin1=True,
+            beside=partial(in_duckdb, self._connection),
         )
 
     def close(self) -> None:

@@ -154,9 +154,8 @@ def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
     """Convert an Arrow array; casts are unchecked because int64 to float64 must round, not raise."""
     if pa.types.is_dictionary(array.type):
         if kind is Kind.TEXT:
-            # trimmed here, each value once
-            array = pa.DictionaryArray.from_arrays(array.indices, to_kind(array.dictionary, kind))
-            return array.dictionary_decode()
+            # trimmed here, each value once; labels are looked up once each too
+            return pa.DictionaryArray.from_arrays(array.indices, to_kind(array.dictionary, kind))
         array = array.dictionary_decode()
     if kind is Kind.NUMBER:
         if pa.types.is_decimal(array.type):

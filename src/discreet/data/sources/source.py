@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.values import Vocabulary
@@ -32,7 +34,8 @@ class Picked:
     ``frames`` can be walked once; together the frames hold every record once. If ``has_unread``, a column ``unread``
     flags records that held something which is neither number nor label; if ``has_malformed``, a column ``malformed``
     flags lines that could not be split into fields, and ``unclosed`` those of them with an odd number of quotation
-    marks. ``latin1`` says that text is UTF-8 decoded as Latin-1.
+    marks. ``latin1`` says that text is UTF-8 decoded as Latin-1. ``beside`` brings a public table into the engine that
+    holds the frames, so that they can be joined there; a source in Arrow batches has none.
     """
 
     kinds: tuple[Kind, ...]
@@ -40,6 +43,7 @@ class Picked:
     has_unread: bool = False
     has_malformed: bool = False
     latin1: bool = False
+    beside: Callable[[pa.Table], Frame] | None = None
 
 
 class Source(ABC):

@@ -135,18 +135,6 @@ class Vocabulary:
                 flags[flag] = found[0]
         return cls(len(spellings), words, {int(word): at for word, at in plain.items()}, flags)
 
-    def spelled(self, position: int) -> list[str]:
-        """Return the texts that mean this label."""
-        return [word for word, at in self.words.items() if at == position]
-
-    def whole(self, position: int, *, largest: int) -> list[int]:
-        """Return the integers up to ``largest`` in size that mean this label."""
-        return [value for value, at in self.integers.items() if at == position and abs(value) <= largest]
-
-    def floats(self, position: int) -> list[float]:
-        """Return the floats that mean this label."""
-        return [float(value) for value in self.whole(position, largest=EXACT_IN_FLOAT)]
-
     @forgiving
     def find(self, value: Any) -> int | None:
         """Return the position of the label that this Python object spells, or ``None``."""

@@ -18,23 +18,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from operator import and_
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from discreet.data.sources.kinds import Kind, indicators
-from discreet.data.sources.values import Vocabulary
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -80,13 +76,21 @@ def maps(bounds: Bounds | None, layout: Layout, *, identity: bool = True) -> lis
 
 def is_usable(n_columns: int) -> nw.Expr:
     """Tell which records have no missing column."""
-    return reduce(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
+    return combined(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
 
 
 def is_inside(limits: Sequence[tuple[float, float]]) -> nw.Expr:
     """Tell which records have every column within its bounds."""
     columns = [nw.col(f"c{i}") for i in range(len(limits))]
-    return reduce(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
+    return combined(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
+
+
+def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Combine expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
+    half = len(parts) // 2
+    if not half:
+        return parts[0]
+    return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
 
 
 def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
@@ -97,11 +101,16 @@ def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout
     each = maps(domain.bounds, layout, identity=family.sums_values)
     usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
     clip = domain.outside == "clip"
+    kept = usable if clip else inside
+    if len(each) > 1:
+        # a column of its own: it mentions every column, and every column is to mention it
+        frame = frame.with_columns(usable=usable, kept=kept)
+        usable, kept = nw.col("usable"), nw.col("kept")
     mapped = {}
     for i, m in enumerate(each):
         x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
         measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
-        mapped[f"z{i}"] = nw.when(usable if clip else inside).then(m.z(measured)).otherwise(0.0)
+        mapped[f"z{i}"] = nw.when(kept).then(m.z(measured)).otherwise(0.0)
     return frame.select(usable=usable.cast(nw.Int64), **mapped)
 
 
@@ -112,55 +121,6 @@ def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
         for i, value in enumerate(values)
     }
     return (frame.with_columns(**filled) for frame in frames)
-
-
-def imputed_label(records: Frame, vocabulary: Vocabulary, value: Any) -> Frame:
-    """Count every record without a known label under the public one."""
-    known = nw.col("usable") >= 1
-    position = vocabulary.find(str(value))
-    labels = {
-        f"l{i}": nw.when(known).then(nw.col(f"l{i}")).otherwise(int(i == position))
-        for i in range(vocabulary.n_labels)
-    }
-    return records.with_columns(**labels).with_columns(
-        usable=total([nw.col(name) for name in labels]).cast(nw.Int64)
-    )
-
-
-def total(terms: Sequence[nw.Expr]) -> nw.Expr:
-    """Add expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return total(terms[:half]) + total(terms[half:])
-
-
-def label_records(frame: Frame, kind: Kind, vocabulary: Vocabulary, *, latin1: bool) -> Frame:
-    """Turn column c0 into one indicator per label, l0, l1, ..., and the usable flag."""
-    hits = indicators(nw.col("c0"), kind, vocabulary, latin1=latin1)
-    frame = frame.select(**{f"l{i}": hit for i, hit in enumerate(hits)})
-    return frame.with_columns(usable=total([nw.col(f"l{i}") for i in range(len(hits))]))
-
-
-def sums(records: Frame, family: Family, layout: Layout, n_columns: int) -> tuple[int, list[int]]:
-    """Return the number of records and the sum of each coordinate, in grid steps."""
-    usable = nw.col("usable")
-    if family.vocabulary is None:
-        features = family.geometry.features([nw.col(f"z{i}") for i in range(n_columns)])
-    else:
-        features = family.geometry.features_of_labels(
-            [nw.col(f"l{i}") for i in range(len(family.vocabulary))]
-        )
-    coordinates = layout.coordinates(usable, features)
-    steps = {}
-    for j, (t, row, grid) in enumerate(zip(coordinates, layout.rows, layout.grid, strict=True)):
-        counts = family.vocabulary is not None or not any(row[1:])
-        # counts are whole already; a power of two scales exactly
-        k = t if counts and grid == UNIT else (t * float(1 / grid) + 0.5).floor()
-        steps[f"k{j}"] = k.cast(nw.Int64)
-    totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
-    n, *values = only_row(totals)
-    return n, values
 
 
 def only_row(frame: Frame) -> list[int]:

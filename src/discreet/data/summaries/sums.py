@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
 from operator import or_
 from typing import Any
 
@@ -15,31 +14,31 @@ import pyarrow as pa
 
 from discreet.data.sources.batches import batches
 from discreet.data.sources.conceal import sealed
-from discreet.data.sources.kinds import Kind, indicators, present
+from discreet.data.sources.kinds import Kind, present
 from discreet.data.sources.opening import open_source, resolve
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.data.sources.values import Vocabulary
+from discreet.data.summaries.coordinate_sums import sums
 from discreet.data.summaries.fixed_point import (
     Frame,
     Map,
     check_size,
+    combined,
     imputed,
-    imputed_label,
     is_inside,
     is_usable,
-    label_records,
     maps,
     measure_arrays,
     numeric_records,
     only_row,
-    sums,
-    total,
 )
+from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family
 from discreet.models.layout import Layout
 
 _TROUBLE = "the data could not be read to its end."
+_MALFORMED = ("malformed", "unclosed")
 
 
 @dataclass(frozen=True)
@@ -106,20 +105,20 @@ def summarize(
     def look(source: Source) -> Summary:
         positions, names = resolve(source, columns, needs)
         picked = source.pick(positions, needs)
+        if vocabulary is not None:
+            counts = count_labels(picked, vocabulary)
+            if domain.impute is not None and (stand_in := vocabulary.find(str(domain.impute[0]))) is not None:
+                counts = counts.imputed(stand_in)
+            check_size(counts.n_records, layout)
+            return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, tuple(names))
         frames = picked.frames
-        if domain.impute is not None and vocabulary is None:
+        if domain.impute is not None:
             frames = imputed(frames, domain.impute)
-        if family.measure_needs_arrays and vocabulary is None:
+        if family.measure_needs_arrays:
             frames = _measured(frames, family, maps(domain.bounds, layout, identity=family.sums_values))
         n_records, totals = 0, [0] * len(layout.names)
         for frame in frames:
-            if vocabulary is None:
-                records = numeric_records(frame, family, domain, layout)
-            else:
-                records = label_records(frame, picked.kinds[0], vocabulary, latin1=picked.latin1)
-                if domain.impute is not None:
-                    records = imputed_label(records, vocabulary, domain.impute[0])
-            n, values = sums(records, family, layout, len(positions))
+            n, values = sums(numeric_records(frame, family, domain, layout), family, layout)
             n_records += n
             totals = [total + value for total, value in zip(totals, values, strict=True)]
         check_size(n_records, layout)
@@ -142,7 +141,9 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
     def look(source: Source) -> Inspection:
         positions, names = resolve(source, columns, needs)
         picked = source.pick(positions, needs)
-        flags = _flags(picked, domain, vocabulary)
+        if vocabulary is not None:
+            return _inspected_labels(picked, vocabulary, names)
+        flags = _flags(picked, domain)
         totals = dict.fromkeys(("records", *flags), 0)
         for frame in picked.frames:
             marked = frame.select(**{name: flag.cast(nw.Int64) for name, flag in flags.items()})
@@ -174,30 +175,46 @@ def column_names(data: Any) -> list[str]:
         return list(source.names or [])
 
 
-def _flags(picked: Picked, domain: Domain, vocabulary: Vocabulary | None) -> dict[str, nw.Expr]:
-    """Return one flag per count."""
-    flags: dict[str, nw.Expr] = {}
-    if vocabulary is not None:
-        column, kind = nw.col("c0"), picked.kinds[0]
-        known = total(indicators(column, kind, vocabulary, latin1=picked.latin1))
-        flags["usable"] = known
-        # objects were looked up one by one, and a code no longer tells an unknown label from nothing
-        flags["unknown"] = nw.col("unread") if kind is Kind.CODE else present(column, kind) & (known == 0)
-    else:
-        usable = flags["usable"] = is_usable(len(picked.kinds))
-        if picked.has_unread:
-            flags["unknown"] = nw.col("unread")
-        if domain.bounds is not None:
-            limits = [(float(low), float(high)) for low, high in domain.bounds]
-            flags["inside"] = is_inside(limits)
-            flags["below"] = usable & reduce(
-                or_, [nw.col(f"c{i}") < low for i, (low, _) in enumerate(limits)]
-            )
-            flags["above"] = usable & reduce(
-                or_, [nw.col(f"c{i}") > high for i, (_, high) in enumerate(limits)]
-            )
+def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[str]) -> Inspection:
+    """Count labels and what is none; a flag can only be raised by a record without a label."""
+    column, kind = nw.col("c0"), picked.kinds[0]
+    # objects were looked up one by one, and a code no longer tells an unknown label from nothing
+    flags = {"unknown": nw.col("unread") if kind is Kind.CODE else present(column, kind)}
     if picked.has_malformed:
-        flags |= {name: nw.col(name) for name in ("malformed", "unclosed")}
+        flags |= {name: nw.col(name) for name in _MALFORMED}
+    counts = count_labels(picked, vocabulary, flags)
+    return Inspection(
+        columns=tuple(names),
+        records=counts.n_records,
+        usable=counts.n_records - counts.unknown,
+        missing=counts.unknown,
+        inside=None,
+        below=None,
+        above=None,
+        unknown=counts.flags["unknown"],
+        malformed=counts.flags.get("malformed"),
+        unclosed=counts.flags.get("unclosed"),
+    )
+
+
+def _flags(picked: Picked, domain: Domain) -> dict[str, nw.Expr]:
+    """Return one flag per count of records of numbers."""
+    flags: dict[str, nw.Expr] = {}
+    usable = flags["usable"] = is_usable(len(picked.kinds))
+    if picked.has_unread:
+        flags["unknown"] = nw.col("unread")
+    if domain.bounds is not None:
+        limits = [(float(low), float(high)) for low, high in domain.bounds]
+        columns = [nw.col(f"c{i}") for i in range(len(limits))]
+        flags["inside"] = is_inside(limits)
+        flags["below"] = usable & combined(
+            or_, [x < low for x, (low, _) in zip(columns, limits, strict=True)]
+        )
+        flags["above"] = usable & combined(
+            or_, [x > high for x, (_, high) in zip(columns, limits, strict=True)]
+        )
+    if picked.has_malformed:
+        flags |= {name: nw.col(name) for name in _MALFORMED}
     return flags
 
 

@@ -48,8 +48,12 @@ def _bernoulli(
 def _categorical(
     release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    counts = categorical_counts(release, prior, records).sample(size, rng)
-    return {"p": dirichlet_columns((np.asarray(prior.alpha) + counts).T, rng).T}
+    # not named, because of 100,000 labels one such array is a gigabyte
+    return {
+        "p": dirichlet_columns(
+            (np.asarray(prior.alpha) + categorical_counts(release, prior, records).sample(size, rng)).T, rng
+        ).T
+    }
 
 
 def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
@@ -98,7 +102,8 @@ def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray
         # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
         log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
         gammas = np.exp(log_gammas - log_gammas.max(axis=0))
-    return gammas / gammas.sum(axis=0)
+    gammas /= gammas.sum(axis=0)
+    return gammas
 
 
 def bernoulli_counts(

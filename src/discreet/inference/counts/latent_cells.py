@@ -27,6 +27,9 @@ from discreet.inference.counts.weights import log_rising, sample_index
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy import Noise
 
+#: Cells from which on they are summed as a tree.
+MANY = 256
+
 
 @dataclass(frozen=True)
 class CellCounts:
@@ -64,7 +67,7 @@ class CellCounts:
         """Draw counts given their totals, each of which must be in one of the panels."""
         if len(self.panels) == 1:
             return self.panels[0].split(u, rng)
-        counts = np.empty((u.size, len(self.panels[0].cells)), dtype=np.int64)
+        counts = np.empty((u.size, self.panels[0].n_cells), dtype=np.int64)
         for panel in self.panels:
             mine = np.flatnonzero((u >= panel.low) & (u <= panel.high))
             if mine.size:
@@ -81,29 +84,40 @@ def cell_counts(
 ) -> CellCounts:
     """Enumerate the cells of noisy counts ``y``; ``usable`` is a noisy count of the total, if one was released."""
     most = max(int(np.max(y)), 0) if records.high is None else records.high
-    cells = [
-        Cell(float(a), int(v), law, reference=min(max(int(v), 0), most))
-        for a, v, law in zip(alpha, y, noise, strict=True)
-    ]
-    target = _first_guess(cells, records, usable)
+    each = list(zip(alpha.tolist(), y.tolist(), noise, strict=True))
+    members = _alike(each) if len(each) > MANY else None
+    firsts = range(len(each)) if members is None else [int(places[0]) for places in members]
+    cells = [Cell(a, v, law, reference=min(max(v, 0), most)) for a, v, law in (each[k] for k in firsts)]
+    target = _first_guess(each, records, usable)
 
     def log_q(u_low: int, u_high: int) -> np.ndarray:
         """Log of q without the prior on records."""
         out = -log_rising(float(np.sum(alpha)), u_low, u_high, target)
         return out if usable is None else out + usable[1].log_mass(np.arange(u_low, u_high + 1) - usable[0])
 
-    maker = PanelMaker(cells, records, log_q)
+    maker = PanelMaker(cells, records, log_q, members)
     first, alone = maker.panel(target)
     return CellCounts((first,) if alone else tuple(maker.extend(first)))
 
 
-def _first_guess(cells: list[Cell], records: RecordPrior, usable: tuple[int, Noise] | None) -> int:
+def _alike(cells: list[tuple[float, int, Noise]]) -> list[np.ndarray]:
+    """Return the places of cells that are alike, for each kind of them."""
+    places: dict[tuple[float, int, Noise], list[int]] = {}
+    for k, cell in enumerate(cells):
+        places.setdefault(cell, []).append(k)
+    return [np.array(found) for found in places.values()]
+
+
+def _first_guess(
+    cells: list[tuple[float, int, Noise]], records: RecordPrior, usable: tuple[int, Noise] | None
+) -> int:
     """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
-    guess = float(sum(max(cell.y, 0) for cell in cells))
+    guess = float(sum(max(v, 0) for _, v, _ in cells))
     if usable is not None:
+        sd = {law: law.sd for law in {law for _, _, law in cells}}
         # two readings, each weighted by the other's variance; the floor is for noise that is never anything but 0
         from_cells, from_usable = (
-            max(v, 1e-300) for v in (sum(c.noise.sd**2 for c in cells), usable[1].sd ** 2)
+            max(v, 1e-300) for v in (sum(sd[law] ** 2 for _, _, law in cells), usable[1].sd ** 2)
         )
         guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
     sides = [records.nearest(max(guess, 0.0), above=above) for above in (True, False)]

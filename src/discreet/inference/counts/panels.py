@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.errors import EngineError
 from discreet.inference.counts.latent_tables import FLOOR, Table
+from discreet.inference.counts.sum_tree import Tree
 from discreet.inference.counts.tilt import Cell, tilt_for
 from discreet.inference.counts.weights import DEPTH
 from discreet.inference.record_prior import RecordPrior
@@ -21,6 +22,8 @@ _DEPTH = 34.0
 _MOST_PANELS = 400
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
+# Weights of all cells that differ, a gigabyte of them.
+_MOST_WEIGHTS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Panel:
 
     ``log_bare`` leaves the prior on records out: it has no holes, so it can tell whether there is weight beyond an
     edge. Tables are in the order of ``order``, widest first: then what is left after splitting off a cell is always
-    wider than the cell, and few candidates are rejected.
+    wider than the cell, and few candidates are rejected. Many cells have a ``tree`` instead, and of the tables only
+    the last sum.
     """
 
     low: int
@@ -38,6 +42,12 @@ class Panel:
     order: tuple[int, ...]
     cells: tuple[Table, ...]
     partial: tuple[Table, ...]
+    tree: Tree | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells a total is split into."""
+        return len(self.cells) if self.tree is None else self.tree.root.n_cells
 
     @property
     def high(self) -> int:
@@ -52,6 +62,8 @@ class Panel:
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw cell counts given their totals, cells on the last axis."""
+        if self.tree is not None:
+            return self.tree.split(totals, rng)
         # numba takes a moment to import
         from discreet.inference.counts.splits import split_off
 
@@ -67,36 +79,52 @@ class Panel:
 
     def share(self, counts: np.ndarray) -> np.ndarray:
         """Return P(c | its total) of count vectors."""
-        cells = np.prod([t.at(counts[..., k]) for k, t in zip(self.order, self.cells, strict=True)], axis=0)
+        each = zip(self.order, self.cells, strict=True) if self.tree is None else self.tree.cells()
+        cells = np.prod([table.at(counts[..., k]) for k, table in each], axis=0)
         return cells / self.partial[-1].at(counts.sum(axis=-1))
 
 
 @dataclass(frozen=True)
 class PanelMaker:
-    """Makes the panels of one release: its cells, the prior on records, and the rest of q."""
+    """Makes the panels of one release: its cells, the prior on records, and the rest of q.
+
+    ``members`` are the places of the cells that are like each of ``cells``; None if every cell is on its own.
+    """
 
     cells: list[Cell]
     records: RecordPrior
     log_q: Callable[[int, int], np.ndarray]
+    members: list[np.ndarray] | None = None
 
     def panel(self, target: int) -> tuple[Panel, bool]:
         """Return the panel around ``target``, and whether it carries the whole posterior of the total by itself.
 
         If it does not, only the range of totals where it is accurate is kept.
         """
-        records = self.records
+        records, members = self.records, self.members
+        times = np.ones(len(self.cells)) if members is None else np.array([len(m) for m in members], float)
         # cells are cut where the panel is, so that inside it nothing is missing
-        margin = (4 + 2 * np.sqrt(len(self.cells))) * max(cell.noise.reach(DEPTH) for cell in self.cells)
+        reach = max(law.reach(DEPTH) for law in {cell.noise for cell in self.cells})
+        if members is not None and 2 * reach * len(self.cells) > _MOST_WEIGHTS:
+            raise EngineError(
+                f"{int(times.sum()):,} counts under noise this wide are too many to enumerate exactly.",
+                hint="release fewer labels, or with a larger budget",
+            )
+        margin = (4 + 2 * np.sqrt(times.sum())) * reach
         most = int(target + margin) + 8
         most = most if records.high is None else min(most, records.high)
-        tilt = tilt_for(self.cells, target, most)
+        tilt = tilt_for(self.cells, target, most, times)
         made = [cell.weights(tilt, most) for cell in self.cells]
         tables = [Table(low, weights) for low, weights, _ in made]
-        order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
-        tables = [tables[k] for k in order]
-        partial = [tables[0]]
-        for table in tables[1:]:
-            partial.append(partial[-1].convolve(table))
+        tree = None if members is None else Tree.of(tables, members)
+        if tree is None:
+            order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
+            tables = [tables[k] for k in order]
+            partial = [tables[0]]
+            for table in tables[1:]:
+                partial.append(partial[-1].convolve(table))
+        else:
+            order, tables, partial = (), [], [tree.root.table]
         sums = partial[-1]
         low, high = max(sums.low, records.low), min(sums.high, most)
         if high < low:
@@ -104,12 +132,14 @@ class PanelMaker:
         convolved = sums.weights[low - sums.low : high - sums.low + 1]
         u = np.arange(low, high + 1)
         # each cell is tilted around its own reading, so the total is tilted around their sum
-        log_tilt = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in self.cells))
+        each = list(zip(times.tolist(), made, self.cells, strict=True))
+        log_tilt = sum(n * log_norm for n, (_, _, log_norm), _ in each)
+        log_tilt -= tilt * (u - sum(int(n) * cell.y for n, _, cell in each))
         with np.errstate(divide="ignore"):
             log_rest = log_tilt + self.log_q(low, high)
             log_bare = np.log(convolved) + log_rest
             log_prior = records.log_mass(u)
-        panel = Panel(low, log_bare + log_prior, log_bare, order, tuple(tables), tuple(partial))
+        panel = Panel(low, log_bare + log_prior, log_bare, order, tuple(tables), tuple(partial), tree)
         peak = panel.log_weights.max()
         if np.isfinite(peak):
             mass = np.exp(panel.log_weights - peak).sum()

@@ -55,11 +55,12 @@ class Cell:
         return low, weights / total, float(peak + np.log(total))
 
 
-def tilt_for(cells: list[Cell], target: float, most: int) -> float:
+def tilt_for(cells: list[Cell], target: float, most: int, times: np.ndarray | None = None) -> float:
     """Return a tilt that brings the mean of the total within a fraction of its spread of ``target``.
 
-    No cell is taken to exceed ``most``.
+    No cell is taken to exceed ``most``; ``times`` says how often each cell is there, if not once.
     """
+    many = np.ones(len(cells)) if times is None else times
     counts, heights = [], []
     # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
     ends = spread(0, most, [])
@@ -78,7 +79,7 @@ def tilt_for(cells: list[Cell], target: float, most: int) -> float:
         mass = np.add.reduceat(weight, starts)
         mean = np.add.reduceat(weight * count, starts) / mass
         variance = np.add.reduceat(weight * (count - np.repeat(mean, sizes)) ** 2, starts) / mass
-        return float(mean.sum()), float(np.sqrt(variance.sum()))
+        return float((many * mean).sum()), float(np.sqrt((many * variance).sum()))
 
     mean, sd = moments(0.0)
     if abs(mean - target) <= 0.2 * sd:

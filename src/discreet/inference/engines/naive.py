@@ -38,21 +38,17 @@ def draw(question: Question) -> Answer:
 def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
     """Return the released statistics in the family's own units, and how many records they stand for."""
     y = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
-    rows = np.array([[float(v) for v in row] for row in release.layout.rows])
-    n_features = rows.shape[1] - 1
-    if rows.shape[0] == rows.shape[1]:
-        usable, *features = np.linalg.solve(rows, y)
-    else:
+    usable, features = release.layout.inverted(y)
+    if usable is None:
         # without a coordinate for it, the usable count is the public one, or the sum of the cells
-        features = np.linalg.solve(rows[:, 1:], y)
         usable = float(np.sum(features)) if release.records is None else release.records
     most = np.inf if release.records is None else release.records
     n = float(np.clip(usable, 0, most))
-    shift = release.totals.shift or (0,) * n_features
-    half = release.totals.half or (1,) * n_features
+    shift = release.totals.shift or (0,) * len(features)
+    half = release.totals.half or (1,) * len(features)
     s = release.family.geometry.unmap(
         np.array(n),
-        np.array(features),
+        features,
         np.array([float(v) for v in shift]),
         np.array([float(v) for v in half]),
     )

@@ -30,8 +30,8 @@ class LatentRecords:
         self._clamped = type(self.family).measure is not Family.measure
         # counts are whole already; a power of two scales exactly
         self._per_step = [
-            None if g == UNIT and (self._vocabulary is not None or not any(row[1:])) else float(1 / g)
-            for g, row in zip(layout.grid, layout.rows, strict=True)
+            None if g == UNIT and (self._vocabulary is not None or layout.is_count(j)) else float(1 / g)
+            for j, g in enumerate(layout.grid)
         ]
         self._cells: Pair | None = None
         if isinstance(self.family, Bernoulli | Categorical):

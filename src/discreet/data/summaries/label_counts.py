@@ -1,0 +1,164 @@
+"""How many records spell each declared label.
+
+An engine joins its rows with a table of the declared spellings and groups what it finds by label: one query, whose
+number of expressions does not depend on the number of labels. The join comes first, so neither memory nor what leaves
+the engine grows with the number of different values in the rows: everything undeclared is one group. Arrow batches,
+which no engine holds, are looked up by :class:`~discreet.data.summaries.label_lookup.Lookup` and counted one batch
+after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from discreet.data.sources.batches import batches
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.source import Picked
+from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary
+from discreet.data.summaries.fixed_point import Frame
+from discreet.data.summaries.label_lookup import Lookup
+from discreet.families.base import Family
+from discreet.models.layout import Layout
+from discreet.models.shapes import UNIT, terms
+
+# looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
+_WORKERS = 2
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Records of each label, of no declared label, and of these how many raised each flag. Private."""
+
+    known: tuple[int, ...]
+    unknown: int
+    flags: Mapping[str, int]
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return sum(self.known) + self.unknown
+
+    def imputed(self, position: int) -> LabelCounts:
+        """Count every record without a declared label under a public one."""
+        known = list(self.known)
+        known[position] += self.unknown
+        return LabelCounts(tuple(known), 0, self.flags)
+
+
+def count_labels(
+    picked: Picked, vocabulary: Vocabulary, flags: Mapping[str, nw.Expr] | None = None
+) -> LabelCounts:
+    """Count the records of each label in the one column that was picked, and the flags of those without a label.
+
+    Privacy
+    -------
+    The result is private. What leaves an engine is one row of counts per declared label, and one for all else.
+    """
+    flags = flags or {}
+    lookup = Lookup.of(picked.kinds[0], vocabulary, latin1=picked.latin1)
+    counts = np.zeros(lookup.n_labels + 1, dtype=np.int64)
+    raised = dict.fromkeys(flags, 0)
+    if picked.beside is None:
+        pieces = (batch for frame in picked.frames for batch in batches(frame))
+        for more, held in _side_by_side(lambda batch: _count_batch(batch, lookup, flags), pieces):
+            counts += more
+            raised = {name: n + held[name] for name, n in raised.items()}
+    else:
+        for frame in picked.frames:
+            for label, n, *held in _fetched(by_label(frame, picked.beside, lookup, flags)):
+                counts[lookup.n_labels if label is None else label] += n
+                if label is None:
+                    raised = {
+                        name: had + int(more or 0)
+                        for (name, had), more in zip(raised.items(), held, strict=True)
+                    }
+    return LabelCounts(tuple(counts[:-1].tolist()), int(counts[-1]), raised)
+
+
+def label_sums(counts: LabelCounts, family: Family, layout: Layout) -> list[int]:
+    """Return the sum of each coordinate, in grid steps: exact, because features are linear in the labels."""
+    inputs = [sum(counts.known), *family.geometry.features_of_labels(counts.known)]
+    sums = []
+    for row, grid in zip(layout.rows, layout.grid, strict=True):
+        held = terms(row)
+        if len(held) == 1 and held[0][1] is UNIT and grid == UNIT:
+            sums.append(inputs[held[0][0]])
+        else:
+            t = sum((coefficient * inputs[at] for at, coefficient in held), Fraction(0))
+            sums.append(math.floor(t / grid + Fraction(1, 2)))
+    return sums
+
+
+def _side_by_side(count: Callable[[pa.RecordBatch], _T], pieces: Iterable[pa.RecordBatch]) -> Iterator[_T]:
+    """Count batches while the next ones are read; only a few are in memory at a time."""
+    waiting: deque[Future[_T]] = deque()
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for piece in pieces:
+            waiting.append(pool.submit(count, piece))
+            if len(waiting) > _WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _count_batch(
+    batch: pa.RecordBatch, lookup: Lookup, flags: Mapping[str, nw.Expr]
+) -> tuple[np.ndarray, dict[str, int]]:
+    codes = lookup.codes(batch.column("c0"))
+    counts = np.bincount(codes, minlength=lookup.n_labels + 1)
+    if not flags:
+        return counts, {}
+    aside = codes == lookup.n_labels
+    return counts, {name: int(held[aside].sum()) for name, held in _flagged(batch, flags).items()}
+
+
+def _flagged(batch: pa.RecordBatch, flags: Mapping[str, nw.Expr]) -> dict[str, np.ndarray]:
+    """Evaluate flags on a batch."""
+    columns = {
+        name: column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    marked = nw.from_native(pa.table(columns), eager_only=True).select(
+        **{name: flag.cast(nw.Int64).fill_null(0) for name, flag in flags.items()}
+    )
+    return {name: marked[name].to_numpy() for name in flags}
+
+
+def by_label(
+    frame: Frame, beside: Callable[[pa.Table], Frame], lookup: Lookup, flags: Mapping[str, nw.Expr]
+) -> nw.LazyFrame[Any]:
+    """Return the query: (label or null, records, flags) of every label that is there."""
+    rows = frame.select(
+        key=_key(nw.col("c0"), lookup.kind),
+        **{name: flag.cast(nw.Int64) for name, flag in flags.items()},
+    )
+    joined = rows.lazy().join(beside(lookup.table()).lazy(), on="key", how="left")
+    return joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
+
+
+def _fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    """Run a query of integers."""
+    native = query.to_native()
+    # fetched as Python integers, because DuckDB's sums are 128 bits wide
+    return native.fetchall() if nw.dependencies.is_duckdb_relation(native) else query.collect().rows()
+
+
+def _key(column: nw.Expr, kind: Kind) -> nw.Expr:
+    """Return what is compared with the keys of a look-up."""
+    if kind is Kind.NUMBER:
+        # as integers, because some engines tell -0.0 from 0.0; NaN and infinities fail the comparisons
+        whole = (column >= -EXACT_IN_FLOAT) & (column <= EXACT_IN_FLOAT) & (column.floor() == column)
+        return nw.when(whole).then(column).cast(nw.Int64)
+    return column if kind is Kind.TEXT else column.cast(nw.Int64)

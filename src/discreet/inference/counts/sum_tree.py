@@ -1,0 +1,110 @@
+"""Sums of many counts as a tree: totals are split in halves until single cells are left.
+
+A chain of partial sums has a table as wide as the whole sum for every cell. Here a cell meets only log K tables, and
+cells that are alike (of 100,000 noisy counts most are) share theirs: K such cells need log K tables between them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.counts.latent_tables import Table
+
+# Rejections before a draw gets a table of its own.
+_TRIES = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node:
+    """The sum of ``n_cells`` counts, and the two sums that it is the sum of; ``members`` are cells that are alike."""
+
+    table: Table
+    n_cells: int
+    halves: tuple[Node, Node] | None = None
+    members: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """The law of the sum of all cells, and how a total is split; ``order`` has the cells from left to right."""
+
+    root: Node
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], members: Sequence[np.ndarray]) -> Tree:
+        """Build the tree of cells given as one table for each set of cells that are alike."""
+        heap = []
+        for at, (table, cells) in enumerate(zip(tables, members, strict=True)):
+            node = _alike(table, len(cells), {})
+            root = Node(node.table, node.n_cells, node.halves, cells)
+            heap.append((root.table.weights.size, at, root))
+        heapq.heapify(heap)
+        # the two narrowest first, so that halves are about equally wide
+        for at in range(len(heap), 2 * len(heap) - 1):
+            (_, _, a), (_, _, b) = heapq.heappop(heap), heapq.heappop(heap)
+            both = Node(a.table.convolve(b.table), a.n_cells + b.n_cells, (a, b))
+            heapq.heappush(heap, (both.table.weights.size, at, both))
+        root = heap[0][2]
+        return cls(root, np.concatenate(_members(root)))
+
+    def cells(self) -> Iterator[tuple[int, Table]]:
+        """Yield every cell's place and table."""
+        left_to_do, at = [self.root], 0
+        while left_to_do:
+            node = left_to_do.pop()
+            if node.halves is None:
+                yield int(self.order[at]), node.table
+                at += 1
+            else:
+                left_to_do += node.halves[::-1]
+
+    def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw cell counts given their totals, cells on the last axis, each cell's draws together in memory."""
+        # numba takes a moment to import
+        from discreet.inference.counts.splits import split_off
+
+        counts = np.empty((self.order.size, totals.size), dtype=np.int64)
+        left_to_do = [(self.root, 0, totals)]
+        while left_to_do:
+            node, start, u = left_to_do.pop()
+            if node.halves is None:
+                counts[self.order[start]] = u
+                continue
+            a, b = node.halves
+            drawn = np.empty(u.size, dtype=np.int64)
+            # the narrower half proposes, the wider one accepts
+            cell, rest = (a, b) if a.table.weights.size <= b.table.weights.size else (b, a)
+            split_off(
+                cell.table.weights, cell.table.low, rest.table.weights, rest.table.low, u, rng, _TRIES, drawn
+            )
+            first, second = (drawn, u - drawn) if cell is a else (u - drawn, drawn)
+            left_to_do += [(b, start + a.n_cells, second), (a, start, first)]
+        return counts.T
+
+
+def _alike(table: Table, n: int, made: dict[int, Node]) -> Node:
+    """Return the sum of ``n`` cells with the same table; sums of equally many are one node."""
+    if n not in made:
+        if n == 1:
+            made[n] = Node(table, 1)
+        else:
+            a, b = _alike(table, n // 2, made), _alike(table, n - n // 2, made)
+            made[n] = Node(a.table.convolve(b.table), n, (a, b))
+    return made[n]
+
+
+def _members(root: Node) -> list[np.ndarray]:
+    """Return the cells from left to right."""
+    found, left_to_do = [], [root]
+    while left_to_do:
+        node = left_to_do.pop()
+        if node.members is not None:
+            found.append(node.members)
+        elif node.halves is not None:
+            left_to_do += node.halves[::-1]
+    return found

@@ -1,0 +1,134 @@
+"""Posteriors of many labels: counts summed as a tree, draws that fit into memory, tables that fit onto a screen."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.curator.publish import release_with
+from discreet.errors import EngineError, UsageError
+from discreet.inference.counts import latent_cells as counting
+from discreet.inference.counts import panels
+from discreet.inference.counts.latent_cells import cell_counts
+from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.posterior import Posterior
+from discreet.inference.record_prior import RecordPrior
+from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+
+LAWS = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(2.0)}
+ALPHA = np.array([1.0, 1.0, 0.5, 1.0, 1.0])
+Y = np.array([3, 3, 2, 0, 3])
+
+
+@pytest.mark.parametrize("usable", [None, 12])
+@pytest.mark.parametrize("records", [RecordPrior(11, 11), RecordPrior(0, 15), RecordPrior(0, None)], ids=str)
+@pytest.mark.parametrize("law", LAWS)
+def test_a_tree_gives_the_probabilities_of_a_chain(law, records, usable, monkeypatch) -> None:
+    """The chain is checked against full enumeration in test_exact.py."""
+    noise = LAWS[law]
+    reading = None if usable is None else (usable, noise)
+    chain = cell_counts(ALPHA, Y, (noise,) * 5, records, reading)
+    monkeypatch.setattr(counting, "MANY", 1)
+    tree = cell_counts(ALPHA, Y, (noise,) * 5, records, reading)
+    assert all(panel.tree is not None and panel.n_cells == 5 for panel in tree.panels)
+    (u, p), (v, q) = chain.totals(), tree.totals()
+    common = np.intersect1d(u, v)
+    assert np.abs(p[np.isin(u, common)] - q[np.isin(v, common)]).max() < 1e-12
+    points = np.array([c for c in product(range(6), repeat=5) if 9 <= sum(c) <= 13])
+    assert np.abs(chain.probability(points) - tree.probability(points)).max() < 1e-12
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_draws_from_a_tree_have_these_probabilities(law, monkeypatch, rng) -> None:
+    monkeypatch.setattr(counting, "MANY", 1)
+    counts = cell_counts(ALPHA[:3], Y[:3], (LAWS[law],) * 3, RecordPrior(8, 8), None)
+    points = np.array([c for c in product(range(9), repeat=3) if sum(c) == 8])
+    expected = counts.probability(points)
+    assert expected.sum() == pytest.approx(1, abs=1e-10)
+    size = 40_000
+    drawn = counts.sample(size, rng)
+    assert (drawn.sum(axis=1) == 8).all()
+    seen = np.array([(drawn == point).all(axis=1).sum() for point in points])
+    assert seen.sum() == size
+    # a false alarm in 1,000, split over both laws, the points and both sides
+    z = (seen - size * expected) / np.sqrt(size * expected * (1 - expected) + 1e-9)
+    common = size * expected > 20
+    assert np.abs(z[common]).max() < 4.6
+    # the control: the draws of another reading would be seen
+    other = cell_counts(ALPHA[:3], Y[:3] + np.array([1, 0, 0]), (LAWS[law],) * 3, RecordPrior(8, 8), None)
+    wrong = other.probability(points)
+    assert np.abs((seen - size * wrong) / np.sqrt(size * wrong + 1e-9))[common].max() > 4.6
+
+
+def test_cells_that_are_alike_share_their_tables(monkeypatch, rng) -> None:
+    """The work of 20,000 labels is that of the few readings that differ."""
+    weighed = []
+    original = counting.Cell.weights
+    monkeypatch.setattr(
+        counting.Cell, "weights", lambda self, *rest: weighed.append(self.y) or original(self, *rest)
+    )
+    y = rng.integers(0, 30, 20_000)
+    law = DiscreteLaplace(2.0)
+    found = cell_counts(np.ones(y.size), y, (law,) * y.size, RecordPrior(0, None), None)
+    # once for each panel that was tried
+    assert len(weighed) < 1000
+    draws = found.sample(3, rng)
+    assert draws.shape == (3, 20_000)
+    assert (draws >= 0).all()
+    assert len(found.panels[0].partial) == 1
+
+
+def test_a_posterior_of_many_labels(rng) -> None:
+    """The mean of every group of labels is where its records are, within its own standard deviation."""
+    k, n = 600, 60_000
+    weights = np.repeat([1.0, 3.0], k // 2)
+    codes = rng.choice(k, n, p=weights / weights.sum())
+    release = release_with(
+        lambda law: int(law.sample(1, rng)[0]), codes.tolist(), dc.Categorical(k), LaplaceMechanism(1)
+    )
+    posterior = dc.infer(release, draws=400, rng=rng)
+    p = posterior.draws["p"]
+    assert p.shape == (400, k)
+    assert p.sum(axis=1) == pytest.approx(np.ones(400))
+    assert posterior.diagnostics.engine == "exact"
+    z = (p.mean(axis=0) - np.bincount(codes, minlength=k) / n) / p.std(axis=0)
+    # noise and sampling of theta around the counts, and the error of a mean of 400 draws
+    assert np.abs(z).max() < 6
+    assert 0.3 < z.std() < 1.2
+
+
+def test_too_many_draws_of_labels_are_refused_before_work(monkeypatch, rng) -> None:
+    release = release_with(
+        lambda law: int(law.sample(1, rng)[0]), ["1"], dc.Categorical(50_000), LaplaceMechanism(1)
+    )
+    with pytest.raises(
+        UsageError, match=r"4,000 draws of 50,000 labels are more than 100,000,000"
+    ) as refused:
+        dc.infer(release)
+    assert refused.value.hint == "ask for draws=2000"
+
+
+def test_noise_too_wide_for_many_labels_is_refused_before_work(monkeypatch) -> None:
+    monkeypatch.setattr(panels, "_MOST_WEIGHTS", 1000)
+    with pytest.raises(EngineError, match="300 counts under noise this wide"):
+        cell_counts(np.ones(300), np.arange(300), (DiscreteLaplace(9.0),) * 300, RecordPrior(0, None), None)
+
+
+def test_a_long_summary_shows_its_first_and_last_lines(rng) -> None:
+    names = tuple(f"l{i}" for i in range(5000))
+    how = Diagnostics("exact", independent=True)
+    summary = Posterior({"p": rng.random((20, 5000))}, how, labels={"p": names}).summary()
+    lines = str(summary).splitlines()
+    assert len(lines) == 1 + 40 + 1 + 10 + 2
+    assert lines[1].startswith("p[l0]")
+    assert lines[41] == "... 4,950 rows more, all of them in summary.rows"
+    assert lines[42].startswith("p[l4990]")
+    assert len(summary) == 5000
+    assert summary["p[l777]"].name == "p[l777]"
+    with pytest.raises(UsageError, match="no parameter") as wrong:
+        summary["q"]
+    assert len(str(wrong.value.hint)) < 400
