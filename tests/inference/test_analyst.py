@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.inference.engines import registry
+from discreet.inference.engines.gibbs import gibbs_engine
 
 YES_NO = [1] * 300 + [0] * 700
 
@@ -73,9 +76,12 @@ def test_auto_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     normal = dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1, outside="clip")
     monkeypatch.setattr("discreet.inference.engines.registry.REASONABLE", 1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.inference.engines.gibbs.predicted_seconds", lambda question: 1e-10)
+        quick = replace(gibbs_engine.GIBBS, predicted_seconds=lambda question: 1e-10)
+        patch.setattr(gibbs_engine, "GIBBS", quick)
+        registry._load.cache_clear()
         how = dc.infer(normal, prior=normal.family.suggested_prior(normal.domain), rng=0).diagnostics
     assert how.engine == "gibbs"
+    registry._load.cache_clear()
     assert "augment would take about" in how.reason
 
 

@@ -324,7 +324,6 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second program counts charges at the moment of every draw, the choice of bounds included."""
-    from discreet.curator import publish as curator
     from discreet.samplers import secure as sampler
 
     url = f"sqlite:///{tmp_path / 'b.db'}"
@@ -337,8 +336,8 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
 
         return drawn
 
-    monkeypatch.setattr(curator, "secure_draw", watch(sampler.secure_draw))
-    monkeypatch.setattr(curator, "secure_choose", watch(sampler.secure_choose))
+    monkeypatch.setattr(sampler, "secure_draw", watch(sampler.secure_draw))
+    monkeypatch.setattr(sampler, "secure_choose", watch(sampler.secure_choose))
     quantiles = dc.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1)
     dc.release(ROWS, dc.Normal(), column="age", bounds=quantiles, epsilon=1, ledger=ledger, dataset="x")
     # two bounds, and three totals
@@ -347,9 +346,9 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
 
 
 def test_a_refused_release_reads_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import discreet.data
+    from discreet.curator import draw
 
     ledger = dc.Ledger(f"sqlite:///{tmp_path / 'b.db'}", budget=dc.PureDP(1))
-    monkeypatch.setattr(discreet.data, "summarize", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(draw, "summarize", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(BudgetError):
         dc.release(ROWS, dc.Bernoulli(), column="smoker", epsilon=2, ledger=ledger, dataset="x")
