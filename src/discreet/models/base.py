@@ -131,6 +131,10 @@ class Model(ABC):
         """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.rows.code_rows`."""
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
+    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
+        """Return codes of rows that lie so many time steps after the last declared one."""
+        raise UsageError(f"{self.name} has no time, so no row lies ahead of it.")
+
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""
         raise UsageError(f"{self.name} takes no prior.")

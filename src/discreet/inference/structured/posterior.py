@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # numbers held at a time while rows are weighed
 _MOST = 1 << 24
+# steps of a forecast; long before, the states have forgotten where they were
+_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,13 +35,29 @@ class ModelPosterior(Posterior):
 
     model: Model = field(kw_only=True)
 
-    def log_likelihood(self, rows: Any) -> np.ndarray:
+    def log_likelihood(self, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
 
-        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
-        undeclared value says nothing, and so does a target that is left out.
+        Parameters
+        ----------
+        rows
+            Records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or undeclared
+            value says nothing, and so does a target that is left out: what it could have been is summed over. In a
+            hidden Markov model that is the state: of another sequence as all sequences start and move, at a time that
+            is not declared as at one of the declared times, each as likely as the others.
+        ahead
+            For forecasts from a hidden Markov model: how many steps after the last declared time the rows are whose
+            time is not declared. Their states follow from the last ones by the transition probabilities.
         """
         codes, values = code_rows(self.model, rows, absent=self.model.optional_columns)
+        if ahead is not None:
+            whole = isinstance(ahead, int | np.integer) and not isinstance(ahead, bool)
+            if not whole or not 1 <= ahead <= _MOST_STEPS:
+                raise UsageError(
+                    f"ahead must be a whole number from 1 to {_MOST_STEPS}, got ahead={ahead!r:.40}.",
+                    hint="ahead=1 is the step after the last declared time",
+                )
+            codes = self.model.later(codes, int(ahead))
         return self._log_mean(codes, values)
 
     def predict_proba(self, rows: Any) -> np.ndarray:
