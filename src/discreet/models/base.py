@@ -73,6 +73,10 @@ class Model(ABC):
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
 
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
+        return {}
+
     @abstractmethod
     def constants(self) -> dict[str, Any]:
         """Return what rebuilds this model, as plain JSON: texts, numbers, lists and dictionaries."""

@@ -109,6 +109,9 @@ class HiddenMarkov(Model):
     def draw_names(self) -> tuple[str, ...]:
         return (*(feature.name for feature in self.features), *_OWN_DRAWS)
 
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+        return {"states": tuple(str(state + 1) for state in range(self.states))}
+
     def constants(self) -> dict[str, Any]:
         return {
             "states": self.states,
