@@ -45,7 +45,7 @@ def share_panel(axes: Axes, draws: np.ndarray, labels: Sequence[str], hue: str) 
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     rule(axes)
-    return f"most probable {labels[shares.argmax()]}, probability {shares.max():.3f}"
+    return f"most probable {labels[int(shares.argmax())]}, probability {shares.max():.3f}"
 
 
 def interval_panel(

@@ -127,7 +127,7 @@ def draw_states(
     axes.set_yticks(
         range(len(names)), [shorten(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
     )
-    ticks = np.arange(0, len(times), -(-len(times) // _TICKS))
+    ticks = range(0, len(times), -(-len(times) // _TICKS))
     axes.set_xticks(
         ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
     )

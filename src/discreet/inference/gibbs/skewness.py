@@ -99,4 +99,4 @@ def _simulated(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     inside = (np.abs(z) <= 1).all(axis=2) | (release.domain.outside == "clip")
     z = np.clip(z, -1.0, 1.0)
     features = np.stack(release.family.geometry.features(list(np.moveaxis(z, -1, 0))), axis=-1)
-    return features, inside / _RECORDS
+    return features, np.asarray(inside / _RECORDS)
