@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.summary import Summary, SummaryRow, decimals_for
+from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,12 +75,18 @@ class Posterior:
         chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "diagnostics", replace(self.diagnostics, chains=chains))
+        how = replace(self.diagnostics, chains=chains, categorical=frozenset(self.categories))
+        object.__setattr__(self, "diagnostics", how)
 
     @property
     def n_draws(self) -> int:
         """Number of draws over all chains."""
         return len(next(iter(self.draws.values())))
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """Names of the values of draws that are labels, coded 1, 2, ...; by name of the draws."""
+        return {}
 
     # -- numbers --------------------------------------------------------------------------------------
 
@@ -122,19 +128,27 @@ class Posterior:
         return {full: self.draws[name][(..., *index)] for full, name, index in self._components()}
 
     def summary(self, prob: float = 0.95) -> Summary:
-        """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat."""
+        """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat.
+
+        Of draws that are labels it has the most probable one and its probability.
+        """
         low_high = self.quantile(_tails(prob))
         mean, sd = self.mean(), self.sd()
         ess, r_hat = self.diagnostics.ess, self.diagnostics.r_hat
-        rows = []
+        rows, labels = [], []
         for full, name, index in self._components():
+            if name in self.categories:
+                words = self.categories[name]
+                shares = np.bincount(self.draws[name][(..., *index)] - 1, minlength=len(words)) / self.n_draws
+                labels.append(LabelRow(full, words[shares.argmax()], float(shares.max())))
+                continue
             low, high = (float(np.asarray(bound)[index]) for bound in low_high[name])
             if self.n_draws == 1:
                 low = high = math.nan
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
             r_hats = at[3] if self.n_draws >= _FEW else math.nan
             rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
-        return Summary(tuple(rows), prob, self.diagnostics)
+        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels))
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""

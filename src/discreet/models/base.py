@@ -73,6 +73,10 @@ class Model(ABC):
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
 
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
+        return {}
+
     @abstractmethod
     def constants(self) -> dict[str, Any]:
         """Return what rebuilds this model, as plain JSON: texts, numbers, lists and dictionaries."""
@@ -130,6 +134,10 @@ class Model(ABC):
     ) -> np.ndarray:
         """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.rows.code_rows`."""
         raise UsageError(f"{self.name} does not say how likely a row is.")
+
+    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
+        """Return codes of rows that lie so many time steps after the last declared one."""
+        raise UsageError(f"{self.name} has no time, so no row lies ahead of it.")
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""

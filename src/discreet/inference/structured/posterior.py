@@ -12,6 +12,7 @@ from discreet.errors import UsageError
 from discreet.inference.posterior import Posterior
 from discreet.models.base import Model
 from discreet.models.columns import Labels
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
 from discreet.models.regression import LinearRegression, LogisticRegression
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # numbers held at a time while rows are weighed
 _MOST = 1 << 24
+# steps of a forecast; long before, the states have forgotten where they were
+_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,13 +36,34 @@ class ModelPosterior(Posterior):
 
     model: Model = field(kw_only=True)
 
-    def log_likelihood(self, rows: Any) -> np.ndarray:
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """Names of the values of draws that are labels, coded 1, 2, ...; by name of the draws."""
+        return self.model.draw_categories()
+
+    def log_likelihood(self, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
 
-        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
-        undeclared value says nothing, and so does a target that is left out.
+        Parameters
+        ----------
+        rows
+            Records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
+            undeclared value says nothing, and so does a target that is left out: what it could have been is summed
+            over. In a hidden Markov model that is the state: of another sequence as all sequences start and move, at a
+            time that is not declared as at one of the declared times, each as likely as the others.
+        ahead
+            For forecasts from a hidden Markov model: how many steps after the last declared time the rows are whose
+            time is not declared. Their states follow from the last ones by the transition probabilities.
         """
         codes, values = code_rows(self.model, rows, absent=self.model.optional_columns)
+        if ahead is not None:
+            whole = isinstance(ahead, int | np.integer) and not isinstance(ahead, bool)
+            if not whole or not 1 <= ahead <= _MOST_STEPS:
+                raise UsageError(
+                    f"ahead must be a whole number from 1 to {_MOST_STEPS}, got ahead={ahead!r:.40}.",
+                    hint="ahead=1 is the step after the last declared time",
+                )
+            codes = self.model.later(codes, int(ahead))
         return self._log_mean(codes, values)
 
     def predict_proba(self, rows: Any) -> np.ndarray:
@@ -78,9 +102,14 @@ class ModelPosterior(Posterior):
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the posterior; also write it to ``path`` if one is given.
 
-        A Bayesian network is drawn as a graph with its tables (:func:`discreet.reporting.plot_network`), unless
+        A Bayesian network is drawn as a graph with its tables (:func:`discreet.reporting.plot_network`), a hidden
+        Markov model as its states and what they look like (:func:`discreet.reporting.plot_hidden_markov`), unless
         ``parameters`` names some of them; other models as :class:`~discreet.inference.posterior.Posterior` does.
         """
+        if isinstance(self.model, HiddenMarkov) and "parameters" not in options:
+            from discreet.reporting import plot_hidden_markov
+
+            return plot_hidden_markov(self, path, **options)
         if isinstance(self.model, BayesianNetwork) and "parameters" not in options:
             from discreet.reporting import plot_network
 
