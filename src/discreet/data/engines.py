@@ -13,7 +13,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
-from discreet.data.memory import BATCH, BatchSource, as_text
+from discreet.data.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
 from discreet.data.values import BLANKS, NUMBER_PATTERN
@@ -41,6 +41,8 @@ class PolarsSource(Source):
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
+        if any(types[at] == nw.Object for at in positions):
+            return self._objects(positions, needs)
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
         wanted = list(zip(positions, needs, strict=True))
         kinds = [
@@ -57,6 +59,14 @@ class PolarsSource(Source):
             frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
             chosen.append(nw.col("unread"))
         return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts))
+
+    def _objects(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        """Read in memory where some column holds Python objects: one odd record is enough for Polars to call it so."""
+        table = self._frame.select(nw.nth(at).alias(f"c{at}") for at in positions).collect().to_native()
+        columns = {at: table.get_column(f"c{at}") for at in positions}
+        return ColumnSource(
+            [lambda at=at: one_column(columns[at]) for at in range(len(self.names or ()))], self.names
+        ).pick(positions, needs)
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:

@@ -17,7 +17,6 @@ turn nulls into zeros.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -28,6 +27,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.data.kinds import Kind, indicators
+from discreet.data.seal import quiet
 from discreet.data.values import Vocabulary
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
@@ -187,8 +187,7 @@ def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
     message says so and nothing about the values.
     """
     safe = np.where(np.isnan(x), m.low, np.clip(x, m.low, m.high))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             measured = np.asarray(family.measure(safe), dtype=np.float64)
         except Exception:
