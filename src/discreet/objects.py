@@ -9,6 +9,7 @@ the base type's own conversion. Everything else is there, but is neither a numbe
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -19,6 +20,14 @@ from typing import Any, Final, ParamSpec, TypeVar
 import numpy as np
 
 from discreet.errors import UsageError
+
+#: What is trimmed from text before it is read.
+BLANKS = " \t"
+
+#: A number in text, in the common subset of Python's and RE2's syntax; to be matched in full.
+NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))"
+
+_NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,7 +65,7 @@ def forgiving(read: Callable[P, T]) -> Callable[P, T | None]:
     return guarded
 
 
-def plain(value: Any) -> str | bool | int | float | _Unreadable | None:
+def plain_value(value: Any) -> str | bool | int | float | _Unreadable | None:
     """Return an object as exactly a ``str``, ``bool``, ``int`` or ``float``; ``None`` if it is absent.
 
     Accepted are these types, ``Decimal`` and their subclasses (``IntEnum``, ``np.str_``), ``Fraction``, and NumPy's
@@ -78,6 +87,25 @@ def plain(value: Any) -> str | bool | int | float | _Unreadable | None:
     if issubclass(kind, np.generic):
         return _scalar(value, kind)
     return None if value is np.ma.masked or _is_pandas_gap(value) else UNREADABLE
+
+
+@forgiving
+def number(value: Any) -> float | None:
+    """Read one Python object as a number: NaN if it is absent, ``None`` if it is there but is no number."""
+    read = plain_value(value)
+    if read is None:
+        return math.nan
+    if isinstance(read, str):
+        text = read.strip(BLANKS)
+        if not text:
+            return math.nan
+        return float(text) if spells_number(text) else None
+    return as_float(read) if isinstance(read, int | float) else None
+
+
+def spells_number(text: str) -> bool:
+    """Tell whether trimmed text is a number."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def as_float(value: float) -> float:
@@ -132,14 +160,14 @@ def spelled(name: Any) -> str:
     """
     if isinstance(name, tuple):
         return f"({', '.join(repr(part) if isinstance(part, str) else spelled(part) for part in name)})"
-    read = plain(name)
+    read = plain_value(name)
     return str(read) if isinstance(read, str | int | float) else str(name)
 
 
 def asked_for(name: Any) -> str:
     """Return the name of a column that the caller wants, or say what a name can be."""
     parts = name if isinstance(name, tuple) else (name,)
-    if not parts or not all(isinstance(plain(part), str | int | float) for part in parts):
+    if not parts or not all(isinstance(plain_value(part), str | int | float) for part in parts):
         raise UsageError(
             f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
         )

@@ -18,7 +18,7 @@ from discreet.inference.analyst import infer
 from discreet.mechanisms.curator import release
 from discreet.models.columns import Labels
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.objects import UNREADABLE, forgiving, plain
+from discreet.objects import UNREADABLE, forgiving, plain_value
 from discreet.rational import Number
 
 try:
@@ -295,7 +295,7 @@ def _coded(features: Sequence[_Coded], columns: Sequence[np.ndarray]) -> dict[st
 
 def _public_classes(y: np.ndarray) -> np.ndarray:
     """Return the classes that are in ``y``, each of which is there for everybody to see."""
-    entries = [plain(value) for value in y.tolist()]
+    entries = [plain_value(value) for value in y.tolist()]
     if not all(isinstance(entry, str | int | float) and entry == entry for entry in entries):
         raise UsageError(
             "y contains NaN or an entry that is no class; with classes='public' none may be missing."
@@ -314,7 +314,7 @@ def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
 
     @forgiving
     def at(value: Any) -> int:
-        read = plain(value)
+        read = plain_value(value)
         if read is UNREADABLE:
             # of the type of a declared value, or it cannot be one
             return known.get(value, -1) if any(type(value) is kind for kind in kinds) else -1

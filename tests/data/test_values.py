@@ -13,7 +13,8 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data.values import Vocabulary, number
+from discreet.data.values import Vocabulary
+from discreet.objects import number
 from tests.data.builders import declarations
 
 

@@ -120,6 +120,8 @@ def infer(
 
 def _columns(path: Path, *names: str | None) -> list[list[str]]:
     """Read columns of a CSV file; errors name columns, never values."""
+    reason = None
+    content: list[list[str]] = []
     try:
         with open(path, encoding="utf-8-sig", newline="") as lines:
             rows = csv.reader(lines)
@@ -128,7 +130,9 @@ def _columns(path: Path, *names: str | None) -> list[list[str]]:
             content = [[row[at] if at < len(row) else "" for at in wanted] for row in rows if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         reason = getattr(problem, "strerror", None) or "it is not CSV"
-        raise DataError(f"cannot read {path}: {reason}.") from None
+    if reason is not None:
+        # out here, because the problem holds the bytes it stumbled over
+        raise DataError(f"cannot read {path}: {reason}.")
     return [[row[place] for row in content] for place in range(len(names))]
 
 

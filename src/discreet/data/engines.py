@@ -16,8 +16,8 @@ from discreet.data.kinds import Kind, is_text, is_wide, kind_of, read, wrong_typ
 from discreet.data.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
-from discreet.data.values import BLANKS, NUMBER_PATTERN
 from discreet.errors import UsageError
+from discreet.objects import BLANKS, NUMBER_PATTERN
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from discreet.data.fixed import Frame
 from discreet.data.kinds import Kind, kind_of, wrong_type
 from discreet.data.source import Need, Picked, Source
-from discreet.data.values import BLANKS, numbers
+from discreet.data.values import numbers
 from discreet.errors import UsageError
-from discreet.objects import forgiving, plain, spelled
+from discreet.objects import BLANKS, forgiving, plain_value, spelled
 
 # rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
 BATCH = 1 << 19
@@ -134,7 +134,7 @@ def names_files(rows: Sequence[Any], needs: Sequence[Need]) -> bool:
 def _names_file(row: Any) -> bool:
     if issubclass(type(row), PurePath):
         return True
-    text = plain(row)
+    text = plain_value(row)
     return isinstance(text, str) and text.strip().lower().endswith(ENDINGS)
 
 

@@ -25,8 +25,8 @@ from discreet.data.memory import (
 )
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Source
-from discreet.data.values import spells_number
 from discreet.errors import DataError, UsageError
+from discreet.objects import spells_number
 
 T = TypeVar("T")
 

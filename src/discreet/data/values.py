@@ -19,38 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.objects import as_float, forgiving, plain
+from discreet.objects import BLANKS, forgiving, number, plain_value
 
-#: What is trimmed from text before it is read.
-BLANKS = " \t"
-
-#: A number in text, in the common subset of Python's and RE2's syntax; to be matched in full.
-NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))"
-
-_NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 
 #: Beyond this, neighboring integers are the same float64
 EXACT_IN_FLOAT = 2**53
-
-
-@forgiving
-def number(value: Any) -> float | None:
-    """Read one Python object as a number: NaN if it is absent, ``None`` if it is there but is no number."""
-    read = plain(value)
-    if read is None:
-        return math.nan
-    if isinstance(read, str):
-        text = read.strip(BLANKS)
-        if not text:
-            return math.nan
-        return float(text) if spells_number(text) else None
-    return as_float(read) if isinstance(read, int | float) else None
-
-
-def spells_number(text: str) -> bool:
-    """Tell whether trimmed text is a number."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def numbers(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +80,7 @@ class Vocabulary:
     @forgiving
     def find(self, value: Any) -> int | None:
         """Return the position of the label that this Python object spells, or ``None``."""
-        read = plain(value)
+        read = plain_value(value)
         if isinstance(read, str):
             return self.words.get(read.strip(BLANKS))
         if isinstance(read, bool):
@@ -128,5 +102,5 @@ class Vocabulary:
 @forgiving
 def _absent(value: Any) -> bool:
     # the word "nan" is absent as a number, but it is there
-    read = plain(value)
+    read = plain_value(value)
     return read is None or (not read.strip(BLANKS) if isinstance(read, str) else read != read)

@@ -206,8 +206,10 @@ class Family(ABC):
 
         They need the same care as any declaration: public records are ones that anybody may see.
         """
-        x = np.asarray(records)
         self.check_prior(prior)
+        x = as_array(records, labels=self.labels is not None)
+        if x is None:
+            raise UsageError("the records cannot be read: give a list or an array of numbers, or of labels.")
         if x.size == 0 or x.ndim != (1 if self.n_columns == 1 else 2):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."

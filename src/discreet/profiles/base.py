@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
@@ -175,15 +176,12 @@ class FittedMechanism:
     @staticmethod
     def _positions(given: Any, known: dict[Any, int], problem: str) -> np.ndarray:
         """Look names up; the error repeats none, because they are somebody's."""
-        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
-        try:
-            if isinstance(names, str):
-                # one name, not a list of letters
-                raise TypeError
-            return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
-        except (KeyError, TypeError):
+        names = _listed(given)
+        found = None if names is None else [known.get(plain_value(name), -1) for name in names]
+        if found is None or -1 in found:
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
-            raise UsageError(f"{problem}.", hint=f"choose from {listed}") from None
+            raise UsageError(f"{problem}.", hint=f"choose from {listed}")
+        return np.array(found, dtype=np.int64)
 
     # -- public: what everybody may know --------------------------------------------------------------
 
@@ -291,3 +289,10 @@ class FittedMechanism:
             f"<{self.method} for {g.n_profiles} profiles over {g.n_categories} categories, "
             f"epsilon = {plain(self.epsilon)}>"
         )
+
+
+@forgiving
+def _listed(given: Any) -> list[Any] | None:
+    """Return the entries of a list, an array or a column; ``None`` for one name alone, or what cannot be listed."""
+    listed = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
+    return listed if isinstance(listed, list) else None
