@@ -172,3 +172,17 @@ def asked_for(name: Any) -> str:
             f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
         )
     return spelled(name)
+
+
+@forgiving
+def as_array(records: Any, *, labels: bool) -> np.ndarray | None:
+    """Return public records as an array of numbers, or of texts; ``None`` if they are neither."""
+    given = np.asarray(records)
+    if given.dtype.kind not in "biufUO":
+        return None
+    if not labels and given.dtype.kind in "biuf":
+        return given.astype(float)
+    read = [plain_value(value) if labels else number(value) for value in given.ravel().tolist()]
+    if not all(isinstance(value, str | int | float) for value in read):
+        return None
+    return np.array(list(map(str, read)) if labels else read).reshape(given.shape)

@@ -21,6 +21,7 @@ from discreet.families.bounds import Bounds, check_pair, read_pairs
 from discreet.families.derivatives import gradient, hessian
 from discreet.families.layout import Domain
 from discreet.families.shapes import Interval, RecordShape
+from discreet.objects import as_array
 from discreet.priors.base import Prior
 from discreet.rational import exact
 
