@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.models.columns import Labels
-from discreet.objects import forgiving, plain_value
+from discreet.objects import forgiving, number, plain_value
 
 
 def code_rows(model: Model, rows: Any, *, absent: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
@@ -44,8 +44,8 @@ def code_rows(model: Model, rows: Any, *, absent: Sequence[str] = ()) -> tuple[n
     for at, column in enumerate(model.label_columns):
         given = named.get(column.name)
         codes[:, at] = column.n_labels if given is None else _codes(given, column)
-    for at, number in enumerate(model.numeric_columns):
-        given = named.get(number.name)
+    for at, numeric in enumerate(model.numeric_columns):
+        given = named.get(numeric.name)
         values[:, at] = (
             np.nan if given is None else [math.nan if (x := number(value)) is None else x for value in given]
         )
@@ -72,13 +72,21 @@ def _columns(model: Model, rows: Any, absent: Sequence[str]) -> dict[str, Sequen
         return {name: values for name, values in listed.items() if values is not None}
     if isinstance(native, np.ndarray) and native.ndim == 0:
         raise UsageError("an array of rows must have one or two dimensions, got 0.")
-    given = [
-        list(row) if isinstance(row, list | tuple | np.ndarray) and np.ndim(row) else [row] for row in native
-    ]
+    given = [_fields(row) for row in native]
     for names in (list(model.column_names), needed):
         if all(len(row) == len(names) for row in given):
             return {name: [row[i] for row in given] for i, name in enumerate(names)}
     raise UsageError(f"every row must have {len(needed)} values: {', '.join(needed):.200}.")
+
+
+def _fields(row: Any) -> list[Any]:
+    """Return the values of a row, asking nothing of what it holds."""
+    kind = type(row)
+    if issubclass(kind, list):
+        return list.__getitem__(row, slice(None))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(row))
+    return list(row) if issubclass(kind, np.ndarray) and row.ndim else [row]
 
 
 @forgiving
