@@ -42,13 +42,16 @@ MEMORY = tuple(name for name in ALL if name not in ("text file", "parquet"))
 class Entry:
     """A function that takes rows.
 
-    ``steady`` says that only types and declarations raise, so that the value of one record changes nothing.
+    ``steady`` says that only types and declarations raise, so that the value of one record changes nothing; ``strict``,
+    that this holds also where the program makes errors of warnings. ``shaped`` entries check that the rows of a list are
+    all rows, and of one length.
     """
 
     call: Callable[[Any], Any]
     names: Sequence[str] = ("x",)
     containers: Sequence[str] = ALL
     steady: bool = True
+    shaped: bool = False
     strict: bool = False
 
 
@@ -199,12 +202,14 @@ ENTRIES: dict[str, Entry] = {
     "check of numbers": _check(dc.Normal(), (0, 10)),
     "check of labels": _check(dc.Bernoulli()),
     "column names": Entry(data.column_names),
-    "fit": Entry(_fit("X"), ("x", "y"), MEMORY),
-    "fit of numbers": Entry(_fit("X", categories=None, bounds=(0, 1), bins=2), ("x", "y"), MEMORY),
-    "fit of words": Entry(_fit("X", categories=[["yes", "a"]] * 2), ("x", "y"), MEMORY),
+    "fit": Entry(_fit("X"), ("x", "y"), MEMORY, shaped=True),
+    "fit of numbers": Entry(
+        _fit("X", categories=None, bounds=(0, 1), bins=2), ("x", "y"), MEMORY, shaped=True
+    ),
+    "fit of words": Entry(_fit("X", categories=[["yes", "a"]] * 2), ("x", "y"), MEMORY, shaped=True),
     "fit of classes": Entry(_fit("y"), ("x",), MEMORY),
     "fit of public classes": Entry(_fit("y", classes="public"), ("x",), MEMORY, steady=False),
-    "predict": Entry(lambda rows: _fitted().predict(rows), ("x", "y"), MEMORY),
+    "predict": Entry(lambda rows: _fitted().predict(rows), ("x", "y"), MEMORY, shaped=True),
     "predictive": Entry(
         lambda rows: _posterior(_BAYES).predict_proba(rows), ("x", "y", "z"), MEMORY, steady=False
     ),
