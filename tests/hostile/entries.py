@@ -43,8 +43,8 @@ class Entry:
     """A function that takes rows.
 
     ``steady`` says that only types and declarations raise, so that the value of one record changes nothing; ``strict``,
-    that this holds also where the program makes errors of warnings. ``shaped`` entries check that the rows of a list are
-    all rows, and of one length.
+    that this holds also where the program makes errors of warnings. ``shaped`` entries check that the rows of a list
+    are all rows, and of one length.
     """
 
     call: Callable[[Any], Any]

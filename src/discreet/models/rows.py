@@ -52,7 +52,7 @@ def code_rows(model: Model, rows: Any, *, absent: Sequence[str] = ()) -> tuple[n
     return codes, values
 
 
-def _columns(model: Model, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any] | np.ndarray]:
+def _columns(model: Model, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any]]:
     needed = [name for name in model.column_names if name not in absent]
     native = nw.to_native(rows, pass_through=True)
     if not isinstance(native, Mapping | list | tuple | np.ndarray):
@@ -103,7 +103,9 @@ def _listed(column: Any) -> list[Any] | None:
         return None
     if isinstance(column, str | bytes | Mapping):
         return None
-    return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    # an Arrow array would give its own scalars
+    values = getattr(column, "to_pylist", None)
+    return list(column) if values is None else values()
 
 
 def _codes(given: Sequence[Any], column: Labels) -> np.ndarray:
