@@ -181,7 +181,8 @@ def as_array(records: Any, *, labels: bool) -> np.ndarray | None:
     if given.dtype.kind not in "biufUO":
         return None
     if not labels and given.dtype.kind in "biuf":
-        return given.astype(float)
+        with np.errstate(all="ignore"):
+            return given.astype(float)
     read = [plain_value(value) if labels else number(value) for value in given.ravel().tolist()]
     if not all(isinstance(value, str | int | float) for value in read):
         return None
