@@ -33,6 +33,8 @@ def feature_columns(X: Any) -> list[np.ndarray]:
         columns = _of_rows(X)
     elif (framed := _framed(X)) is not None:
         columns = [_of_column(column, name) for name, column in framed]
+    elif nw.dependencies.is_into_series(X) or isinstance(X, pa.Array | pa.ChunkedArray):
+        raise UsageError(_SHAPE)
     else:
         array = _array(X, "X")
         if array.ndim != 2:
