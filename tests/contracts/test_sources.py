@@ -23,7 +23,7 @@ from discreet import data
 from discreet.data import fixed
 from discreet.data.source import Need
 from discreet.data.sources import open_source
-from discreet.data.values import number
+from discreet.objects import number
 from tests.data.builders import NUMERIC, SAME_TEXT, TEXT, Columns, arrow_table, declarations, expected
 
 INF, NAN = math.inf, math.nan

@@ -17,8 +17,9 @@ from discreet import data
 from discreet.data import lines
 from discreet.data.lines import LineSource
 from discreet.data.source import Need
-from discreet.data.values import Vocabulary, number
+from discreet.data.values import Vocabulary
 from discreet.errors import DataError, UsageError
+from discreet.objects import number
 from tests.data.builders import declarations
 
 FAMILY = dc.Normal()

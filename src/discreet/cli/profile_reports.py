@@ -142,11 +142,14 @@ def _observations(data: Path, columns: dict[str, tuple[Name, ...]]) -> list[list
 
 def _column(path: Path, name: str | None) -> list[str]:
     """Read a column of reports, which are public; one line is one report. Errors repeat no value."""
+    reason, text = None, ""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not CSV"
-        raise DataError(f"cannot read {path}: {reason}.") from None
+    if reason is not None:
+        # out here, because the problem holds the bytes it stumbled over
+        raise DataError(f"cannot read {path}: {reason}.")
     header, *rows = [_fields(line.removesuffix("\r")) for line in text.split("\n")]
     at = _place(header, name)
     return [row[at] if at < len(row) else "" for row in rows if row]

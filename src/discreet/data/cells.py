@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.data.batches import batches
-from discreet.data.seal import sealed
 from discreet.data.source import Need, Source
-from discreet.data.sources import open_source, resolve
+from discreet.data.sources import look_at, resolve
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.grid import Grid
 
-_TROUBLE = "the data could not be read to its end."
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CellCounts:
     """Usable records per cell, for each column; and the number of all records. Private."""
 
@@ -64,8 +60,7 @@ def count_cells(
                     total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
         return CellCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def cells(x: np.ndarray, grid: Grid) -> np.ndarray:

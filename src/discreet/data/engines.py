@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from discreet.data.fixed import Frame
 from discreet.data.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
-from discreet.data.memory import BATCH, BatchSource, as_text
+from discreet.data.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
-from discreet.data.values import BLANKS, NUMBER_PATTERN
 from discreet.errors import UsageError
+from discreet.objects import BLANKS, NUMBER_PATTERN
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
@@ -45,6 +45,8 @@ class PolarsSource(Source):
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
+        if any(types[at] == nw.Object for at in positions):
+            return self._objects(positions, needs)
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
         wanted = list(zip(positions, needs, strict=True))
         kinds = [
@@ -67,6 +69,14 @@ def _in_polars(table: pa.Table) -> Frame:
     import polars as pl
 
     return nw.from_native(pl.DataFrame(table).lazy())
+
+    def _objects(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        """Read in memory where some column holds Python objects: one odd record is enough for Polars to call it so."""
+        table = self._frame.select(nw.nth(at).alias(f"c{at}") for at in positions).collect().to_native()
+        columns = {at: table.get_column(f"c{at}") for at in positions}
+        return ColumnSource(
+            [lambda at=at: one_column(columns[at]) for at in range(len(self.names or ()))], self.names
+        ).pick(positions, needs)
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from operator import or_
 from typing import Any
@@ -28,19 +27,17 @@ from discreet.data.fixed import (
 )
 from discreet.data.kinds import Kind, present
 from discreet.data.labels import count_labels, label_sums
-from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
-from discreet.data.sources import open_source, resolve
+from discreet.data.sources import look_at, resolve
 from discreet.data.sums import sums
 from discreet.data.values import Vocabulary
 from discreet.families.base import Family
 from discreet.families.layout import Domain, Layout
 
-_TROUBLE = "the data could not be read to its end."
 _MALFORMED = ("malformed", "unclosed")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """The exact sums: one integer per coordinate of the layout, in steps of its grid. Private."""
 
@@ -123,8 +120,7 @@ def summarize(
         check_size(n_records, layout)
         return Summary(tuple(totals), n_records, tuple(names))
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
@@ -164,14 +160,12 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
             unclosed=totals.get("unclosed"),
         )
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns, which are declarations; none for arrays and lists."""
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return list(source.names or [])
+    return look_at(data, lambda source: list(source.names or []))
 
 
 def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[str]) -> Inspection:

@@ -15,11 +15,8 @@ from discreet.families.layout import Domain, layout_for
 from discreet.models.base import Model, Table
 from discreet.models.moments import MomentTable
 
-#: What is said of any trouble on the way, whatever it was.
-TROUBLE = "the data could not be read to its end."
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableSummary:
     """The exact counts or sums of all tables' cells, one table after the other, in the order of the layout. Private."""
 
@@ -72,7 +69,7 @@ def count_tables(data: Any, model: Model, domain: Domain) -> TableSummary:
             check_size(n_records, layout_for(model, domain, "replace"))
         return n_records
 
-    n_records = sealed(walk, TROUBLE)
+    n_records = sealed(walk)
     kept = [_kept(c.reshape(s), t, domain) for c, s, t in zip(counts, shapes, tables, strict=True)]
     return TableSummary(tuple(v for cells in kept for v in cells.tolist()), n_records, model.column_names)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.data.coded import coded_batches
 from discreet.data.seal import sealed
-from discreet.data.tables import TROUBLE, TableSummary
+from discreet.data.tables import TableSummary
 from discreet.models.markov import MarkovChain
 
 
@@ -37,7 +37,7 @@ def count_transitions(data: Any, model: MarkovChain) -> TableSummary:
             filled[distinct] = np.minimum(filled[distinct] + np.minimum(counts, 2), 2)
         return n_records
 
-    n_records = sealed(walk, TROUBLE)
+    n_records = sealed(walk)
     # a state beyond the last stands for an empty place
     path = np.where(filled == 1, state_of, states).reshape(sequences, times).astype(np.int64)
     first = np.bincount(path[:, 0], minlength=states + 1)[:states]

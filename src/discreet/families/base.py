@@ -21,6 +21,7 @@ from discreet.families.bounds import Bounds, check_pair, read_pairs
 from discreet.families.derivatives import gradient, hessian
 from discreet.families.layout import Domain
 from discreet.families.shapes import Interval, RecordShape
+from discreet.objects import as_array
 from discreet.priors.base import Prior
 from discreet.rational import exact
 
@@ -206,8 +207,10 @@ class Family(ABC):
 
         They need the same care as any declaration: public records are ones that anybody may see.
         """
-        x = np.asarray(records)
         self.check_prior(prior)
+        x = as_array(records, labels=self.labels is not None)
+        if x is None:
+            raise UsageError("the records cannot be read: give a list or an array of numbers, or of labels.")
         if x.size == 0 or x.ndim != (1 if self.n_columns == 1 else 2):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."

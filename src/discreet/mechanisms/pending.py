@@ -6,7 +6,7 @@ costs no budget; the second draws, and by then the charge is on the disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.artifact import BoundsChoice, LedgerStamp, Release, SamplingRecord
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Declared:
     """A release of which nothing was read yet: the declarations, all of them checked."""
 
-    data: Any
+    data: Any = field(repr=False)
     model: Family | Model
     mechanism: Mechanism
     columns: tuple[str, ...] | None
@@ -97,7 +97,7 @@ class Declared:
         return Pending(self, None, records, self.mechanism.plan(model, self.domain, public))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pending:
     """A release that lacks only its noise. Private.
 

@@ -23,7 +23,7 @@ from discreet.privacy.selection import ExponentialChoice
 _MOST_SAMPLES = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Totals:
     """The exact sums over all records, every one of them clipped and imputed. Private.
 

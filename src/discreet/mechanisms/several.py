@@ -11,6 +11,7 @@ from discreet.families.base import Family
 from discreet.families.shapes import Neighbors
 from discreet.mechanisms.base import NoiseMechanism
 from discreet.mechanisms.pending import Declared, declared
+from discreet.objects import asked_for
 from discreet.rational import Number, exact
 
 Budget = dict[str, Fraction | None]
@@ -69,7 +70,7 @@ def declared_several(
             data,
             model,
             mechanisms[name],
-            columns=(own,) if isinstance(own, str) else tuple(own),
+            columns=tuple(asked_for(one) for one in ((own,) if isinstance(own, str) else own)),
             bounds=(bounds or {}).get(name),
             outside=outside.get(name) if isinstance(outside, Mapping) else outside,
             missing=missing.get(name) if isinstance(missing, Mapping) else missing,

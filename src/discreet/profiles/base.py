@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
@@ -57,11 +58,6 @@ class ProfileMechanism(ABC):
     @abstractmethod
     def table(self, graph: ProfileGraph, growth: Fraction) -> np.ndarray:
         """Return integer matrices, one for each profile, that honor ``growth`` = e^epsilon on every edge."""
-
-
-def _position(known: dict[Any, int], name: Any) -> int:
-    """Return the position of a name, or -1; any object may be asked for."""
-    return known.get(name, -1) if isinstance(name, str | int) else -1
 
 
 def check_one_bit(graph: ProfileGraph, name: str) -> None:
@@ -199,19 +195,12 @@ class FittedMechanism:
     @staticmethod
     def _positions(given: Any, known: dict[Any, int], problem: str | None) -> np.ndarray:
         """Look names up; the error repeats none, because they are somebody's. Without a problem, unknown is -1."""
-        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
-        if problem is None and isinstance(names, list):
-            return np.fromiter((_position(known, name) for name in names), dtype=np.int64, count=len(names))
-        try:
-            if isinstance(names, str):
-                # one name, not a list of letters
-                raise TypeError
-            return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
-        except (KeyError, TypeError):
+        names = _listed(given)
+        found = None if names is None else [known.get(plain_value(name), -1) for name in names]
+        if found is None or (problem is not None and -1 in found):
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
-            raise UsageError(
-                f"{problem or 'there must be a list of names'}.", hint=f"choose from {listed}"
-            ) from None
+            raise UsageError(f"{problem or 'there must be a list of names'}.", hint=f"choose from {listed}")
+        return np.array(found, dtype=np.int64)
 
     # -- public: what everybody may know --------------------------------------------------------------
 
@@ -319,3 +308,10 @@ class FittedMechanism:
             f"<{self.method} for {g.n_profiles} profiles over {g.n_categories} categories, "
             f"epsilon = {plain(self.epsilon)}>"
         )
+
+
+@forgiving
+def _listed(given: Any) -> list[Any] | None:
+    """Return the entries of a list, an array or a column; ``None`` for one name alone, or what cannot be listed."""
+    listed = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
+    return listed if isinstance(listed, list) else None
