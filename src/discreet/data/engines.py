@@ -64,12 +64,6 @@ class PolarsSource(Source):
             chosen.append(nw.col("unread"))
         return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts), beside=_in_polars)
 
-
-def _in_polars(table: pa.Table) -> Frame:
-    import polars as pl
-
-    return nw.from_native(pl.DataFrame(table).lazy())
-
     def _objects(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         """Read in memory where some column holds Python objects: one odd record is enough for Polars to call it so."""
         table = self._frame.select(nw.nth(at).alias(f"c{at}") for at in positions).collect().to_native()
@@ -77,6 +71,12 @@ def _in_polars(table: pa.Table) -> Frame:
         return ColumnSource(
             [lambda at=at: one_column(columns[at]) for at in range(len(self.names or ()))], self.names
         ).pick(positions, needs)
+
+
+def _in_polars(table: pa.Table) -> Frame:
+    import polars as pl
+
+    return nw.from_native(pl.DataFrame(table).lazy())
 
 
 def _numbers_in_text(frame: Any, names: list[str]) -> Any:
