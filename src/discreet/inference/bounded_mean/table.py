@@ -1,0 +1,237 @@
+r"""What the released totals say about the table itself: its usable records, their mean and their standard deviation.
+
+A usable record is t in [0, 1], the public affine image of a value that was clipped to its bounds; z = 2t - 1. The
+latent totals are U (usable records), A = sum of z and B = sum of z^2, and every released coordinate is a linear form in
+them plus noise (:mod:`discreet.families.shapes`). In terms of the table's mean m of t and
+
+    r = 1 - v / (m (1 - m)) in [0, 1],      v the table's variance (divisor U),
+
+the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the square.
+The working prior is m ~ Beta(1/2, 1/2), r uniform and a prior on U that the caller states. (A prior that is flat on
+feasible moments would be m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.)
+
+Draws are independent and exact for this prior: r is integrated out and drawn in closed form
+(:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by rejection.
+The grid covers all of (U, m) whose likelihood is within exp(-27) of a perfect fit; its size does not depend on U.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from discreet.inference.bounded_mean import segments
+from discreet.privacy.noise import DiscreteLaplace, Noise
+
+#: Log of what is neglected of the noise.
+DEPTH = 27.0
+_COARSE, _FINE = (40, 40), (72, 64)
+
+
+class CountPrior(Protocol):
+    """A prior on the number of usable records: whole numbers from ``low`` to ``high`` (None: no limit)."""
+
+    @property
+    def low(self) -> int: ...
+    @property
+    def high(self) -> int | None: ...
+    def log_mass(self, n: np.ndarray, /) -> np.ndarray:
+        """Return the log prior of counts inside [low, high], up to a constant."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoisyTotals:
+    """Released integers and how they were made.
+
+    ``values[j]`` is the noisy coordinate in grid steps, ``rows[j]`` its coefficients of (U, A, B) in mapped units,
+    ``grid[j]`` its step and ``noise[j]`` its noise, in steps. Two rows, of A and B, are enough when U is known.
+    """
+
+    values: Sequence[int]
+    rows: np.ndarray
+    grid: np.ndarray
+    noise: Sequence[Noise]
+
+    def residual(self, usable: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and slopes in r of the residuals, in grid steps, given U and m."""
+        total, spread = usable * (2 * mean - 1), 4 * usable * mean * (1 - mean)
+        offset, slope = [], []
+        for value, (in_usable, in_total, in_square), step in zip(
+            self.values, self.rows, self.grid, strict=True
+        ):
+            fixed = (in_usable + in_square) * usable + in_total * total
+            offset.append(float(value) - fixed / step)
+            slope.append(-in_square * spread / step)
+        return np.stack(offset), np.stack(slope)
+
+    def locate(self, known: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return an estimate of (U, A) and how far from it the noise may plausibly reach."""
+        y = np.array([float(v) for v in self.values]) * self.grid
+        rows = np.asarray(self.rows, dtype=float)
+        if known is not None:
+            y, rows = y - rows[:, 0] * known, rows[:, 1:]
+        inverse = np.linalg.pinv(rows)
+        estimate, weight = inverse @ y, np.abs(inverse)
+        reach = np.array([law.reach(DEPTH) for law in self.noise]) * self.grid
+        if isinstance(self.noise[0], DiscreteLaplace):
+            far = (weight * reach).max(axis=1)
+        else:
+            far = np.sqrt(((weight * reach) ** 2).sum(axis=1))
+        if known is not None:
+            return np.array([known, estimate[0]]), np.array([0.0, far[0]])
+        return estimate[:2], far[:2]
+
+
+@dataclass(frozen=True)
+class TableDraws:
+    """Draws of the table's own usable count, mean of t, and share ``spread`` = v / (m (1 - m)) of the largest variance."""
+
+    usable: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviation of the usable records in t, divisor U."""
+        return np.sqrt(self.mean * (1 - self.mean) * self.spread)
+
+
+def draw_table(
+    totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator
+) -> TableDraws:
+    """Return independent draws of (U, m, spread) given the noisy totals."""
+    grid = _Grid(totals, counts)
+    usable, angle = grid.draw(n_draws, rng)
+    mean = np.sin(angle) ** 2
+    r = segments.draw(*totals.residual(usable, mean), totals.noise, rng)
+    return TableDraws(usable, mean, 1.0 - r)
+
+
+class _Grid:
+    """Cells over (U, angle), angle = arcsin sqrt(m), in which the prior of m is flat."""
+
+    def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
+        self.totals, self.counts = totals, counts
+        known = counts.low if counts.low == counts.high else None
+        (usable, total), (far_usable, far_total) = totals.locate(known)
+        top = np.inf if counts.high is None else counts.high
+        # the nearest possible count, when noise carried the reading out of range
+        near = min(max(usable, counts.low), top)
+        first = int(max(np.floor(near - far_usable), counts.low))
+        last = int(min(np.ceil(near + far_usable), top))
+        self.window = (total - far_total, total + far_total)
+        self._lay(_first_edges(first, last, int(near), _COARSE[0]), _COARSE[1])
+        self._narrow()
+
+    def _lay(self, edges: np.ndarray, n_angles: int) -> None:
+        """Evaluate the posterior at the middle of every cell."""
+        self.edges = edges
+        middle = ((edges[:-1] + edges[1:] - 1) // 2).astype(float)
+        low, width = self._angles(middle)
+        self.low, self.step = low, width / n_angles
+        angle = low[:, None] + (np.arange(n_angles) + 0.5) * self.step[:, None]
+        self.log_height = self._log_posterior(middle[:, None], angle, prior=False)
+        self.log_prior = _log_mean_prior(self.counts, edges)
+        log_mass = (
+            self.log_height + (self.log_prior + np.log(np.diff(edges)) + np.log(self.step + 1e-300))[:, None]
+        )
+        self.mass = np.exp(log_mass - log_mass.max())
+
+    def _narrow(self) -> None:
+        """Lay a finer grid where the first one has found the mass."""
+        rows = self.mass.sum(axis=1)
+        n_angles = self.mass.shape[1]
+        # totals that matter, one cell further on each side
+        matters = self.mass > 1e-9 * self.mass.max()
+        cell = np.arange(n_angles)
+        ends = np.stack(
+            [self.low[:, None] + (cell + shift) * self.step[:, None] for shift in (-1.0, 2.0)]
+        )  # (2, rows, angles)
+        usable = np.maximum(self.edges[:-1], self.edges[1:] - 1)[:, None].astype(float)
+        lower = -usable * np.cos(2 * np.clip(ends[0], 0, np.pi / 2))
+        upper = -usable * np.cos(2 * np.clip(ends[1], 0, np.pi / 2))
+        self.window = (
+            max(self.window[0], float(lower[matters].min())),
+            min(self.window[1], float(upper[matters].max())),
+        )
+        self._lay(_refined(self.edges, rows, _FINE[0]), _FINE[1])
+
+    def _angles(self, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the window of totals begins and how long it is, as angles, for each U."""
+        safe = np.maximum(usable, 1.0)
+        # beyond +-U, the nearest feasible totals and as far inside as the window is wide
+        half = 0.5 * (self.window[1] - self.window[0])
+        low = np.clip(np.minimum(self.window[0], safe - half), -safe, safe)
+        high = np.clip(np.maximum(self.window[1], half - safe), -safe, safe)
+        ends = np.arcsin(np.sqrt(np.clip(0.5 + 0.5 * np.stack([low, high]) / safe, 0.0, 1.0)))
+        none = usable < 1
+        begin = np.where(none, 0.0, ends[0])
+        return begin, np.where(none, np.pi / 2, ends[1]) - begin
+
+    def _log_posterior(self, usable: np.ndarray, angle: np.ndarray, *, prior: bool) -> np.ndarray:
+        mean = np.sin(angle) ** 2
+        log_likelihood = segments.log_integral(*self.totals.residual(usable, mean), self.totals.noise)
+        return log_likelihood + self.counts.log_mass(usable) if prior else log_likelihood
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
+        cumulative = np.cumsum(self.mass.ravel())
+        n_angles = self.mass.shape[1]
+        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        lacking, ceiling = n_draws, 0.0
+        while lacking > 0:
+            size = lacking + lacking // 2 + 64
+            cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+            row, column = np.divmod(np.minimum(cell, cumulative.size - 1), n_angles)
+            usable = rng.integers(self.edges[row], self.edges[row + 1]).astype(float)
+            # within its cell a count keeps its place in the window, which moves with U
+            low, width = self._angles(usable)
+            step = width / n_angles
+            angle = low + (column + rng.random(size)) * step
+            log_ratio = self._log_posterior(usable, angle, prior=True) - (
+                self.log_height[row, column] + self.log_prior[row]
+            )
+            ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / np.maximum(self.step[row], 1e-300)
+            ceiling = max(ceiling, float(ratio.max()))
+            accept = rng.random(size) * ceiling < ratio
+            kept.append((usable[accept][:lacking], angle[accept][:lacking]))
+            lacking -= kept[-1][0].size
+        return np.concatenate([k[0] for k in kept]), np.concatenate([k[1] for k in kept])
+
+
+def _first_edges(first: int, last: int, near: int, n_cells: int) -> np.ndarray:
+    """Return cell edges over first..last: every count if they are few, else dense near both ends and the estimate."""
+    if last - first < n_cells:
+        return np.arange(first, last + 2)
+    span = last + 1 - first
+    spaced = np.concatenate([[0], np.geomspace(1, span, n_cells // 2).round()])
+    edges = np.concatenate(
+        [first + spaced, last + 1 - spaced, near - spaced, near + spaced, np.linspace(first, last + 1, n_cells)]
+    )
+    return np.unique(np.clip(edges.round(), first, last + 1)).astype(np.int64)
+
+
+def _refined(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
+    """Return new edges, dense in proportion to the square root of the mass per count, without empty ends."""
+    matters = np.flatnonzero(mass > 1e-12 * mass.max())
+    first, last = edges[max(matters[0] - 1, 0)], edges[min(matters[-1] + 2, edges.size - 1)]
+    if last - first <= n_cells:
+        return np.arange(first, last + 1)
+    width = np.diff(edges)
+    density = np.sqrt(mass / width) * width
+    wanted = np.concatenate([[0.0], np.cumsum(density + 0.1 * density.sum() * width / width.sum())])
+    new = np.interp(np.linspace(0, wanted[-1], n_cells + 1), wanted, edges)
+    single = edges[:-1][(width == 1) & (mass > 1e-9 * mass.max())]
+    new = np.unique(np.concatenate([np.clip(new.round(), first, last), single, single + 1, [first, last]]))
+    return new.astype(np.int64)
+
+
+def _log_mean_prior(counts: CountPrior, edges: np.ndarray) -> np.ndarray:
+    """Return the log of the mean prior mass of the counts in each cell, from at most eight of them."""
+    share = (np.arange(8) + 0.5) / 8
+    points = np.floor(edges[:-1, None] + share * np.diff(edges)[:, None])
+    return np.logaddexp.reduce(counts.log_mass(points), axis=1) - np.log(8)
