@@ -109,13 +109,43 @@ _TABLE: tuple[tuple[str, str, Callable[[], np.ndarray], tuple[float, float]], ..
     ("progesterone receptor", "lifelines", _bundled("lifelines", "datasets/gbsg2.csv", "progrec"), (0, 2500)),
     ("transplant age", "lifelines", _bundled("lifelines", "datasets/kidney_transplant.csv", "age"), (0, 100)),
     # everyday tables, plotly and vega_datasets
-    ("restaurant bill", "plotly", _bundled("plotly", "package_data/datasets/tips.csv.gz", "total_bill"), (0, 100)),
+    (
+        "restaurant bill",
+        "plotly",
+        _bundled("plotly", "package_data/datasets/tips.csv.gz", "total_bill"),
+        (0, 100),
+    ),
     ("tip", "plotly", _bundled("plotly", "package_data/datasets/tips.csv.gz", "tip"), (0, 10)),
-    ("life expectancy", "plotly", _bundled("plotly", "package_data/datasets/gapminder.csv.gz", "lifeExp"), (20, 100)),
-    ("GDP per head", "plotly", _bundled("plotly", "package_data/datasets/gapminder.csv.gz", "gdpPercap"), (0, 50000)),
-    ("car hours", "plotly", _bundled("plotly", "package_data/datasets/carshare.csv.gz", "car_hours"), (0, 10000)),
-    ("rain", "vega_datasets", _bundled("vega_datasets", "_data/seattle-weather.csv", "precipitation"), (0, 100)),
-    ("hourly temperature", "vega_datasets", _bundled("vega_datasets", "_data/seattle-temps.csv", "temp"), (0, 110)),
+    (
+        "life expectancy",
+        "plotly",
+        _bundled("plotly", "package_data/datasets/gapminder.csv.gz", "lifeExp"),
+        (20, 100),
+    ),
+    (
+        "GDP per head",
+        "plotly",
+        _bundled("plotly", "package_data/datasets/gapminder.csv.gz", "gdpPercap"),
+        (0, 50000),
+    ),
+    (
+        "car hours",
+        "plotly",
+        _bundled("plotly", "package_data/datasets/carshare.csv.gz", "car_hours"),
+        (0, 10000),
+    ),
+    (
+        "rain",
+        "vega_datasets",
+        _bundled("vega_datasets", "_data/seattle-weather.csv", "precipitation"),
+        (0, 100),
+    ),
+    (
+        "hourly temperature",
+        "vega_datasets",
+        _bundled("vega_datasets", "_data/seattle-temps.csv", "temp"),
+        (0, 110),
+    ),
 )
 
 

@@ -29,6 +29,8 @@ from discreet.privacy.noise import DiscreteLaplace, Noise
 #: Log of what is neglected of the noise.
 DEPTH = 27.0
 _COARSE, _FINE = (40, 40), (72, 64)
+# rounds of rejection before it is allowed to be inexact, and counts whose prior is averaged one by one
+_PATIENCE, _MOST_COUNTS = 60, 2**16
 
 
 class CountPrior(Protocol):
@@ -100,9 +102,7 @@ class TableDraws:
         return np.sqrt(self.mean * (1 - self.mean) * self.spread)
 
 
-def draw_table(
-    totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator
-) -> TableDraws:
+def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator) -> TableDraws:
     """Return independent draws of (U, m, spread) given the noisy totals."""
     grid = _Grid(totals, counts)
     usable, angle = grid.draw(n_draws, rng)
@@ -154,10 +154,7 @@ class _Grid:
         usable = np.maximum(self.edges[:-1], self.edges[1:] - 1)[:, None].astype(float)
         lower = -usable * np.cos(2 * np.clip(ends[0], 0, np.pi / 2))
         upper = -usable * np.cos(2 * np.clip(ends[1], 0, np.pi / 2))
-        self.window = (
-            max(self.window[0], float(lower[matters].min())),
-            min(self.window[1], float(upper[matters].max())),
-        )
+        self.window = (float(lower[matters].min()), float(upper[matters].max()))
         self._lay(_refined(self.edges, rows, _FINE[0]), _FINE[1])
 
     def _angles(self, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,8 +179,9 @@ class _Grid:
         cumulative = np.cumsum(self.mass.ravel())
         n_angles = self.mass.shape[1]
         kept: list[tuple[np.ndarray, np.ndarray]] = []
-        lacking, ceiling = n_draws, 0.0
+        lacking, ceiling, rounds = n_draws, 0.0, 0
         while lacking > 0:
+            rounds += 1
             size = lacking + lacking // 2 + 64
             cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
             row, column = np.divmod(np.minimum(cell, cumulative.size - 1), n_angles)
@@ -197,6 +195,8 @@ class _Grid:
             )
             ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / np.maximum(self.step[row], 1e-300)
             ceiling = max(ceiling, float(ratio.max()))
+            if rounds > _PATIENCE:  # the cells fit badly: cut the highest ratios rather than wait for ever
+                ceiling *= 0.5
             accept = rng.random(size) * ceiling < ratio
             kept.append((usable[accept][:lacking], angle[accept][:lacking]))
             lacking -= kept[-1][0].size
@@ -210,7 +210,13 @@ def _first_edges(first: int, last: int, near: int, n_cells: int) -> np.ndarray:
     span = last + 1 - first
     spaced = np.concatenate([[0], np.geomspace(1, span, n_cells // 2).round()])
     edges = np.concatenate(
-        [first + spaced, last + 1 - spaced, near - spaced, near + spaced, np.linspace(first, last + 1, n_cells)]
+        [
+            first + spaced,
+            last + 1 - spaced,
+            near - spaced,
+            near + spaced,
+            np.linspace(first, last + 1, n_cells),
+        ]
     )
     return np.unique(np.clip(edges.round(), first, last + 1)).astype(np.int64)
 
@@ -231,7 +237,14 @@ def _refined(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
 
 
 def _log_mean_prior(counts: CountPrior, edges: np.ndarray) -> np.ndarray:
-    """Return the log of the mean prior mass of the counts in each cell, from at most eight of them."""
+    """Return the log of the mean prior mass of the counts in each cell; in vast windows from eight counts of each."""
+    first, last = int(edges[0]), int(edges[-1])
+    if last - first <= _MOST_COUNTS:
+        log_prior = counts.log_mass(np.arange(first, last, dtype=float))
+        peak = log_prior.max()
+        mass = np.add.reduceat(np.exp(log_prior - peak), edges[:-1] - first)
+        with np.errstate(divide="ignore"):
+            return peak + np.log(mass / np.diff(edges))
     share = (np.arange(8) + 0.5) / 8
     points = np.floor(edges[:-1, None] + share * np.diff(edges)[:, None])
     return np.logaddexp.reduce(counts.log_mass(points), axis=1) - np.log(8)

@@ -4,4 +4,13 @@ from discreet.inference.histogram.distribution import Band, QuantileInterval, ba
 from discreet.inference.histogram.draws import HistogramDraws, draw_histogram
 from discreet.inference.histogram.tree import Level
 
-__all__ = ["Band", "HistogramDraws", "Level", "QuantileInterval", "band", "cdf", "draw_histogram", "quantiles"]
+__all__ = [
+    "Band",
+    "HistogramDraws",
+    "Level",
+    "QuantileInterval",
+    "band",
+    "cdf",
+    "draw_histogram",
+    "quantiles",
+]

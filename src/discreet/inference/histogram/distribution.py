@@ -33,7 +33,9 @@ def cdf(p: np.ndarray, edges: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np
     x = np.atleast_1d(np.asarray(x, dtype=float))
     first = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 1)
     last = np.clip(np.searchsorted(edges, x, side="left"), 0, edges.size - 1)
-    return below[:, np.where(x < edges[0], 0, first)], below[:, np.where(x >= edges[-1], edges.size - 1, last)]
+    return below[:, np.where(x < edges[0], 0, first)], below[
+        :, np.where(x >= edges[-1], edges.size - 1, last)
+    ]
 
 
 def quantiles(
@@ -48,9 +50,7 @@ def quantiles(
     out = []
     for level in np.atleast_1d(levels):
         bin_of = np.minimum((total < level).sum(axis=1), p.shape[1] - 1)
-        low, middle, high = np.quantile(
-            bin_of, [(1 - prob) / 2, 0.5, (1 + prob) / 2], method="inverted_cdf"
-        )
+        low, middle, high = np.quantile(bin_of, [(1 - prob) / 2, 0.5, (1 + prob) / 2], method="inverted_cdf")
         out.append(
             QuantileInterval(
                 float(level),

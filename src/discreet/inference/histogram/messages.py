@@ -110,9 +110,7 @@ def _window(node: Node, low: int, high: int | None) -> tuple[int, int]:
     return first, last
 
 
-def _join(
-    a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, np.ndarray]
-) -> Split:
+def _join(a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, np.ndarray]) -> Split:
     count = np.arange(low, high + 1)
     left, right, rows = [], [], []
     for a_left, a_right in zip(*shape, strict=True):
