@@ -10,7 +10,7 @@ the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pa
 The working prior is m ~ Beta(1/2, 1/2), r uniform and a prior on U that the caller states. (A prior that is flat on
 feasible moments would be m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.)
 
-Draws are independent and exact for this prior: r is integrated out and drawn in closed form
+Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed form
 (:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by rejection.
 The grid covers all of (U, m) whose likelihood is within exp(-27) of a perfect fit; its size does not depend on U.
 """
@@ -28,9 +28,13 @@ from discreet.privacy.noise import DiscreteLaplace, Noise
 
 #: Log of what is neglected of the noise.
 DEPTH = 27.0
-_COARSE, _FINE = (40, 40), (72, 64)
-# rounds of rejection before it is allowed to be inexact, and counts whose prior is averaged one by one
-_PATIENCE, _MOST_COUNTS = 60, 2**16
+#: Prior of r, and by symmetry of the share 1 - r of the largest variance: nearly Beta(1/2, 1/2).
+SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96, 0.99, 1])
+_COARSE, _FINE = (36, 36), (56, 48)
+# stands for U = 0 where totals become angles: they are all alike then
+_HALF = 0.5
+# counts whose prior is averaged one by one
+_MOST_COUNTS = 2**16
 
 
 class CountPrior(Protocol):
@@ -107,100 +111,107 @@ def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.ra
     grid = _Grid(totals, counts)
     usable, angle = grid.draw(n_draws, rng)
     mean = np.sin(angle) ** 2
-    r = segments.draw(*totals.residual(usable, mean), totals.noise, rng)
+    r = segments.draw(*totals.residual(usable, mean), totals.noise, rng, SPREAD_PRIOR)
     return TableDraws(usable, mean, 1.0 - r)
 
 
 class _Grid:
-    """Cells over (U, angle), angle = arcsin sqrt(m), in which the prior of m is flat."""
+    """Cells over (U, angle), angle = arcsin sqrt(m), in which the prior of m is flat.
+
+    Rows are ranges of U and columns ranges of the total A, the same for every row and cut at -U and U.
+    """
 
     def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
         self.totals, self.counts = totals, counts
         known = counts.low if counts.low == counts.high else None
         (usable, total), (far_usable, far_total) = totals.locate(known)
         top = np.inf if counts.high is None else counts.high
-        # the nearest possible count, when noise carried the reading out of range
+        # the nearest possible count and total, when noise carried the readings out of range
         near = min(max(usable, counts.low), top)
         first = int(max(np.floor(near - far_usable), counts.low))
         last = int(min(np.ceil(near + far_usable), top))
-        self.window = (total - far_total, total + far_total)
-        self._lay(_first_edges(first, last, int(near), _COARSE[0]), _COARSE[1])
-        self._narrow()
+        total = min(max(total, -last), last)
+        columns = total + far_total * np.linspace(-1, 1, _COARSE[1] + 1)
+        # totals between -U and U are at hand for the smallest U too
+        columns[0] = min(columns[0], max(first, _HALF))
+        columns[-1] = max(columns[-1], -max(first, _HALF))
+        self._lay(_first_edges(first, last, int(near), _COARSE[0]), columns)
+        rows = _refined(self.edges, self.mass.sum(axis=1), _FINE[0])
+        self._lay(rows, self._refined_columns(_FINE[1]))
 
-    def _lay(self, edges: np.ndarray, n_angles: int) -> None:
+    def _lay(self, edges: np.ndarray, columns: np.ndarray) -> None:
         """Evaluate the posterior at the middle of every cell."""
-        self.edges = edges
-        middle = ((edges[:-1] + edges[1:] - 1) // 2).astype(float)
-        low, width = self._angles(middle)
-        self.low, self.step = low, width / n_angles
-        angle = low[:, None] + (np.arange(n_angles) + 0.5) * self.step[:, None]
-        self.log_height = self._log_posterior(middle[:, None], angle, prior=False)
+        self.edges, self.columns = edges, columns
+        self.middle = ((edges[:-1] + edges[1:] - 1) // 2).astype(float)
+        ends = self._angles(self.middle[:, None], columns)
+        self.step = np.diff(ends, axis=1)
+        self.log_height = np.full(self.step.shape, -np.inf)
+        row, column = np.nonzero(self.step > 0)
+        angle = 0.5 * (ends[row, column] + ends[row, column + 1])
+        self.log_height[row, column] = self._log_likelihood(self.middle[row], angle)
         self.log_prior = _log_mean_prior(self.counts, edges)
-        log_mass = (
-            self.log_height + (self.log_prior + np.log(np.diff(edges)) + np.log(self.step + 1e-300))[:, None]
-        )
+        with np.errstate(divide="ignore"):
+            log_mass = self.log_height + np.log(self.step)
+        log_mass += (self.log_prior + np.log(np.diff(edges)))[:, None]
         self.mass = np.exp(log_mass - log_mass.max())
 
-    def _narrow(self) -> None:
-        """Lay a finer grid where the first one has found the mass."""
-        rows = self.mass.sum(axis=1)
-        n_angles = self.mass.shape[1]
-        # totals that matter, one cell further on each side
-        matters = self.mass > 1e-9 * self.mass.max()
-        cell = np.arange(n_angles)
-        ends = np.stack(
-            [self.low[:, None] + (cell + shift) * self.step[:, None] for shift in (-1.0, 2.0)]
-        )  # (2, rows, angles)
-        usable = np.maximum(self.edges[:-1], self.edges[1:] - 1)[:, None].astype(float)
-        lower = -usable * np.cos(2 * np.clip(ends[0], 0, np.pi / 2))
-        upper = -usable * np.cos(2 * np.clip(ends[1], 0, np.pi / 2))
-        self.window = (float(lower[matters].min()), float(upper[matters].max()))
-        self._lay(_refined(self.edges, rows, _FINE[0]), _FINE[1])
+    def _refined_columns(self, n_columns: int) -> np.ndarray:
+        """Return column edges that are dense where the first grid has found the mass."""
+        row, column = np.nonzero(self.mass > 1e-8 * self.mass.max())
+        usable = np.maximum(self.middle[row], _HALF)
+        low = np.clip(self.columns[column], -usable, usable)
+        high = np.clip(self.columns[column + 1], -usable, usable)
+        width = float(np.max(high - low))
+        bins = np.linspace(low.min() - 0.5 * width, high.max() + 0.5 * width, 161)
+        share = (np.arange(4) + 0.5) / 4
+        points = (low[:, None] + share * (high - low)[:, None]).ravel()
+        density, _ = np.histogram(points, bins, weights=np.repeat(self.mass[row, column], 4))
+        return _equidistant(bins, density, n_columns)
 
-    def _angles(self, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the window of totals begins and how long it is, as angles, for each U."""
-        safe = np.maximum(usable, 1.0)
-        # beyond +-U, the nearest feasible totals and as far inside as the window is wide
-        half = 0.5 * (self.window[1] - self.window[0])
-        low = np.clip(np.minimum(self.window[0], safe - half), -safe, safe)
-        high = np.clip(np.maximum(self.window[1], half - safe), -safe, safe)
-        ends = np.arcsin(np.sqrt(np.clip(0.5 + 0.5 * np.stack([low, high]) / safe, 0.0, 1.0)))
-        none = usable < 1
-        begin = np.where(none, 0.0, ends[0])
-        return begin, np.where(none, np.pi / 2, ends[1]) - begin
+    def _angles(self, usable: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return the angle of a total among U records; without records all angles are alike."""
+        share = 0.5 + 0.5 * total / np.maximum(usable, _HALF)
+        return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
-    def _log_posterior(self, usable: np.ndarray, angle: np.ndarray, *, prior: bool) -> np.ndarray:
-        mean = np.sin(angle) ** 2
-        log_likelihood = segments.log_integral(*self.totals.residual(usable, mean), self.totals.noise)
-        return log_likelihood + self.counts.log_mass(usable) if prior else log_likelihood
+    def _log_likelihood(self, usable: np.ndarray, angle: np.ndarray) -> np.ndarray:
+        residual = self.totals.residual(usable, np.sin(angle) ** 2)
+        return segments.log_integral(*residual, self.totals.noise, SPREAD_PRIOR)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
         cumulative = np.cumsum(self.mass.ravel())
-        n_angles = self.mass.shape[1]
         kept: list[tuple[np.ndarray, np.ndarray]] = []
-        lacking, ceiling, rounds = n_draws, 0.0, 0
+        lacking, ceiling = n_draws, 0.0
         while lacking > 0:
-            rounds += 1
             size = lacking + lacking // 2 + 64
             cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-            row, column = np.divmod(np.minimum(cell, cumulative.size - 1), n_angles)
+            row, column = np.divmod(np.minimum(cell, cumulative.size - 1), self.mass.shape[1])
             usable = rng.integers(self.edges[row], self.edges[row + 1]).astype(float)
-            # within its cell a count keeps its place in the window, which moves with U
-            low, width = self._angles(usable)
-            step = width / n_angles
-            angle = low + (column + rng.random(size)) * step
-            log_ratio = self._log_posterior(usable, angle, prior=True) - (
-                self.log_height[row, column] + self.log_prior[row]
+            low = self._angles(usable, self.columns[column])
+            step = self._angles(usable, self.columns[column + 1]) - low
+            angle = low + rng.random(size) * step
+            log_ratio = (
+                self._log_likelihood(usable, angle)
+                + self.counts.log_mass(usable)
+                - self.log_height[row, column]
+                - self.log_prior[row]
             )
-            ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / np.maximum(self.step[row], 1e-300)
-            ceiling = max(ceiling, float(ratio.max()))
-            if rounds > _PATIENCE:  # the cells fit badly: cut the highest ratios rather than wait for ever
-                ceiling *= 0.5
+            ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / self.step[row, column]
+            # one proposal in a thousand may stand above the ceiling: a cell in the tails that is too wide for them
+            ceiling = max(ceiling, float(np.quantile(ratio, 0.999)))
             accept = rng.random(size) * ceiling < ratio
             kept.append((usable[accept][:lacking], angle[accept][:lacking]))
             lacking -= kept[-1][0].size
         return np.concatenate([k[0] for k in kept]), np.concatenate([k[1] for k in kept])
+
+
+def _equidistant(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
+    """Return edges whose density goes with a third root of the density of the mass, so that tails have cells too."""
+    width = np.diff(edges)
+    weight = np.cbrt(mass / width) * width
+    weight += 0.1 * weight.sum() * width / width.sum()
+    cumulative = np.concatenate([[0.0], np.cumsum(weight)])
+    return np.interp(np.linspace(0, cumulative[-1], n_cells + 1), cumulative, edges)
 
 
 def _first_edges(first: int, last: int, near: int, n_cells: int) -> np.ndarray:
@@ -228,9 +239,7 @@ def _refined(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
     if last - first <= n_cells:
         return np.arange(first, last + 1)
     width = np.diff(edges)
-    density = np.sqrt(mass / width) * width
-    wanted = np.concatenate([[0.0], np.cumsum(density + 0.1 * density.sum() * width / width.sum())])
-    new = np.interp(np.linspace(0, wanted[-1], n_cells + 1), wanted, edges)
+    new = _equidistant(edges, mass, n_cells)
     single = edges[:-1][(width == 1) & (mass > 1e-9 * mass.max())]
     new = np.unique(np.concatenate([np.clip(new.round(), first, last), single, single + 1, [first, last]]))
     return new.astype(np.int64)
