@@ -17,6 +17,7 @@ noise of many small counts average out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -31,6 +32,8 @@ CONCENTRATIONS = np.array([0.25, 2.0, 30.0])
 DEPTH = 18.0
 # products of windows above this are convolved by fast Fourier transform, which keeps 13 digits of the largest value
 _DIRECT = 2**24
+# counts whose gamma functions are tabulated
+_TABLE = 2**15
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,8 @@ def _join(a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, 
     count = np.arange(low, high + 1)
     left, right, rows = [], [], []
     for a_left, a_right in zip(*shape, strict=True):
-        log_left = a.log_value + log_g(np.arange(a.low, a.high + 1), a_left)
-        log_right = b.log_value + log_g(np.arange(b.low, b.high + 1), a_right)
+        log_left = a.log_value + log_gamma_ratio(a.low, a.high, a_left)
+        log_right = b.log_value + log_gamma_ratio(b.low, b.high, a_right)
         # an exponential tilt does not change the split of a sum, and keeps the weights within range
         tilt = _tilt(log_left, log_right)
         log_left = log_left - tilt * np.arange(log_left.size)
@@ -130,7 +133,10 @@ def _join(a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, 
                 + peak_left
                 + peak_right
                 + tilt * (count - a.low - b.low)
-                + log_h(count, a_left + a_right)
+                - log_gamma_ratio(low, high, a_left + a_right)
+                + gammaln(a_left + a_right)
+                - gammaln(a_left)
+                - gammaln(a_right)
                 - np.log(CONCENTRATIONS.size)
             )
     return Split(low, a.low, b.low, tuple(left), tuple(right), np.stack(rows), shape)
@@ -149,21 +155,21 @@ def _convolve(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(total > 1e-13 * total.max(), total, 0.0)
 
 
-def log_g(c: np.ndarray, a: float) -> np.ndarray:
-    """Return log Gamma(c + a) / (Gamma(a) c!) for whole numbers c."""
-    return log_gamma_ratio(c, a, 1.0) - gammaln(a)
+def log_gamma_ratio(low: int, high: int, a: float) -> np.ndarray:
+    """Return log Gamma(c + a) / c! for c = low..high.
+
+    Counts up to ``_TABLE`` are looked up; larger ones use the expansion of Tricomi and Erdelyi (1951), which does not
+    cancel: with d = a - 1 and w = c + a/2 the ratio is w^d (1 - d (d^2 - 1) / (24 w^2) + O(w^-4)).
+    """
+    if high <= _TABLE:
+        return _table(a)[low : high + 1]
+    d = a - 1
+    w = np.arange(max(low, _TABLE + 1), high + 1) + 0.5 * a
+    large = d * np.log(w) + np.log1p(-d * (d * d - 1) / (24 * w * w))
+    return large if low > _TABLE else np.concatenate([_table(a)[low:], large])
 
 
-def log_h(c: np.ndarray, total: float) -> np.ndarray:
-    """Return log c! Gamma(total) / Gamma(c + total)."""
-    return gammaln(total) - log_gamma_ratio(c, total, 1.0)
-
-
-def log_gamma_ratio(c: np.ndarray, a: float, b: float) -> np.ndarray:
-    """Return log Gamma(c + a) / Gamma(c + b), without cancellation when c is large (Tricomi and Erdelyi 1951)."""
-    c = np.asarray(c, dtype=float)
-    d = a - b
-    w = np.maximum(c, 2e4) + 0.5 * (a + b - 1)
-    large = d * np.log(w) + np.log1p(-d * (d - 1) * (d + 1) / (24 * w * w))
-    small = np.minimum(c, 2e4)
-    return np.where(c > 2e4, large, gammaln(small + a) - gammaln(small + b))
+@lru_cache(maxsize=256)
+def _table(a: float) -> np.ndarray:
+    c = np.arange(_TABLE + 1.0)
+    return gammaln(c + a) - gammaln(c + 1)
