@@ -97,11 +97,12 @@ def cover_histogram(
     hits, widths, bands, band_widths, rival = [], [], [], [], []
     for _ in range(trials):
         levels, records = release_counts(population, setting, groups, n_bins, rng)
-        p = draw_histogram(n_bins, levels, prior, n_draws, rng).p
+        draws = draw_histogram(n_bins, levels, prior, n_draws, rng)
+        p = draws.p
         found = quantiles(p, edges, QUANTILES)
         hits.append([q.low <= t <= q.high for q, t in zip(found, truth, strict=True)])
         widths.append([q.high - q.low for q in found])
-        whole = band(p, edges)
+        whole = band(p, draws.counts, edges)
         bands.append(bool(((whole.low <= below + 1e-12) & (below <= whole.high + 1e-12)).all()))
         band_widths.append(float((whole.high - whole.low).mean()))
         rival.append(

@@ -144,11 +144,22 @@ def test_distribution_function_and_quantiles(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(low[:, 5], 1)
     median = quantiles(p, edges, np.array([0.5]))[0]
     assert (median.low, median.high) == (2.0, 5.0)
-    whole = band(p, edges)
+    whole = band(p, np.ones((4000, 4), dtype=int), edges)
     inside = ((np.cumsum(p, axis=1)[:, :-1] >= whole.low) & (np.cumsum(p, axis=1)[:, :-1] <= whole.high)).all(
         axis=1
     )
     assert abs(inside.mean() - 0.95) < 0.01
+
+
+def test_band_reaches_the_ends_where_the_table_may_be_empty(rng: np.random.Generator) -> None:
+    p = rng.dirichlet([0.3, 20.0, 20.0, 0.3], size=2000)
+    edges = np.arange(5.0)
+    empty = np.tile([0, 10, 10, 0], (2000, 1))
+    assert band(p, empty, edges).low[0] == 0
+    assert band(p, empty, edges).high[-1] == 1
+    some = band(p, empty + 1, edges)
+    assert some.low[0] > 0
+    assert some.high[-1] < 1
 
 
 def test_gamma_ratio_is_accurate_for_large_counts() -> None:

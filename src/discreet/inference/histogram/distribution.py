@@ -62,11 +62,26 @@ def quantiles(
     return out
 
 
-def band(p: np.ndarray, edges: np.ndarray, prob: float = 0.95) -> Band:
-    """Return a band of constant width in posterior standard deviations around the posterior mean."""
+def band(p: np.ndarray, counts: np.ndarray, edges: np.ndarray, prob: float = 0.95) -> Band:
+    """Return a band around the posterior median, at the inner bin edges.
+
+    Distances are measured on the logit scale in units of the posterior's spread to either side, because far tails are
+    skewed, and the band holds the share ``prob`` of the draws at all edges at once. Draws of a probability are never 0 or
+    1; where the table itself may well have no record on one side of an edge, the band reaches that end.
+    """
     total = np.cumsum(p, axis=1)[:, :-1]
-    middle, sd = total.mean(axis=0), total.std(axis=0) + 1e-12
     if total.shape[1] == 0:
-        return Band(edges[1:-1], middle, middle, middle)
-    reach = np.quantile((np.abs(total - middle) / sd).max(axis=1), prob) * sd
-    return Band(edges[1:-1], np.clip(middle - reach, 0, 1), middle, np.clip(middle + reach, 0, 1))
+        return Band(edges[1:-1], np.empty(0), np.empty(0), np.empty(0))
+    logit = np.log(np.clip(total, 1e-12, 1)) - np.log(np.clip(1 - total, 1e-12, 1))
+    outer, middle, inner = np.quantile(logit, [0.025, 0.5, 0.975], axis=0)
+    down, up = middle - outer + 1e-9, inner - middle + 1e-9
+    distance = np.where(logit > middle, (logit - middle) / up, (middle - logit) / down)
+    reach = np.quantile(distance.max(axis=1), prob)
+    low, center, high = (1 / (1 + np.exp(-v)) for v in (middle - reach * down, middle, middle + reach * up))
+    below = np.cumsum(counts, axis=1)
+    none_below = (below[:, :-1] == 0).mean(axis=0)
+    none_above = (below[:, :-1] == below[:, -1:]).mean(axis=0)
+    rare = (1 - prob) / 10
+    return Band(
+        edges[1:-1], np.where(none_below > rare, 0.0, low), center, np.where(none_above > rare, 1.0, high)
+    )
