@@ -19,7 +19,7 @@ from studies.real_columns.mean import default_prior
 from studies.real_columns.release import Setting, mechanism
 
 QUANTILES = np.array([0.25, 0.5, 0.75, 0.9])
-#: Width of the usable count: beside two noisy levels it costs nothing, 2 + 4/3 < 4 in L1 and 2 + 16/9 < 4 in L2 squared.
+#: Width of the usable count. Beside two noisy levels it is free: 2 + 4/3 < 4 in L1, 2 + 16/9 < 4 in squared L2.
 USABLE_WIDTH = Fraction(3, 4)
 
 

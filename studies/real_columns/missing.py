@@ -1,9 +1,9 @@
 """Which prior on the number of missing values serves? Exact posteriors of a proportion, by enumeration.
 
-A column of n yes/no answers, p ~ Beta(2, 5), of which a share is missing, is released as the sum of z = +-1 and the usable
-count, with discrete Laplace noise of scale 2 / epsilon each. For every possible number missing the likelihood, and the
-probability that p lies below the truth, are computed once; the rank of the truth under any prior of the number missing is
-then a weighted mean, so that many priors are compared on the same releases.
+A column of n yes/no answers, p ~ Beta(2, 5), of which a share is missing, is released as the sum of z = +-1 and the
+usable count, with discrete Laplace noise of scale 2 / epsilon each. For every possible number missing the likelihood,
+and the probability that p lies below the truth, are computed once; the rank of the truth under any prior of the
+number missing is then a weighted mean, so that many priors are compared on the same releases.
 
     python -m studies.real_columns.missing --trials 1500
 """

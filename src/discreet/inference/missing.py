@@ -7,9 +7,9 @@ Most columns are complete or nearly so, some lack a part, and few are nearly emp
     0.45   a share s is, with density 3 (1 - s)^2, so that P(k) = 3 (n-k+1) (n-k+2) / ((n+1) (n+2) (n+3)), k = 0..n.
 
 A flat prior on 0..n would expect half of the column to be missing. The parts were chosen by exact enumeration of
-Bernoulli releases (`studies/real_columns/missing.py`) and by the coverage of means of real columns with 5% missing: with
-a heavier first part intervals miss when 5% to 25% are missing and noise is large, with a lighter one ranks are off on
-complete columns, and without the second part a few hundred missing in a million would be taken for none.
+Bernoulli releases (`studies/real_columns/missing.py`) and by the coverage of means of real columns with 5% missing:
+with a heavier first part intervals miss when 5% to 25% are missing and noise is large, with a lighter one ranks are
+off on complete columns, and without the second part a few hundred missing in a million would be taken for none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbe
 
 @dataclass(frozen=True)
 class MissingPrior(ABC):
-    """A prior on the number of missing among ``n_records``, as a prior on the usable count from ``low`` to ``high``."""
+    """A prior on how many of ``n_records`` are missing, and so on the usable count from ``low`` to ``high``."""
 
     n_records: int
 
@@ -160,7 +160,7 @@ class WeightedMissing(MissingPrior):
 
 
 def missing_prior(missing: Any, n_records: int) -> MissingPrior:
-    """Read ``infer(missing=...)``: None, a share, an interval of shares or of whole numbers, or an array of weights."""
+    """Read ``infer(missing=...)``: None, a share, an interval of shares or whole numbers, or an array of weights."""
     if missing is None:
         return FewMissing(n_records)
     if isinstance(missing, float | int | np.floating) and not isinstance(missing, bool):

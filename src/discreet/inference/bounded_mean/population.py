@@ -3,17 +3,17 @@ r"""From the table's moments to the population's: the mean and sd of the column 
 Given the table's mean m, relative variance s = v / (m (1 - m)) and U usable records,
 
 * the population's relative variance s' has the sampling error of a variance: odds(s') = odds(s) / x with x a scaled
-  chi-square variable whose degrees of freedom are what a beta distribution with these moments implies (delta method on
-  log s: kurtosis, and the covariance with m), divided by a factor F because real columns have heavier tails than a beta
-  distribution. Over 39 real columns that factor has median 1.3 and reaches 9, the large ones where the mean is near a
-  bound and leaves room for a long tail: log F ~ Normal(log(1.5 + 2 |1 - 2m|), 0.75^2), on the side of caution;
-* the population's mean is Beta(c N + s'/2, (1 - c) N + s'/2) with N = U / s' - 1, whose variance is that of a mean of U
-  records. For records of 0 and 1 (s' = 1) this is nearly the Beta(1/2, 1/2) posterior of a proportion. Its center c is m
-  moved together with the variance: where a tail is long to the right, a table whose variance is too small has a mean that
-  is too small as well. The error of the mean (in standard errors) and that of the variance have correlation
-  g = skewness / sqrt(kurtosis - 1) there, again of a beta distribution. To first order a confidence distribution of a mean
-  has skewness 2 skewness / sqrt(U) (Hall 1992); the Beta has about half of it, and a shift by 0.7 (1 - s) g W, with W the
-  standardized error of the variance, gives the rest.
+  chi-square variable whose degrees of freedom are what a beta distribution with these moments implies (delta method
+  on log s: kurtosis, and the covariance with m), divided by a factor F because real columns have heavier tails than a
+  beta distribution. Over 39 real columns that factor has median 1.3 and reaches 9, the large ones where the mean is
+  near a bound and leaves room for a long tail: log F ~ Normal(log(2 + 2.5 |1 - 2m|), 0.8^2), on the side of caution;
+* the population's mean is Beta(c N + s'/2, (1 - c) N + s'/2) with N = U / s' - 1, whose variance is that of a mean
+  of U records. For records of 0 and 1 (s' = 1) this is nearly the Beta(1/2, 1/2) posterior of a proportion. Its
+  center c is m moved together with the variance: where a tail is long to the right, a table whose variance is too
+  small has a mean that is too small as well. The error of the mean (in standard errors) and that of the variance
+  have correlation g = skewness / sqrt(kurtosis - 1) there, again of a beta distribution. To first order a
+  confidence distribution of a mean has skewness 2 skewness / sqrt(U) (Hall 1992); the Beta has about half of it,
+  and a shift by 0.7 (1 - s) g W, with W the standardized error of the variance, gives the rest.
 
 References
 ----------
@@ -44,7 +44,7 @@ def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDr
     size = table.mean.shape
     m = np.clip(table.mean, _EDGE, 1 - _EDGE)
     s = np.clip(table.spread, 1e-10, 1 - 1e-9)
-    heavier = (1.5 + 2 * np.abs(1 - 2 * m)) * np.exp(0.75 * rng.standard_normal(size))
+    heavier = (2 + 2.5 * np.abs(1 - 2 * m)) * np.exp(0.8 * rng.standard_normal(size))
     freedom, together = _working_beta(m, s, table.usable)
     freedom = np.maximum(freedom / heavier * (1 - s) ** 2, 0.5)
     x = np.maximum(rng.chisquare(freedom) / freedom, 1e-9)

@@ -1,18 +1,21 @@
 r"""What the released totals say about the table itself: its usable records, their mean and their standard deviation.
 
 A usable record is t in [0, 1], the public affine image of a value that was clipped to its bounds; z = 2t - 1. The
-latent totals are U (usable records), A = sum of z and B = sum of z^2, and every released coordinate is a linear form in
-them plus noise (:mod:`discreet.families.shapes`). In terms of the table's mean m of t and
+latent totals are U (usable records), A = sum of z and B = sum of z^2, and every released coordinate is a linear form
+in them plus noise (:mod:`discreet.families.shapes`). In terms of the table's mean m of t and
 
     r = 1 - v / (m (1 - m)) in [0, 1],      v the table's variance (divisor U),
 
-the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the square.
-The working prior is m ~ Beta(1/2, 1/2), r uniform and a prior on U that the caller states. (A prior that is flat on
-feasible moments would be m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.)
+the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the
+square. The working prior is m ~ Beta(1/2, 1/2), r nearly so (constant on nine steps with its masses), and a prior on U
+that the caller states. A prior that is flat on feasible moments would be m ~ Beta(2, 2), which keeps the mean away from
+the bounds, where many real columns have theirs; a uniform r keeps the variance away from the least and the most, where
+columns of 0 and 1 and columns in wide bounds have theirs.
 
-Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed form
-(:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by rejection.
-The grid covers all of (U, m) whose likelihood is within exp(-27) of a perfect fit; its size does not depend on U.
+Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed
+form (:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by
+rejection. The grid covers all of (U, m) whose likelihood is within exp(-27) of a perfect fit; its size does not
+depend on U.
 """
 
 from __future__ import annotations
@@ -94,7 +97,7 @@ class NoisyTotals:
 
 @dataclass(frozen=True)
 class TableDraws:
-    """Draws of the table's own usable count, mean of t, and share ``spread`` = v / (m (1 - m)) of the largest variance."""
+    """Draws of the table's own usable count, mean m of t, and ``spread`` = v / (m (1 - m)), its variance's share."""
 
     usable: np.ndarray
     mean: np.ndarray
@@ -237,7 +240,7 @@ def _refined(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
     matters = np.flatnonzero(mass > 1e-12 * mass.max())
     first, last = edges[max(matters[0] - 1, 0)], edges[min(matters[-1] + 2, edges.size - 1)]
     if last - first <= n_cells:
-        return np.arange(first, last + 1)
+        return np.arange(int(first), int(last) + 1)
     width = np.diff(edges)
     new = _equidistant(edges, mass, n_cells)
     single = edges[:-1][(width == 1) & (mass > 1e-9 * mass.max())]

@@ -1,4 +1,4 @@
-"""What draws of bin probabilities say about the distribution function: its values, quantiles and a simultaneous band."""
+"""What draws of bin probabilities say about the distribution function: values, quantiles, a simultaneous band."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def quantiles(
 ) -> list[QuantileInterval]:
     """Return intervals for quantiles, rounded outward to bin edges.
 
-    A draw knows in which bin its quantile lies and no more: real columns have atoms, and interpolation inside a bin would
-    pretend to know where they are.
+    A draw knows in which bin its quantile lies and no more: real columns have atoms, and interpolation inside a bin
+    would pretend to know where they are.
     """
     total = np.cumsum(p, axis=1)
     out = []
@@ -66,8 +66,8 @@ def band(p: np.ndarray, counts: np.ndarray, edges: np.ndarray, prob: float = 0.9
     """Return a band around the posterior median, at the inner bin edges.
 
     Distances are measured on the logit scale in units of the posterior's spread to either side, because far tails are
-    skewed, and the band holds the share ``prob`` of the draws at all edges at once. Draws of a probability are never 0 or
-    1; where the table itself may well have no record on one side of an edge, the band reaches that end.
+    skewed, and the band holds the share ``prob`` of the draws at all edges at once. Draws of a probability are never
+    0 or 1; where the table itself may well have no record on one side of an edge, the band reaches that end.
     """
     total = np.cumsum(p, axis=1)[:, :-1]
     if total.shape[1] == 0:

@@ -52,7 +52,8 @@ def draw_histogram(
     )
     for index in range(len(nodes) - 1, -1, -1):
         node, split, count, p = nodes[index], splits[index], at[index], share[index]
-        assert count is not None and p is not None  # parents come after their children
+        if count is None or p is None:
+            raise AssertionError("parents come after their children")
         if split is None:
             out.counts[:, node.first], out.p[:, node.first] = count, p
             continue
@@ -66,8 +67,8 @@ def draw_histogram(
 def _place(
     nodes: list[Node], node: Node, where: list[np.ndarray | None], left: np.ndarray, right: np.ndarray
 ) -> None:
-    assert node.left is not None and node.right is not None
-    where[node.left], where[node.right] = left, right
+    if node.left is not None and node.right is not None:
+        where[node.left], where[node.right] = left, right
 
 
 def _split(split: Split, count: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

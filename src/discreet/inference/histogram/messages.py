@@ -1,17 +1,18 @@
 r"""Messages up the tree: how well each count of a node explains the noisy counts at and below it.
 
-A node with c records splits them between its children: the share of the left child is Beta(a_l, a_r), with a_l and a_r in
-proportion to the children's bins and (a_l + a_r) / 2 one of ``CONCENTRATIONS``, equally likely. Integrated over the share,
+A node with c records splits them between its children: the share of the left child is Beta(a_l, a_r), with a_l and
+a_r in proportion to the children's bins and (a_l + a_r) / 2 one of ``CONCENTRATIONS``, equally likely. Integrated
+over the share,
 
     P(c_l | c) = h(c) g(c_l; a_l) g(c - c_l; a_r),    g(c; a) = Gamma(c + a) / (Gamma(a) c!),
                                                       h(c) = c! Gamma(a_l + a_r) / Gamma(c + a_l + a_r),
 
-so that the message of a node is h times the convolution of its children's messages, each times g. Messages live on the
-window of counts in which the noise's mass is within exp(-DEPTH) of its peak: their length depends on the noise, not on n.
-The neglected tail has posterior mass of that order.
+so that the message of a node is h times the convolution of its children's messages, each times g. Messages live on
+the window of counts in which the noise's mass is within exp(-DEPTH) of its peak: their length depends on the noise,
+not on n. The neglected tail has posterior mass of that order.
 
-One concentration does not serve: 1/4 allows atoms and empty stretches, 30 makes neighbors alike, which is what lets the
-noise of many small counts average out.
+One concentration does not serve: 1/4 allows atoms and empty stretches, 30 makes neighbors alike, which is what lets
+the noise of many small counts average out.
 """
 
 from __future__ import annotations
