@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.families.bounds import read_pairs
 from discreet.families.shapes import Neighbors
 from discreet.inference.analyst import infer
@@ -16,15 +17,11 @@ from discreet.models.columns import Labels
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.rational import Number
 
-try:
+with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import assert_all_finite, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ModuleNotFoundError:
-    raise UsageError(
-        "discreet.sklearn needs scikit-learn.", hint="install it with pip install 'discreet[sklearn]'"
-    ) from None
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -5,12 +5,15 @@
 chosen from. :func:`inspect` is what ``discreet check`` shows the curator.
 """
 
-from discreet.data.cells import CellCounts, count_cells
-from discreet.data.coded import CodedBatch, coded_batches
-from discreet.data.records import Records, read_records
-from discreet.data.summary import Inspection, Summary, column_names, inspect, summarize
-from discreet.data.tables import TableSummary, count_tables
-from discreet.data.transitions import count_transitions
+from discreet.extras import needed_for
+
+with needed_for("reading rows"):
+    from discreet.data.cells import CellCounts, count_cells
+    from discreet.data.coded import CodedBatch, coded_batches
+    from discreet.data.records import Records, read_records
+    from discreet.data.summary import Inspection, Summary, column_names, inspect, summarize
+    from discreet.data.tables import TableSummary, count_tables
+    from discreet.data.transitions import count_transitions
 
 __all__ = [
     "CellCounts",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.models.base import Model
 from discreet.models.columns import Labels
 
@@ -50,10 +50,12 @@ def code_rows(model: Model, rows: Any, *, absent: Sequence[str] = ()) -> tuple[n
 
 def _columns(model: Model, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any] | np.ndarray]:
     needed = [name for name in model.column_names if name not in absent]
-    native = nw.to_native(rows, pass_through=True)
+    native = rows
     if not isinstance(native, Mapping | list | tuple | np.ndarray):
+        with needed_for("reading a data frame"):
+            import narwhals as nw
         try:
-            frame = nw.from_native(native, eager_only=True)
+            frame = nw.from_native(nw.to_native(native, pass_through=True), eager_only=True)
         except TypeError:
             raise UsageError(
                 f"cannot read rows of type {type(rows).__name__}.",
