@@ -18,10 +18,9 @@ class OnlyNumPyAndSciPy:
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         root = name.partition(".")[0]
-        if (
-            root not in {"numpy", "scipy", "discreet", "_distutils_hack"}
-            and root not in sys.stdlib_module_names
-        ):
+        known = {"numpy", "scipy", "discreet", *sys.stdlib_module_names}
+        # Python's own that are not in that list, such as what sysconfig reads, begin with an underscore
+        if root not in known and not root.startswith("_"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 

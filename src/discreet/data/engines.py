@@ -18,7 +18,7 @@ from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
 from discreet.data.values import BLANKS, NUMBER_PATTERN
 from discreet.errors import UsageError
-from discreet.extras import needed_for
+from discreet.extras import missing
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
@@ -202,8 +202,10 @@ def connect(*paths: str) -> Any:
     -------
     No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
     """
-    with needed_for("reading a file of rows"):
+    try:
         import duckdb
+    except ModuleNotFoundError:
+        raise missing("duckdb", "reading a file of rows") from None
 
     connection = duckdb.connect(
         ":memory:",
