@@ -13,7 +13,7 @@ gets a release that is loaded already. Within the package,
 - *crossings* the functions whose first call comes from another file of the package: how often a reader who follows the
   call, and looks up each function when it is first met, has to open another file.
 
-The release draws noise from the operating system, so its count of functions may change by one between runs.
+The release draws noise from the operating system, so its count of functions may change by a few between runs.
 Only public names are used, so that the script outlives any renaming of files.
 """
 

@@ -61,7 +61,7 @@ def check(found: dict, done: subprocess.CompletedProcess) -> None:
     calls = found["calls"]
     assert calls["summary"] == "ok True"
     assert calls["names"] == "ok []"
-    assert calls["conversion"].startswith("ok <epsilon = 0.3 ")
+    assert calls["conversion"].startswith("ok <epsilon = 0.299997 ")
     assert "pip install 'discreet[accounting]'" in calls["conversion"]
     for call, packages in {
         "plot": "matplotlib",
