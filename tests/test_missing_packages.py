@@ -152,6 +152,28 @@ def test_no_decision_depends_on_the_accounting_extra(blocked: bool, tmp_path: Pa
     assert json.loads(done.stdout) == {"granted": [True, True, True, False, True], "loaded": False}
 
 
+def test_nothing_is_charged_where_no_noise_can_be_drawn(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["opendp"] = None
+import discreet as dc
+ledger = dc.Ledger("sqlite:///" + sys.argv[1], budget=dc.PureDP(3))
+try:
+    dc.release({"x": [0, 1]}, dc.Bernoulli(), column="x", epsilon=1, ledger=ledger, dataset="clinic")
+except dc.errors.MissingPackageError as error:
+    print(error)
+try:
+    print(ledger.account("clinic"))
+except dc.UsageError as error:
+    print(error.message)
+"""
+    arguments = [sys.executable, "-c", code, str(tmp_path / "budget.db")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
+    said = done.stdout.splitlines()
+    assert said[0] == "a release needs opendp, which is not installed: pip install opendp"
+    assert said[1] == "the ledger has no data set 'clinic'.", done.stderr
+
+
 def test_one_line_for_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError) as caught:
