@@ -12,6 +12,7 @@ from discreet.data.entries import feature_columns, target_column, without_rows
 from discreet.data.seal import sealed
 from discreet.data.values import numbers
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.families.bounds import read_pairs
 from discreet.families.shapes import Neighbors
 from discreet.inference.analyst import infer
@@ -21,14 +22,10 @@ from discreet.models.naive_bayes import NaiveBayes
 from discreet.objects import UNREADABLE, forgiving, plain_value
 from discreet.rational import Number
 
-try:
+with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ModuleNotFoundError:
-    raise UsageError(
-        "discreet.sklearn needs scikit-learn.", hint="install it with pip install 'discreet[sklearn]'"
-    ) from None
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

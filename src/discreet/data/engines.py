@@ -19,6 +19,7 @@ from discreet.data.memory import BATCH, BatchSource, ColumnSource, as_text, one_
 from discreet.data.seal import sealed
 from discreet.data.source import Need, Picked, Source
 from discreet.errors import UsageError
+from discreet.extras import missing
 from discreet.objects import BLANKS, NUMBER_PATTERN
 
 # names that Polars and DuckDB give to the type of a column of nulls
@@ -236,7 +237,10 @@ def connect(*paths: str) -> Any:
     -------
     No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
     """
-    import duckdb
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise missing("duckdb", "reading a file of rows") from None
 
     connection = duckdb.connect(
         ":memory:",

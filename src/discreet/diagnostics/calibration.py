@@ -16,6 +16,7 @@ from discreet.diagnostics.result import Calibration
 from discreet.diagnostics.simulation import Setting, Trial, run_trial
 from discreet.diagnostics.workers import NotPortableError, available_cores, run_in_workers
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.families.base import Family
 from discreet.families.layout import Outside
 from discreet.families.shapes import Missing, Neighbors
@@ -196,8 +197,9 @@ def _bar(total: int, wanted: bool) -> Iterator[Callable[[int], None]]:
     if not wanted:
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    with needed_for("a progress bar"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # a file keeps the last state of the bar, a terminal need not

@@ -215,7 +215,10 @@ class Posterior:
         """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
         from importlib.metadata import PackageNotFoundError, version
 
-        from arviz_base import from_dict
+        from discreet.extras import needed_for
+
+        with needed_for("to_arviz"):
+            from arviz_base import from_dict
 
         how = self.diagnostics
         attributes: dict[str, Any] = {

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.models.base import Model
 from discreet.models.columns import Labels
 from discreet.objects import forgiving, number, plain_value
@@ -54,8 +54,10 @@ def code_rows(model: Model, rows: Any, *, absent: Sequence[str] = ()) -> tuple[n
 
 def _columns(model: Model, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any]]:
     needed = [name for name in model.column_names if name not in absent]
-    native = nw.to_native(rows, pass_through=True)
+    native = rows
     if not isinstance(native, Mapping | list | tuple | np.ndarray):
+        with needed_for("reading a data frame"):
+            import narwhals  # noqa: F401 -- before it is looked for where nothing raises
         native = _framed(native, model.column_names)
     if native is None:
         raise UsageError(
@@ -92,7 +94,9 @@ def _fields(row: Any) -> list[Any]:
 @forgiving
 def _framed(table: Any, wanted: Sequence[str]) -> dict[str, list[Any]] | None:
     """Return the wanted columns of a data frame, as lists; ``None`` if it is none."""
-    frame = nw.from_native(table, eager_only=True)
+    import narwhals as nw
+
+    frame = nw.from_native(nw.to_native(table, pass_through=True), eager_only=True)
     return {name: frame[name].to_list() for name in frame.columns if name in wanted}
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.artifact.release import NoiseRecord, Statistics
 from discreet.errors import EngineError
-from discreet.inference import gibbs, naive
+from discreet.inference import naive
 from discreet.inference.counting.tables import Table
 from discreet.inference.counting.tilt import Cell
 from discreet.inference.engine import Answer, Question
@@ -174,6 +174,9 @@ def draw_blocks(
     blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
 ) -> Answer:
     """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
+    # compiled, which models without numbers need not be
+    from discreet.inference import gibbs
+
     answers = []
     for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
         records = law.usable(totals)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.structured.hidden_markov.paths import pick
 from discreet.inference.structured.hidden_markov.tables import loss
 
