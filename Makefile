@@ -29,6 +29,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/wrap_markdown.py --check
 
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2

@@ -29,6 +29,7 @@ from discreet.reporting.states import plot_emissions, plot_states
 
 SEED = 2016
 NAME = "foulds2016_hmm"
+#: The last: OPS on held-out months is the last of 20 iterations, where the paper has 200; the page says so.
 FULL = heldout.Plan(10, Effort(800, 400), Effort(200, 200), Effort(19, 1))
 QUICK = heldout.Plan(1, Effort(500, 200), Effort(100, 60), Effort(7, 1))
 #: Draws of the two readings, and iterations of OPS beside them: burn-in and, as in the paper, the last hundred.

@@ -6,7 +6,8 @@
     ├── DataError          a file could not be read or written                                          exit 1
     ├── BudgetError        the ledger refuses a charge: the budget does not allow it                    exit 3
     ├── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4
-    └── LedgerError        a ledger is unreadable, altered or from an unknown version                   exit 4
+    ├── LedgerError        a ledger is unreadable, altered or from an unknown version                   exit 4
+    └── MissingPackageError  a package that this call needs is not installed                            exit 1
 
 Every message is one line that says what was wrong and, where a value was given *by the caller*, that
 value. No message ever contains a value of the data. ``hint`` says what to do next.
@@ -61,3 +62,9 @@ class LedgerError(DiscreetError, ValueError):
     """A ledger is damaged, altered, or of a version that this library does not know."""
 
     exit_code = 4
+
+
+class MissingPackageError(DiscreetError, ImportError):
+    """A package that only some calls need is not installed; the message names it and the command that installs it."""
+
+    exit_code = 1

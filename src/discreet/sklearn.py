@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+from warnings import warn
 
 import numpy as np
 
 from discreet.curator.publish import release
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.entries import feature_columns, target_column, without_rows
+from discreet.data.sources.values import numbers
 from discreet.domain.bounds import read_pairs
 from discreet.domain.columns import Labels
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.inference.analyst import infer
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.objects import UNREADABLE, forgiving, plain_value
 from discreet.rational import Number
 
-try:
+with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import assert_all_finite, column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ModuleNotFoundError:
-    raise UsageError(
-        "discreet.sklearn needs scikit-learn.", hint="install it with pip install 'discreet[sklearn]'"
-    ) from None
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -36,6 +37,7 @@ __all__ = ["PrivateNaiveBayes"]
 _NO_CLASSES = (
     "declare the classes: give classes=[…], or classes='public' if which classes there are is public."
 )
+_COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected; its one column is taken."
 _NO_FEATURES = (
     "declare the features: give categories, how many or which values each can take, or bounds, a range to be cut "
     "into bins."
@@ -138,15 +140,25 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
-        X, y = self._read_rows(X, y)
-        classes = self._read_classes(y)
+        if y is None:
+            raise UsageError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        columns = sealed(lambda: feature_columns(X))
+        self._check_names(X, len(columns), reset=True)
+        labels, is_table = sealed(lambda: target_column(y))
+        if is_table:
+            warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=2)
+        if any(len(column) != len(labels) for column in columns):
+            # how many rows there are can be private
+            raise UsageError("X and y must have as many rows as each other.")
+        classes = self._read_classes(labels)
         target = _Coded.of("class", classes)
-        features = self._read_features(X.shape[1])
+        features = self._read_features(len(columns))
         model = NaiveBayes(target.column, tuple(feature.column for feature in features))
-        rows = {"class": target.coded(y)}
-        rows |= {one.column.name: one.coded(X[:, i]) for i, one in enumerate(features)}
+        coded = sealed(lambda: {"class": target.coded(labels), **_coded(features, columns)})
         made = release(
-            rows,
+            coded,
             model,
             epsilon=self.epsilon,
             rho=self.rho,
@@ -169,32 +181,27 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
         check_is_fitted(self)
-        X = validate_data(self, _by_entry(X), dtype=None, ensure_all_finite=False, reset=False)
-        rows = {one.column.name: one.coded(X[:, i]) for i, one in enumerate(self._features)}
-        return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
+        columns = sealed(lambda: feature_columns(X))
+        self._check_names(X, len(columns), reset=False)
+        coded = sealed(lambda: _coded(self._features, columns))
+        return self.posterior_.predict_proba(coded)  # pyright: ignore[reportAttributeAccessIssue]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return each row's most probable class."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Check shapes and types alone; scikit-learn's own messages would show entries, and its checks read them."""
-        X = _by_entry(X)
-        for given in (X, y):
-            if getattr(getattr(given, "dtype", None), "kind", "") == "c":
-                raise UsageError("Complex data not supported.")
-        if len(getattr(X, "shape", (0, 0))) != 2:
-            raise UsageError(
-                "Expected 2D array: X has rows, and as many entries in each as there are features."
+    def _check_names(self, X: Any, n_features: int, *, reset: bool) -> None:
+        """Let scikit-learn check names and number of the features, with no row in sight."""
+        problem = None
+        try:
+            validate_data(
+                self, sealed(lambda: without_rows(X, n_features)), reset=reset, skip_check_array=True
             )
-        unread: Any = None if y is None else "no_validation"
-        X = validate_data(self, X, unread, dtype=None, ensure_all_finite=False)
-        y = column_or_1d(y if isinstance(self.classes, str) else _by_entry(y), warn=True)
-        if len(X) != len(y):
-            # how many rows there are can be private
-            raise UsageError("X and y must have as many rows as each other.")
-        return X, y
+        except (TypeError, ValueError) as error:
+            problem = str(error)
+        if problem is not None:
+            raise UsageError(problem)
 
     def _read_classes(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:
@@ -202,9 +209,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         if isinstance(self.classes, str):
             if self.classes != "public":
                 raise UsageError(_NO_CLASSES)
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-            found = np.unique(y)
+            found = sealed(lambda: _public_classes(y))
         else:
             found = np.unique(np.asarray(self.classes))
             if len(found) != len(self.classes):
@@ -280,43 +285,45 @@ class _Binned(_Coded):
         return np.where(np.isnan(numbers), -1, found)
 
 
-def _by_entry(given: Any) -> Any:
-    """Return a list as an array whose entries are what they were; anything else as it is."""
-    if not isinstance(given, list | tuple):
-        return given
-    try:
-        return np.array(given, dtype=object)
-    except ValueError:
-        raise UsageError("the rows of a list must be of equal length.") from None
+def _coded(features: Sequence[_Coded], columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return every feature's column as the release reads it, by name."""
+    return {one.column.name: one.coded(column) for one, column in zip(features, columns, strict=True)}
+
+
+def _public_classes(y: np.ndarray) -> np.ndarray:
+    """Return the classes that are in ``y``, each of which is there for everybody to see."""
+    entries = [plain_value(value) for value in y.tolist()]
+    if not all(isinstance(entry, str | int | float) and entry == entry for entry in entries):
+        raise UsageError(
+            "y contains NaN or an entry that is no class; with classes='public' none may be missing."
+        )
+    if any(isinstance(entry, float) and not entry.is_integer() for entry in entries):
+        raise UsageError("Unknown label type: continuous. Classes are text or whole numbers.")
+    if len({isinstance(entry, str) for entry in entries}) > 1:
+        raise UsageError("y mixes text and numbers.")
+    return np.unique(np.array(entries) if y.dtype.kind == "O" else y)
 
 
 def _positions(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return where each entry is among the declared values, -1 where it is not."""
     known = {value: at for at, value in enumerate(values.tolist())}
+    kinds = [type(value) for value in known]
 
+    @forgiving
     def at(value: Any) -> int:
-        try:
-            return known.get(value, -1)
-        except Exception:  # an entry may be anything
-            return -1
+        read = plain_value(value)
+        if read is UNREADABLE:
+            # of the type of a declared value, or it cannot be one
+            return known.get(value, -1) if any(type(value) is kind for kind in kinds) else -1
+        return known.get(read, -1)
 
-    return np.array([at(value) for value in column.tolist()], dtype=np.int64)
+    found = [at(value) for value in column.tolist()]
+    return np.array([-1 if one is None else one for one in found], dtype=np.int64)
 
 
 def _floats(column: np.ndarray) -> np.ndarray:
     """Return a column as numbers, NaN for what is none; nothing about an entry raises."""
-    if column.dtype.kind in "fiub":
-        return column.astype(float)
-
-    def number(value: Any) -> float:
-        try:
-            return float(value)
-        except OverflowError:  # a whole number beyond all floats
-            return float("inf") if value > 0 else float("-inf")
-        except Exception:  # an entry may be anything
-            return float("nan")
-
-    return np.array([number(value) for value in column.tolist()], dtype=float)
+    return column.astype(float) if column.dtype.kind in "fiub" else numbers(column.tolist())[0]
 
 
 def _generator(random_state: Any) -> Any:

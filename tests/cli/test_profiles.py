@@ -109,6 +109,35 @@ def test_reports_go_out_without_profiles(made: None, capsys: pytest.CaptureFixtu
     }
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'ana,"busy',
+        '"ana,busy',
+        'a"na,busy',
+        "ana,hidden-usage",
+        "hidden-person,busy",
+        "ana",
+        ",,,",
+        "\x00\r,\xff",
+    ],
+)
+def test_a_line_is_one_observation_whatever_is_in_it(
+    line: str, made: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["user,usage", *["ana,busy", "ben,idle", "eva,night"] * 20]
+    lines[4] = line
+    Path("seen.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
+    command = "profiles privatize mech.json seen.csv --value usage --profile user -o reports.csv"
+    assert run(command.split()) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "Wrote reports.csv: 60 reports.\n"
+    assert printed.err == ""
+    reports = Path("reports.csv").read_text().splitlines()
+    assert len(reports) == 61
+    assert set(reports[1:]) <= set(GRAPH["categories"])
+
+
 def test_reports_are_read_back(made: None, capsys: pytest.CaptureFixture[str]) -> None:
     Path("reports.csv").write_text("usage\n" + "busy\n" * 500 + "idle\n" * 200 + "light\n" * 300)
     assert run("profiles infer mech.json reports.csv --seed 1 --json --plot mix.png".split()) == 0
@@ -163,22 +192,16 @@ def test_a_mechanism_file_can_be_drawn_too(made: None, capsys: pytest.CaptureFix
             "hint: --kind spread and --kind costs take any number",
         ),
         ("profiles infer mech.json empty.csv", 2, "the file is empty"),
-        ("profiles privatize mech.json empty.csv -o r.csv", 2, "the file is empty"),
-        ("profiles privatize mech.json seen.csv -o r.csv", 2, "hint: --value and --profile"),
+        ("profiles privatize mech.json empty.csv -o r.csv", 1, "does not start with a header line"),
+        ("profiles privatize mech.json seen.csv -o r.csv", 2, "hint: the columns are user, usage"),
+        ("profiles privatize mech.json seen.csv --value user --profile user -o r.csv", 2, "two columns"),
+        ("profiles privatize mech.json who.csv -o r.csv", 2, "does not look like a header"),
         ("profiles audit graph.json", 4, "error: graph.json: this is not a mechanism file"),
         ("profiles audit seen.csv", 4, "damaged or incomplete"),
         ("profiles privatize mech.json seen.csv -o r.csv", 2, "no column 'value'"),
-        (
-            "profiles privatize mech.json bad.csv --value usage --profile user -o r.csv",
-            2,
-            "none of the categories",
-        ),
-        (
-            "profiles privatize mech.json who.csv --value usage --profile user -o r.csv",
-            2,
-            "none of the graph's",
-        ),
-        ("profiles privatize mech.json absent.csv -o r.csv", 1, "cannot read absent.csv"),
+        ("profiles privatize mech.json absent.csv -o r.csv", 1, "absent.csv does not exist"),
+        ("profiles infer mech.json absent.csv", 1, "cannot read absent.csv"),
+        ("profiles infer mech.json open.csv", 2, "a report is none"),
         ("profiles infer mech.json seen.csv", 2, "several columns"),
         ("profiles infer mech.json seen.csv --value user", 2, "a report is none"),
         ("profiles plot graph.json -o picture.txt", 2, "must end in"),
@@ -188,11 +211,11 @@ def test_a_mechanism_file_can_be_drawn_too(made: None, capsys: pytest.CaptureFix
 def test_errors_are_one_line_and_repeat_no_value(
     command: str, code: int, message: str, made: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("bad.csv").write_text("user,usage\nana,hidden-usage\n")
     Path("empty.csv").write_text("")
     Path("loose.json").write_text('{"profiles": {"a": 0.2, "b": 0.6}}')
     Path("list.json").write_text("[]")
-    Path("who.csv").write_text("user,usage\nhidden-person,busy\n")
+    Path("who.csv").write_text("ana,hidden-usage\nhidden-person,busy\n")
+    Path("open.csv").write_text('usage\nbusy\n"busy\nidle\n')
     assert run(command.split()) == code
     printed = capsys.readouterr().err
     assert message in printed

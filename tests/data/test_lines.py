@@ -17,8 +17,9 @@ from discreet import data
 from discreet.data.sources import lines
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.source import Need
-from discreet.data.sources.values import Vocabulary, number
+from discreet.data.sources.values import Vocabulary
 from discreet.errors import DataError, UsageError
+from discreet.objects import number
 from tests.data.builders import declarations
 
 FAMILY = dc.Normal()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from discreet.inference.models.posterior import ModelPosterior
 
 import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.errors import UsageError
+from discreet.inference.diagnostics import Diagnostics
 from discreet.models import HiddenMarkov
 from discreet.models.registry import build
 
@@ -145,10 +148,11 @@ def test_release_to_posterior(neighbors: Any, missing: Any, rng: np.random.Gener
     assert mean["hurt"][1, 1] == pytest.approx(0.7, abs=0.15)
     likely = posterior.log_likelihood({"region": ["north", "north"], "month": ["2", "2"], "type": ["a", "b"]})
     assert likely[0] > likely[1] + 1
-    # a row without a place, or without labels, says nothing
-    assert posterior.log_likelihood({"region": ["east"], "month": ["2"], "type": ["a"]}) == pytest.approx(
-        0, abs=1e-12
-    )
+    # a row without labels says nothing
+    assert posterior.log_likelihood({"region": ["east"], "month": ["2"]}) == pytest.approx(0, abs=1e-12)
+    # in another region, the second month is like those of the others
+    likely = posterior.log_likelihood({"region": ["east"] * 2, "month": ["2"] * 2, "type": ["a", "b"]})
+    assert likely[0] > likely[1] + 0.3
     naive = dc.infer(release, engine="naive", draws=200, chains=2, rng=rng)
     assert "noise is ignored" in naive.diagnostics.warnings[0]
     assert "states[north, 1]" in naive.scalars()
@@ -164,6 +168,75 @@ def test_one_sequence(rng: np.random.Generator) -> None:
     assert (posterior.mean()["states"].round() == [[2, 1, 1]]).all()
     likely = posterior.log_likelihood({"month": ["2", "2"], "type": ["a", "b"]})
     assert likely[0] > likely[1] + 1
+
+
+def drawn(of: HiddenMarkov, rng: np.random.Generator, size: int = 5) -> ModelPosterior:
+    """Any draws: how likely rows are given them is arithmetic."""
+    k = of.states
+    draws: dict[str, np.ndarray] = {
+        feature.name: rng.dirichlet(np.ones(feature.n_labels), (size, k)) for feature in of.features
+    }
+    draws["transition"] = rng.dirichlet(np.ones(k), (size, k + 1))
+    draws["states"] = rng.integers(1, k + 1, size=(size, of.n_sequences, of.time.n_labels))
+    return ModelPosterior(draws, Diagnostics("gibbs"), model=of)
+
+
+def brute_force(posterior: ModelPosterior, region: str, month: str, kind: str, ahead: int | None) -> float:
+    """Enumerate every path of states, declared times and steps ahead alike, in every draw."""
+    of, x = posterior.model, posterior.draws
+    assert isinstance(of, HiddenMarkov)
+    assert of.chain is not None
+    label, n_times, total = of.features[0].labels.index(kind), of.time.n_labels, 0.0
+    length = n_times + (ahead or 0)
+    if month in of.time.labels:
+        where = [of.time.labels.index(month)]
+    else:
+        where = list(range(n_times)) if ahead is None else [length - 1]
+    for d in range(posterior.n_draws):
+        for path in product(range(of.states), repeat=length):
+            p = x["transition"][d, of.states, path[0]]
+            if region in of.chain.labels:
+                # the path up to the last declared time is known
+                known = x["states"][d, of.chain.labels.index(region)] - 1
+                p = float((known == path[:n_times]).all())
+            for t in range(1, length):
+                if t >= n_times or region not in of.chain.labels:
+                    p *= x["transition"][d, path[t - 1], path[t]]
+            total += p * np.mean([x["type"][d, path[t], label] for t in where])
+    return float(np.log(total / posterior.n_draws))
+
+
+@pytest.mark.parametrize("region", ["north", "south", "east"])
+@pytest.mark.parametrize(("month", "ahead"), [("1", None), ("3", 2), ("13", None), ("13", 1), ("13", 3)])
+def test_a_place_that_is_not_declared_is_summed_over(
+    region: str, month: str, ahead: int | None, rng: np.random.Generator
+) -> None:
+    posterior = drawn(model(3), rng)
+    for kind in ("a", "c"):
+        row = {"region": [region], "month": [month], "type": [kind]}
+        expected = brute_force(posterior, region, month, kind, ahead)
+        assert posterior.log_likelihood(row, ahead=ahead) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("ahead", [None, 1, 1000])
+def test_rows_of_any_place_have_probabilities_that_sum_to_one(
+    ahead: int | None, rng: np.random.Generator
+) -> None:
+    posterior = drawn(model(2), rng)
+    cases = list(product(["north", "east", None], ["1", "13", None], *FEATURES.values()))
+    table = dict(zip(["region", "month", *FEATURES], map(list, zip(*cases, strict=True)), strict=True))
+    p = np.exp(posterior.log_likelihood(table, ahead=ahead)).reshape(9, -1)
+    assert p.sum(axis=1) == pytest.approx(1)
+    assert p.max() < 1
+
+
+def test_forecasts_that_make_no_sense(rng: np.random.Generator) -> None:
+    row = {"region": ["north"], "month": ["4"], "type": ["a"]}
+    for bad in (0, -1, True, 1.5, "1", 10**9):
+        with pytest.raises(UsageError, match="ahead must be"):
+            drawn(model(), rng).log_likelihood(row, ahead=bad)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UsageError, match="has no time"):
+        dc.models.NaiveBayes({"x": 2}, {"y": 2}).later(np.zeros((1, 2)), 1)
 
 
 def test_priors() -> None:

@@ -1,4 +1,4 @@
-"""Sampled Gaussian steps: dp-accounting's curve against divergences by quadrature and exact sums."""
+"""Sampled Gaussian steps: the stated curve against divergences by quadrature and exact sums."""
 
 from __future__ import annotations
 

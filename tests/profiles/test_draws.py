@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from discreet.errors import UsageError
 from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical, draws
-from discreet.profiles.draws import draw, system_bits
+from discreet.profiles.draws import draw, impute, system_bits
 from discreet.profiles.exact import WHOLE
 from tests.profiles.cases import CHAIN
 
@@ -119,3 +119,44 @@ def test_labels_of_all_kinds_come_back_as_they_went_in() -> None:
     frame = pd.DataFrame({"value": ["x", "y"], "who": ["a", "a"]})
     assert words.privatize_many(frame["value"], frame["who"]).tolist() == ["x", "y"]
     assert words.privatize_many([], []).tolist() == []
+
+
+def test_an_imputed_value_has_its_profiles_distribution_exactly() -> None:
+    """All integers below the whole are tried once: each category is met as often as its weight says."""
+    graph = ProfileGraph.chain(CHAIN)
+    for i, (row, whole) in enumerate(graph.weights):
+        numbers = iter(range(whole))
+        found, values = impute(
+            graph.weights, np.full(whole, i), np.full(whole, -1), below=lambda _, n=numbers: next(n)
+        )
+        assert (found == i).all()
+        assert np.bincount(values, minlength=len(row)).tolist() == row.tolist()
+
+
+def test_the_report_of_an_unknown_profile_depends_on_nothing_in_the_record() -> None:
+    graph = ProfileGraph.chain(CHAIN)
+    for value in (-1, 0, 2):
+        asked: list[int] = []
+
+        def below(n: int, asked: list[int] = asked) -> int:
+            asked.append(n)
+            return 1
+
+        profiles, values = impute(graph.weights, np.array([-1, 0]), np.array([value, 3]), below=below)
+        assert asked == [graph.n_profiles, graph.weights[1][1]]
+        assert profiles.tolist() == [1, 0]
+        assert values[0] == np.searchsorted(graph.weights[1][0].cumsum(), 1, side="right")
+        assert values[1] == 3
+
+
+def test_what_is_unknown_is_refused_unless_it_may_be_imputed() -> None:
+    fitted = SmoothCategorical().fit(ProfileGraph.chain(CHAIN), 0.1)
+    category, profile = fitted.graph.categories[0], fitted.graph.profiles[0]
+    values, profiles = [category, "?", None, [], category], [profile, profile, None, profile, "?"]
+    with pytest.raises(UsageError, match="none of the categories"):
+        fitted.privatize_many(values, profiles)
+    reports = fitted.privatize_many(values, profiles, unknown="impute")
+    assert set(reports.tolist()) <= set(fitted.graph.categories)
+    assert len(reports) == 5
+    with pytest.raises(UsageError, match="unknown must be"):
+        fitted.privatize_many(values, profiles, unknown="skip")  # pyright: ignore[reportArgumentType]

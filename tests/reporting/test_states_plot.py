@@ -11,8 +11,9 @@ from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.posterior import Posterior as ModelPosterior
+from discreet.inference.summary import LabelRow
 from discreet.models import HiddenMarkov
-from discreet.reporting import plot_emissions, plot_states
+from discreet.reporting import plot_comparison, plot_emissions, plot_states
 from tests.reporting.test_plots import texts
 
 
@@ -57,6 +58,58 @@ def test_emissions(posterior: ModelPosterior, tmp_path: Path) -> None:
     assert "harm = yes" in shown
     bars = [bar.get_width() for bar in figure.axes[1].patches]
     assert bars == pytest.approx([posterior.draws["harm"][:, 0, 1].mean()])
+
+
+def test_a_posterior_draws_its_states_and_emissions(posterior: ModelPosterior, tmp_path: Path) -> None:
+    """One picture of labels as labels: no state has a median, and no cell a panel of its own."""
+    figure = posterior.plot(tmp_path / "model.png")
+    assert (tmp_path / "model.png").stat().st_size > 5000
+    shown = texts(figure)
+    assert "median" not in shown
+    assert "States" not in shown
+    assert {"a$1$", "b", "State 1", "State 2", "harm = yes"} <= set(shown.splitlines())
+    # the states above, and for each of the two states a panel of causes and one of harm
+    assert len(figure.axes) == 5
+    assert np.allclose(figure.axes[0].images[0].get_array()[1, 6], 1)
+    assert "90% interval" in texts(posterior.plot(prob=0.9))
+    with pytest.raises(UsageError, match="prob must lie"):
+        posterior.plot(prob=2)
+
+
+def test_one_state_of_one_cell_is_drawn_as_shares(posterior: ModelPosterior) -> None:
+    figure = posterior.plot(parameters=["states[b, 6]", "harm"])
+    assert [bar.get_width() for bar in figure.axes[0].patches] == pytest.approx([0.5, 0.5])
+    assert "most probable 1, probability 0.500" in texts(figure)
+    with pytest.raises(UsageError, match="is a label"):
+        plot_comparison({"one": posterior}, "states[b, 6]")
+
+
+def test_labels_are_summarized_as_labels(posterior: ModelPosterior) -> None:
+    summary = posterior.summary()
+    assert not [row for row in summary.rows if row.name.startswith("states")]
+    assert len(summary.labels) == 24
+    assert summary["states[b, 6]"] == LabelRow("states[b, 6]", "1", 0.5)
+    assert summary["states[b, 7]"] == LabelRow("states[b, 7]", "2", 1.0)
+    assert summary.to_dict()["labels"][-1] == {"name": "states[b, 11]", "label": "2", "probability": 1.0}
+    printed = [line.split() for line in str(summary).splitlines()]
+    assert ["states[b,", "7]", "2", "1.000"] in printed
+    # a state that never changes is no sign of chains that do not agree
+    assert "states" not in posterior.diagnostics.r_hat
+    assert "nan" not in str(summary)
+
+
+def test_of_many_states_the_most_frequent_are_drawn(rng: np.random.Generator) -> None:
+    model = HiddenMarkov(30, time={"t": [str(t) for t in range(40)]}, features={"x": ["a", "b", "c"]})
+    draws = {
+        "x": rng.dirichlet(np.ones(3), (9, 30)),
+        "transition": rng.dirichlet(np.ones(30), (9, 31)),
+        "states": rng.integers(1, 31, size=(9, 1, 40)),
+    }
+    posterior = ModelPosterior(draws, Diagnostics("naive"), labels=model.axis_labels(), model=model)
+    figure = posterior.plot()
+    assert len(figure.axes) == 13
+    assert "the 12 most frequent of 30 states" in texts(figure)
+    assert "naive: ignores the privacy noise" in texts(figure)
 
 
 def test_other_posteriors_are_refused() -> None:

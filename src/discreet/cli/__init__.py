@@ -23,14 +23,21 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; whatever goes wrong becomes one line, never a traceback."""
-    import typer
-
-    from discreet.cli.app import app
     from discreet.cli.console import report_error
-    from discreet.cli.wording import as_options
-    from discreet.errors import DiscreetError
+    from discreet.errors import DiscreetError, MissingPackageError
+    from discreet.extras import needed_for
 
     as_json = "--json" in arguments
+    try:
+        with needed_for("the command line"):
+            import rich  # noqa: F401 - found missing here, not in the middle of a report
+            import typer
+    except MissingPackageError as error:
+        return report_error(error.message, None, error.exit_code, as_json=as_json)
+
+    from discreet.cli.app import app
+    from discreet.cli.wording import as_options
+
     try:
         code = app(args=list(arguments) or ["--help"], prog_name="discreet", standalone_mode=False)
     except typer.TyperException as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from discreet.cli.console import busy, console, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
 from discreet.cli.profiles import MechanismFile
 from discreet.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.profiles.given import Name
 
 
 def privatize(
@@ -38,6 +41,9 @@ def privatize(
 
     The file of reports has one column, the reports, in the order of the observations, and no profiles. Each run draws
     anew: do it once for each observation, because two reports of the same one promise nothing together.
+
+    One line is one observation, whatever is in it. If it cannot be read, its report is drawn as if from its profile, or
+    from a profile drawn at random: no line decides whether others are reported. discreet check counts such lines.
     """
     from discreet.profiles import FittedMechanism
 
@@ -46,11 +52,8 @@ def privatize(
     ensure_no_release(output)
     ensure_writable(output, replace=force)
     fitted = FittedMechanism.load(mechanism)
-    labels = {str(label): label for label in fitted.graph.categories}
-    names = {str(name): name for name in fitted.graph.profiles}
-    observed, people = _columns(data, value, profile)
-    # what is unknown is refused by the mechanism, which does not repeat it
-    reports = fitted.privatize_many([labels.get(v) for v in observed], [names.get(p) for p in people])
+    observed, people = _observations(data, {value: fitted.graph.categories, profile: fitted.graph.profiles})
+    reports = fitted.privatize_many(observed, people, unknown="impute")
     from discreet.artifact.files import replacing
 
     with replacing(output) as draft, open(draft, "w", encoding="utf-8", newline="") as out:
@@ -98,7 +101,7 @@ def infer(
         ensure_writable(plot, replace=True)
     fitted = FittedMechanism.load(mechanism)
     labels = {str(label): label for label in fitted.graph.categories}
-    (seen,) = _columns(reports, value)
+    seen = _column(reports, value)
     with busy("Inferring …"):
         posterior = infer_mix(
             [labels.get(v) for v in seen], fitted, prior=prior, draws=draws, chains=chains, rng=seed
@@ -118,18 +121,46 @@ def infer(
         out.print(f"Wrote {plain(file)}.", soft_wrap=True)
 
 
-def _columns(path: Path, *names: str | None) -> list[list[str]]:
-    """Read columns of a CSV file; errors name columns, never values."""
+def _observations(data: Path, columns: dict[str, tuple[Name, ...]]) -> list[list[Name | None]]:
+    """Return the names that each column holds, line by line, with None for what is none of them. Private.
+
+    The private side's reader: one line is one record, and nothing in it raises.
+    """
+    from discreet.data.summaries.coded import coded_batches
+    from discreet.domain.columns import Labels
+
+    if len(columns) < 2:
+        raise UsageError("the observation and the profile are two columns.")
+    declared = [Labels(name, tuple(map(str, names))) for name, names in columns.items()]
+    known = [[*names, None] for names in columns.values()]
+    read: list[list[Name | None]] = [[] for _ in declared]
+    for batch in coded_batches(data, declared, model="profiles privatize"):
+        for column, names, codes in zip(read, known, batch.codes.T, strict=True):
+            column.extend(map(names.__getitem__, codes.tolist()))
+    return read
+
+
+def _column(path: Path, name: str | None) -> list[str]:
+    """Read a column of reports, which are public; one line is one report. Errors repeat no value."""
+    reason, text = None, ""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as lines:
-            rows = csv.reader(lines)
-            header = next(rows, [])
-            wanted = [_place(header, name) for name in names]
-            content = [[row[at] if at < len(row) else "" for at in wanted] for row in rows if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not CSV"
-        raise DataError(f"cannot read {path}: {reason}.") from None
-    return [[row[place] for row in content] for place in range(len(names))]
+    if reason is not None:
+        # out here, because the problem holds the bytes it stumbled over
+        raise DataError(f"cannot read {path}: {reason}.")
+    header, *rows = [_fields(line.removesuffix("\r")) for line in text.split("\n")]
+    at = _place(header, name)
+    return [row[at] if at < len(row) else "" for row in rows if row]
+
+
+def _fields(line: str) -> list[str]:
+    """Split one line; a quotation mark that is not closed is part of no report."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return [""]
 
 
 def _place(header: list[str], name: str | None) -> int:
@@ -140,7 +171,5 @@ def _place(header: list[str], name: str | None) -> int:
             raise UsageError("the file has several columns: name the one with the reports with --value.")
         return 0
     if name not in header:
-        raise UsageError(
-            f"the file has no column {name!r}.", hint="--value and --profile say what the columns are called"
-        )
+        raise UsageError(f"the file has no column {name!r}.", hint="--value says what the column is called")
     return header.index(name)

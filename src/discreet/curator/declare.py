@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from discreet.artifact import BoundsChoice
@@ -27,7 +27,7 @@ class Declaration:
     bounds are to be bought, if they are; ``guarantees`` are what will be promised, part by part.
     """
 
-    data: Any
+    data: Any = field(repr=False)
     model: Model
     mechanism: Mechanism
     columns: tuple[str, ...] | None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.data.summaries.records import Records
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reading:
     """What was read for a release that lacks only its randomness. Private.
 

@@ -6,7 +6,7 @@ Declare, read, charge, draw: each step is one call, and its result is carried to
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from discreet.artifact import LedgerStamp, Release
@@ -19,6 +19,7 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.models.base import Model
+from discreet.objects import asked_for
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -37,7 +38,7 @@ def release(
     delta: Number | None = None,
     rho: Number | None = None,
     mechanism: str | Mechanism = "laplace",
-    column: str | None = None,
+    column: Any = None,
     columns: Sequence[str] | None = None,
     bounds: Any = None,
     outside: Outside | None = None,
@@ -62,7 +63,7 @@ def release(
     delta: Number | None = None,
     rho: Number | None = None,
     mechanism: str | Mechanism = "laplace",
-    column: str | None = None,
+    column: Any = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
     outside: Outside | Mapping[str, Outside] | None = None,
@@ -86,7 +87,7 @@ def release(
     delta: Number | None = None,
     rho: Number | None = None,
     mechanism: str | Mechanism = "laplace",
-    column: str | None = None,
+    column: Any = None,
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
     outside: Outside | Mapping[str, Outside] | None = None,
@@ -107,7 +108,8 @@ def release(
     data
         A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list. In a CSV file
         one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
-        An empty line is no record if the file has two or more columns.
+        An empty line is no record if the file has two or more columns. A list is data, never a list of files: one in
+        which every entry is a path, or text that ends like a data file's name, is refused.
     model
         The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
         ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
@@ -119,7 +121,8 @@ def release(
         :class:`PosteriorSamplingMechanism`, which releases samples instead of statistics.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
-        first line is a record if somebody forgot the header.
+        first line is a record if somebody forgot the header. A pandas column under another one goes by its tuple,
+        ``column=("blood", "pressure")``.
     bounds
         ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
@@ -276,14 +279,18 @@ def privatize(
     return draw(Reading(asked, columns, n_records, record, totals), RandomSource(noise=draw_noise))
 
 
-def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
+def _columns(column: Any, columns: Any) -> tuple[str, ...] | None:
     if column is not None and columns is not None:
         raise UsageError("give either column or columns, not both.")
     if isinstance(columns, str | Mapping):
         raise UsageError("columns must be a list of names; use column for a single one.")
     if column is not None:
-        return (column,)
-    return None if columns is None else tuple(columns)
+        return (asked_for(column),)
+    if columns is None:
+        return None
+    if not isinstance(columns, Iterable):
+        raise UsageError(f"columns must be a list of names, got {type(columns).__name__}.")
+    return tuple(asked_for(name) for name in columns)
 
 
 def choose_mechanism(

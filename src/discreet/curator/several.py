@@ -11,6 +11,7 @@ from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism
+from discreet.objects import asked_for
 from discreet.rational import Number, exact
 
 Budget = dict[str, Fraction | None]
@@ -72,7 +73,7 @@ def declare_several(
             data,
             model,
             mechanism_for(shares[name]),
-            columns=(own,) if isinstance(own, str) else tuple(own),
+            columns=tuple(asked_for(one) for one in ((own,) if isinstance(own, str) else own)),
             bounds=(bounds or {}).get(name),
             outside=outside.get(name) if isinstance(outside, Mapping) else outside,
             missing=missing.get(name) if isinstance(missing, Mapping) else missing,

@@ -26,6 +26,7 @@ from discreet.families.impute import check_impute, read_impute
 from discreet.models.base import Model
 from discreet.models.layout import Layout, layout_of_shape
 from discreet.models.shapes import Interval, RecordShape
+from discreet.objects import as_array
 from discreet.priors import parse
 from discreet.priors.base import Prior
 from discreet.rational import exact
@@ -254,8 +255,10 @@ class Family(Model):
 
         They need the same care as any declaration: public records are ones that anybody may see.
         """
-        x = np.asarray(records)
         self.check_prior(prior)
+        x = as_array(records, labels=self.labels is not None)
+        if x is None:
+            raise UsageError("the records cannot be read: give a list or an array of numbers, or of labels.")
         if x.size == 0 or x.ndim != (1 if self.n_columns == 1 else 2):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."

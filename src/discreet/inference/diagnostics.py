@@ -45,6 +45,8 @@ class Diagnostics:
         Whether the draws are independent. Then ESS is their number and R-hat is 1, by construction.
     chains
         Draws by name, shaped (chains, draws, ...). The posterior fills this in; engines leave it out.
+    categorical
+        Names of draws that are labels: they have no ranks, so neither ESS nor R-hat. The posterior fills this in.
     """
 
     engine: str
@@ -53,6 +55,7 @@ class Diagnostics:
     warnings: tuple[str, ...] = ()
     independent: bool = False
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+    categorical: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def n_chains(self) -> int:
@@ -64,19 +67,23 @@ class Diagnostics:
         """Number of draws over all chains, 0 before a posterior has taken this record."""
         return next((x.shape[0] * x.shape[1] for x in self.chains.values()), 0)
 
+    @property
+    def _numbers(self) -> dict[str, np.ndarray]:
+        return {name: x for name, x in self.chains.items() if name not in self.categorical}
+
     @cached_property
     def ess(self) -> dict[str, Any]:
         """Bulk effective sample size by name: a float, or an array for a vector of parameters."""
         if self.independent:
-            return {k: _plain(np.full(x.shape[2:], float(self.n_draws))) for k, x in self.chains.items()}
-        return {k: _plain(bulk_ess(x)) for k, x in self.chains.items()}
+            return {k: _plain(np.full(x.shape[2:], float(self.n_draws))) for k, x in self._numbers.items()}
+        return {k: _plain(bulk_ess(x)) for k, x in self._numbers.items()}
 
     @cached_property
     def r_hat(self) -> dict[str, Any]:
         """Rank-normalized split R-hat by name: a float, or an array for a vector of parameters."""
         if self.independent:
-            return {k: _plain(np.ones(x.shape[2:])) for k, x in self.chains.items()}
-        return {k: _plain(r_hat(x)) for k, x in self.chains.items()}
+            return {k: _plain(np.ones(x.shape[2:])) for k, x in self._numbers.items()}
+        return {k: _plain(r_hat(x)) for k, x in self._numbers.items()}
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.summary import Summary, SummaryRow, decimals_for
+from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,12 +79,18 @@ class Posterior:
         chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "diagnostics", replace(self.diagnostics, chains=chains))
+        how = replace(self.diagnostics, chains=chains, categorical=frozenset(self.categories))
+        object.__setattr__(self, "diagnostics", how)
 
     @property
     def n_draws(self) -> int:
         """Number of draws over all chains."""
         return len(next(iter(self.draws.values())))
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """Names of the values of draws that are labels, coded 1, 2, ...; by name of the draws."""
+        return {} if self.model is None else self.model.draw_categories()
 
     # -- numbers --------------------------------------------------------------------------------------
 
@@ -126,19 +132,27 @@ class Posterior:
         return {full: self.draws[name][(..., *index)] for full, name, index in self._components()}
 
     def summary(self, prob: float = 0.95) -> Summary:
-        """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat."""
+        """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat.
+
+        Of draws that are labels it has the most probable one and its probability.
+        """
         low_high = self.quantile(_tails(prob))
         mean, sd = self.mean(), self.sd()
         ess, r_hat = self.diagnostics.ess, self.diagnostics.r_hat
-        rows = []
+        rows, labels = [], []
         for full, name, index in self._components():
+            if name in self.categories:
+                words = self.categories[name]
+                shares = np.bincount(self.draws[name][(..., *index)] - 1, minlength=len(words)) / self.n_draws
+                labels.append(LabelRow(full, words[shares.argmax()], float(shares.max())))
+                continue
             low, high = (float(np.asarray(bound)[index]) for bound in low_high[name])
             if self.n_draws == 1:
                 low = high = math.nan
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
             r_hats = at[3] if self.n_draws >= _FEW else math.nan
             rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
-        return Summary(tuple(rows), prob, self.diagnostics)
+        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels))
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""
@@ -156,13 +170,21 @@ class Posterior:
 
     # -- rows that need no protection -----------------------------------------------------------------
 
-    def log_likelihood(self, rows: Any) -> np.ndarray:
+    def log_likelihood(self, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
 
-        ``rows`` are records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
-        undeclared value says nothing, and so does a target that is left out.
+        Parameters
+        ----------
+        rows
+            Records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
+            undeclared value says nothing, and so does a target that is left out: what it could have been is summed
+            over. In a hidden Markov model that is the state: of another sequence as all sequences start and move, at a
+            time that is not declared as at one of the declared times, each as likely as the others.
+        ahead
+            For forecasts from a hidden Markov model: how many steps after the last declared time the rows are whose
+            time is not declared. Their states follow from the last ones by the transition probabilities.
         """
-        return self._of_model().log_likelihood(self.draws, rows)
+        return self._of_model().log_likelihood(self.draws, rows, ahead=ahead)
 
     def predict_proba(self, rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, in the order of the target's labels."""
@@ -228,7 +250,10 @@ class Posterior:
         """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
         from importlib.metadata import PackageNotFoundError, version
 
-        from arviz_base import from_dict
+        from discreet.extras import needed_for
+
+        with needed_for("to_arviz"):
+            from arviz_base import from_dict
 
         how = self.diagnostics
         attributes: dict[str, Any] = {
@@ -265,9 +290,9 @@ class Posterior:
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the posterior as suits its model; also write it to ``path`` if one is given.
 
-        A Bayesian network is drawn as a graph with its tables, unless ``parameters`` names some of them; other models
-        by the density of every parameter. ``options`` go to :func:`discreet.reporting.plot_posterior`, or to the
-        function that draws the model's own picture.
+        A Bayesian network is drawn as a graph with its tables, a hidden Markov model as its states and what they look
+        like, unless ``parameters`` names some of them; other models by the density of every parameter. ``options`` go
+        to :func:`discreet.reporting.plot_posterior`, or to the function that draws the model's own picture.
         """
         from discreet.reporting.pictures import picture_of
 

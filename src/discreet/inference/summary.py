@@ -29,23 +29,35 @@ class SummaryRow:
     r_hat: float
 
 
+@dataclass(frozen=True)
+class LabelRow:
+    """One parameter that is a label: the most probable one, of equally probable ones the first, and its probability."""
+
+    name: str
+    label: str
+    probability: float
+
+
 @dataclass(frozen=True, repr=False)
 class Summary:
     """The rows of a posterior's table; printing it aligns them, and of more than a hundred shows the first and last.
 
-    ``summary["p"]`` is one row, ``summary.rows`` all of them, ``summary.to_dict()`` what a JSON file can hold.
+    ``summary["p"]`` is one row, ``summary.rows`` are those of numbers and ``summary.labels`` those of labels, such as
+    hidden states; ``summary.to_dict()`` is what a JSON file can hold.
     """
 
     rows: tuple[SummaryRow, ...]
     prob: float
     diagnostics: Diagnostics
+    labels: tuple[LabelRow, ...] = ()
 
-    def __getitem__(self, name: str) -> SummaryRow:
-        for row in self.rows:
+    def __getitem__(self, name: str) -> Any:
+        every = (*self.rows, *self.labels)
+        for row in every:
             if row.name == name:
                 return row
-        names = [row.name for row in self.rows[:_MOST_NAMES]]
-        more = f", ... ({len(self.rows):,} in all)" if len(self.rows) > len(names) else ""
+        names = [row.name for row in every[:_MOST_NAMES]]
+        more = f", ... ({len(every):,} in all)" if len(every) > len(names) else ""
         raise UsageError(f"no parameter is named {name!r}.", hint=f"choose from {', '.join(names)}{more}")
 
     def __iter__(self) -> Iterator[SummaryRow]:
@@ -60,6 +72,7 @@ class Summary:
         return {
             "prob": self.prob,
             "parameters": [{k: _json_safe(v) for k, v in asdict(row).items()} for row in self.rows],
+            **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
@@ -80,17 +93,13 @@ class Summary:
                 decimals.get(group, 0),
                 decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
-        table = [header, *(_cells(row, decimals[_parameter(row)]) for row in shown)]
-        widths = [max(len(line[column]) for line in table) for column in range(len(header))]
-        lines = [
-            "  ".join(
-                [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
-            )
-            for line in table
-        ]
+        lines = _aligned([header, *(_cells(row, decimals[_parameter(row)]) for row in shown)])
         if many:
             left_out = len(self.rows) - len(shown)
             lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
+        if self.labels:
+            chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
+            lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
@@ -99,6 +108,16 @@ class Summary:
 
     # the table is what anybody at a prompt wants to see
     __repr__ = __str__
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    return [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in table
+    ]
 
 
 def _parameter(row: SummaryRow) -> str:

@@ -4,9 +4,12 @@
 ``store.py`` where they are kept, and ``verify.py`` what an auditor can find out.
 """
 
-from discreet.ledger.accounts import Account, Charge
-from discreet.ledger.filters import Terms, Totals
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.verify import Verification
+from discreet.extras import needed_for
+
+with needed_for("a ledger"):
+    from discreet.ledger.accounts import Account, Charge
+    from discreet.ledger.filters import Terms, Totals
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.verify import Verification
 
 __all__ = ["Account", "Charge", "Ledger", "Terms", "Totals", "Verification"]

@@ -69,7 +69,7 @@ class Mechanism(ABC):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Totals:
     """The exact sums over all records. Private.
 

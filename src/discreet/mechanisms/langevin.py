@@ -77,7 +77,7 @@ class LangevinMechanism(Mechanism):
     most twice that if it is replaced. Neighbors: with ``add_remove`` every record joins a sample with probability
     ``rate``, independently; with ``replace`` samples have the fixed size floor(rate n), without replacement; nothing
     else is amplified by sampling. Theorem: Mironov, Talwar and Zhang (2019), and Wang, Balle and Kasiviswanathan
-    (2019), accounted for by dp-accounting (:mod:`discreet.privacy.costs.sampled_gaussian`), added up over all steps and
+    (2019), accounted for in :mod:`discreet.privacy.costs.sampled_gaussian`, added up over all steps and
     stated as a Rényi curve that implies the budget. All states may be published, so the released ones cost nothing
     more. Samples are drawn from the operating system and never written anywhere.
 

@@ -50,6 +50,10 @@ class Model(ABC):
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
 
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
+        return {}
+
     def require(self, kind: type[_Kind], purpose: str, *, hint: str | None = None) -> _Kind:
         """Return this model if it is of ``kind``; otherwise say that ``purpose`` needs one that is."""
         if not isinstance(self, kind):
@@ -123,6 +127,10 @@ class Model(ABC):
         """Read a prior as the command line writes it; models of several columns read their texts themselves."""
         return text
 
+    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
+        """Return codes of rows that lie so many time steps after the last declared one."""
+        raise UsageError(f"{self.name} has no time, so no row lies ahead of it.")
+
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""
         raise UsageError(f"{self.name} takes no prior.")
@@ -142,8 +150,13 @@ class Model(ABC):
 
     # -- rows that need no protection -----------------------------------------------------------------
 
-    def log_likelihood(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
-        """Return the log of each row's predictive probability: the mean over the draws of p(row | draw)."""
+    def log_likelihood(
+        self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
+    ) -> np.ndarray:
+        """Return the log of each row's predictive probability, the mean over the draws of p(row | draw).
+
+        ``ahead`` is how many steps after the last declared time rows lie, for models with a time.
+        """
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
     def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:

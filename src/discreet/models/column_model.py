@@ -18,6 +18,8 @@ from discreet.rational import exact, plain
 
 # numbers held at a time while rows are weighed
 _MOST_NUMBERS = 1 << 24
+# steps of a forecast; long before, the states have forgotten where they were
+_MOST_STEPS = 1_000_000
 
 
 class ColumnModel(Model):
@@ -177,10 +179,24 @@ class ColumnModel(Model):
         """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.public_rows.code_rows`."""
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
-    def log_likelihood(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
+        """Return codes of rows that lie so many time steps after the last declared one."""
+        raise UsageError(f"{self.name} has no time, so no row lies ahead of it.")
+
+    def log_likelihood(
+        self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
+    ) -> np.ndarray:
         from discreet.models.public_rows import code_rows, distinct_rows
 
         codes, values = code_rows(self, rows, absent=self.optional_columns)
+        if ahead is not None:
+            whole = isinstance(ahead, int | np.integer) and not isinstance(ahead, bool)
+            if not whole or not 1 <= ahead <= _MOST_STEPS:
+                raise UsageError(
+                    f"ahead must be a whole number from 1 to {_MOST_STEPS}, got ahead={ahead!r:.40}.",
+                    hint="ahead=1 is the step after the last declared time",
+                )
+            codes = self.later(codes, int(ahead))
         distinct, where = distinct_rows(codes) if not values.shape[1] else (codes, slice(None))
         n_draws = len(next(iter(draws.values())))
         out = np.empty(len(distinct))

@@ -121,6 +121,9 @@ class HiddenMarkov(ColumnModel):
     def draw_names(self) -> tuple[str, ...]:
         return (*(feature.name for feature in self.features), *_OWN_DRAWS)
 
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+        return {"states": tuple(str(state + 1) for state in range(self.states))}
+
     def constants(self) -> dict[str, Any]:
         return {
             "states": self.states,
@@ -187,25 +190,74 @@ class HiddenMarkov(ColumnModel):
     def check_prior(self, prior: Any) -> None:
         self.read_prior(prior)
 
+    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
+        """Return codes in which times that are not declared lie ``ahead`` steps after the last declared one."""
+        at, n_times = len(self._place) - 1, self.time.n_labels
+        moved = codes.copy()
+        moved[:, at] = np.where(codes[:, at] < n_times, codes[:, at], n_times + ahead)
+        return moved
+
     def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         """Return the log-probability of rows' labels given their place, draws by rows.
 
-        ``codes`` are the positions of the labels of all columns; a missing label adds nothing, and neither does a row
-        without a place.
+        ``codes`` are the positions of the labels of all columns; a missing label adds nothing. At a declared place the
+        state is the draw's. Elsewhere it is summed over, with the probabilities that the draw gives it:
+
+        * another sequence starts and moves as all do;
+        * a time that is not known is any of the declared ones, each as likely as the others;
+        * a code of the time that is k above the number of times (see :meth:`later`) is k steps after the last one.
         """
-        time = codes[:, len(self._place) - 1]
+        at = len(self._place) - 1
+        time = codes[:, at]
         chain = np.zeros_like(time) if self.chain is None else codes[:, 0]
         placed = (chain < self.n_sequences) & (time < self.time.n_labels)
         states = draws["states"][:, np.where(placed, chain, 0), np.where(placed, time, 0)] - 1
+        total = self._log_emission(draws, states, codes)
+        for place in np.unique(np.stack([chain, time])[:, ~placed], axis=1).T:
+            rows = np.flatnonzero((chain == place[0]) & (time == place[1]))
+            weights = np.log(np.maximum(self._state_probabilities(draws, *place.tolist()), 1e-300))
+            summed = np.full((len(states), len(rows)), -np.inf)
+            for k, weight in enumerate(weights.T):
+                given = self._log_emission(draws, np.full((len(states), len(rows)), k), codes[rows])
+                summed = np.logaddexp(summed, weight[:, None] + given)
+            total[:, rows] = summed
+        return total
+
+    def _log_emission(
+        self, draws: Mapping[str, np.ndarray], states: np.ndarray, codes: np.ndarray
+    ) -> np.ndarray:
+        """Return the log-probability of rows' labels given the state that each draw gives each row."""
         each = np.arange(len(states))[:, None]
         total = np.zeros(states.shape)
         for feature, code in zip(self.features, codes[:, len(self._place) :].T, strict=True):
-            usable = placed & (code < feature.n_labels)
-            p = draws[feature.name][each, states, np.where(usable, code, 0)]
-            total += np.where(usable, np.log(np.maximum(p, 1e-300)), 0.0)
+            known = np.flatnonzero(code < feature.n_labels)
+            p = draws[feature.name][each, states[:, known], code[known]]
+            total[:, known] += np.log(np.maximum(p, 1e-300))
         return total
+
+    def _state_probabilities(self, draws: Mapping[str, np.ndarray], chain: int, time: int) -> np.ndarray:
+        """Return P(state) in each draw at a place that is not declared: draws by states."""
+        n_times, drawn, moves = self.time.n_labels, draws["states"], draws["transition"][:, : self.states]
+        if chain < self.n_sequences:
+            paths = (drawn[:, chain, :, None] == np.arange(1, self.states + 1)).astype(float)
+            known = paths.swapaxes(0, 1)
+        else:
+            steps = [draws["transition"][:, self.states]]
+            for _ in range(n_times - 1):
+                steps.append(_moved(steps[-1], moves))
+            known = np.stack(steps)
+        if time < n_times:
+            return known[time]
+        if time == n_times:
+            return known.mean(axis=0)
+        return _moved(known[-1], np.linalg.matrix_power(moves, time - n_times))
+
+
+def _moved(p: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return the distributions of states after a step, draw by draw."""
+    return np.einsum("di,dij->dj", p, moves)
 
 
 def _one(column: Mapping[str, Any] | Labels, part: str) -> Labels:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from discreet.domain.columns import Labels
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.models.column_model import ColumnModel
+from discreet.objects import forgiving, number, plain_value
 
 
 def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
@@ -42,9 +44,11 @@ def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> t
     for at, column in enumerate(model.label_columns):
         given = named.get(column.name)
         codes[:, at] = column.n_labels if given is None else _codes(given, column)
-    for at, number in enumerate(model.numeric_columns):
-        given = named.get(number.name)
-        values[:, at] = np.nan if given is None else [_number(value) for value in given]
+    for at, numeric in enumerate(model.numeric_columns):
+        given = named.get(numeric.name)
+        values[:, at] = (
+            np.nan if given is None else [math.nan if (x := number(value)) is None else x for value in given]
+        )
     return codes, values
 
 
@@ -56,52 +60,82 @@ def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return distinct, where.reshape(-1)
 
 
-def _columns(model: ColumnModel, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any] | np.ndarray]:
+def _columns(model: ColumnModel, rows: Any, absent: Sequence[str]) -> dict[str, Sequence[Any]]:
     needed = [name for name in model.column_names if name not in absent]
-    native = nw.to_native(rows, pass_through=True)
+    native = rows
     if not isinstance(native, Mapping | list | tuple | np.ndarray):
-        try:
-            frame = nw.from_native(native, eager_only=True)
-        except TypeError:
-            raise UsageError(
-                f"cannot read rows of type {type(rows).__name__}.",
-                hint="give a dictionary of columns, a table, or a list of rows",
-            ) from None
-        native = {name: frame[name].to_list() for name in frame.columns if name in model.column_names}
+        with needed_for("reading a data frame"):
+            import narwhals  # noqa: F401 -- before it is looked for where nothing raises
+        native = _framed(native, model.column_names)
+    if native is None:
+        raise UsageError(
+            f"cannot read rows of type {type(rows).__name__}.",
+            hint="give a dictionary of columns, a table, or a list of rows",
+        )
     if isinstance(native, Mapping):
         lost = [name for name in needed if name not in native]
         if lost:
             raise UsageError(f"the rows have no column {lost[0]!r:.60}.")
-        return {name: native[name] for name in model.column_names if name in native}
-    given = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in native]
+        listed = {name: _listed(native[name]) for name in model.column_names if name in native}
+        if any(values is None for values in listed.values()):
+            raise UsageError("each column must be a list, an array or a series.")
+        return {name: values for name, values in listed.items() if values is not None}
+    if isinstance(native, np.ndarray) and native.ndim == 0:
+        raise UsageError("an array of rows must have one or two dimensions, got 0.")
+    given = [_fields(row) for row in native]
     for names in (list(model.column_names), needed):
         if all(len(row) == len(names) for row in given):
             return {name: [row[i] for row in given] for i, name in enumerate(names)}
     raise UsageError(f"every row must have {len(needed)} values: {', '.join(needed):.200}.")
 
 
-def _codes(given: Sequence[Any] | np.ndarray, column: Labels) -> np.ndarray:
+def _fields(row: Any) -> list[Any]:
+    """Return the values of a row, asking nothing of what it holds."""
+    kind = type(row)
+    if issubclass(kind, list):
+        return list.__getitem__(row, slice(None))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(row))
+    return list(row) if issubclass(kind, np.ndarray) and row.ndim else [row]
+
+
+@forgiving
+def _framed(table: Any, wanted: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Return the wanted columns of a data frame, as lists; ``None`` if it is none."""
+    import narwhals as nw
+
+    frame = nw.from_native(nw.to_native(table, pass_through=True), eager_only=True)
+    return {name: frame[name].to_list() for name in frame.columns if name in wanted}
+
+
+@forgiving
+def _listed(column: Any) -> list[Any] | None:
+    """Return a column as a list of what it holds; ``None`` if it is no column."""
+    if isinstance(column, np.ndarray) and column.ndim != 1:
+        return None
+    if isinstance(column, str | bytes | Mapping):
+        return None
+    # an Arrow array would give its own scalars
+    values = getattr(column, "to_pylist", None)
+    return list(column) if values is None else values()
+
+
+def _codes(given: Sequence[Any], column: Labels) -> np.ndarray:
     known = {label: at for at, label in enumerate(column.labels)}
-    array = np.asarray(given)
-    if array.ndim == 1 and array.dtype.kind in "biuU":
-        # few distinct values, each looked up once
-        distinct, where = np.unique(array, return_inverse=True)
-        return np.array([_code(value, known) for value in distinct.tolist()], dtype=np.int32)[where]
     return np.array([_code(value, known) for value in given], dtype=np.int32)
 
 
 def _code(value: Any, known: Mapping[str, int]) -> int:
-    if isinstance(value, bool | np.bool_):
-        spellings = [str(bool(value)), str(bool(value)).lower(), str(int(value))]
-    elif isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value):
-        spellings = [str(int(value)), str(float(value))]
+    read = plain_value(value)
+    if isinstance(read, bool):
+        spellings = [str(read), str(read).lower(), str(int(read))]
+    elif isinstance(read, float):
+        spellings = [f"{read:.0f}", str(read)] if read.is_integer() else [str(read)]
+    elif isinstance(read, str):
+        spellings = [read.strip()]
+    elif isinstance(read, int) and abs(read) < 10**60:
+        # labels are short, and Python writes no number of thousands of digits
+        spellings = [str(read)]
     else:
-        spellings = [str(value).strip()]
+        spellings = []
     return next((known[word] for word in spellings if word in known), len(known))
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")

@@ -27,6 +27,7 @@ from math import prod
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.extras import is_installed
 from discreet.privacy.curves import Curve
 from discreet.privacy.guarantees import (
     ApproxDP,
@@ -48,20 +49,28 @@ EXACT = "randomized response"
 CONCENTRATED = "zero-concentrated composition"
 RENYI = "Rényi composition"
 LOSSES = "privacy-loss distribution"
+_TIGHTER = "pip install 'discreet[accounting]' may prove less"
 
 
 @dataclass(frozen=True, repr=False)
 class Conversion:
-    """An approximate guarantee, and the method that gave it."""
+    """An approximate guarantee, and the method that gave it.
+
+    ``hint`` says what to install for a smaller epsilon, if a package that could prove one is missing.
+    """
 
     guarantee: ApproxDP
     method: str
+    hint: str | None = None
 
     def __repr__(self) -> str:
         # six digits, and never less than was proved
         up = Context(prec=6, rounding=ROUND_CEILING)
         epsilon = up.divide(Decimal(self.epsilon.numerator), Decimal(self.epsilon.denominator))
-        return f"<epsilon = {epsilon.normalize(up):f} with delta = {plain(self.delta)}, by {self.method}>"
+        hint = "" if self.hint is None else f"; {self.hint}"
+        return (
+            f"<epsilon = {epsilon.normalize(up):f} with delta = {plain(self.delta)}, by {self.method}{hint}>"
+        )
 
     @property
     def epsilon(self) -> Fraction:
@@ -139,8 +148,10 @@ def best_approx(parts: Sequence[Guarantee], delta: Number) -> Conversion:
         )
     epsilon, method = min(_bounds(by_kind, room), key=lambda bound: bound[0])
     neighbors, unit = parts[0].neighbors, parts[0].unit
+    guarantee = ApproxDP(short_up(max(epsilon, LEAST_EPSILON)), wanted, neighbors=neighbors, unit=unit)
+    wants_losses = bool(by_kind.epsilons) and len(by_kind) > 1
     return Conversion(
-        ApproxDP(short_up(max(epsilon, LEAST_EPSILON)), wanted, neighbors=neighbors, unit=unit), method
+        guarantee, method, _TIGHTER if wants_losses and not is_installed("dp_accounting") else None
     )
 
 
@@ -169,7 +180,8 @@ def _bounds(by_kind: Sorted, room: float) -> Iterator[tuple[Fraction, str]]:
         yield float_result_up(Curve.of((), rho, ()).epsilon(room)), CONCENTRATED
     if epsilons or by_kind.renyi:
         yield float_result_up(Curve.of(epsilons, by_kind.rho, by_kind.renyi).epsilon(room)), RENYI
-    if epsilons:
+    # for reports alone: whether a file loads or a ledger grants a charge never comes here
+    if epsilons and is_installed("dp_accounting"):
         from discreet.privacy.tight import composed_epsilon
 
         curve = Curve.of((), by_kind.rho, by_kind.renyi) if by_kind.has_curves else None

@@ -1,4 +1,7 @@
-"""Tight composition: the distribution of the summed privacy loss, through dp-accounting.
+"""Tight composition: the distribution of the summed privacy loss, through dp-accounting (an extra).
+
+Only reports are made of it. Whether a file loads or a ledger grants a charge must not depend on an extra, and never
+comes here.
 
 The worst mechanism of an epsilon is randomized response, whose privacy loss is +-epsilon. Losses of independent
 mechanisms add, so their distributions convolve, and the hockey-stick divergence of the result,

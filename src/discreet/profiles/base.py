@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
@@ -142,7 +143,9 @@ class FittedMechanism:
         """
         return self.privatize_many([value], [profile])[0]
 
-    def privatize_many(self, values: Any, profiles: Any) -> Any:
+    def privatize_many(
+        self, values: Any, profiles: Any, *, unknown: Literal["refuse", "impute"] = "refuse"
+    ) -> Any:
         """Return a report for each of many observations, independently, in the same order.
 
         Parameters
@@ -151,17 +154,34 @@ class FittedMechanism:
             Observed categories: a list, an array or a column.
         profiles
             The profile behind each of them, or one for all.
-        """
-        from discreet.profiles.draws import draw
+        unknown
+            What becomes of a value that is none of the categories, or a profile that is none of the graph's. Where one
+            device reports, ``"refuse"``. Where one file holds many people, ``"impute"``, so that no record decides
+            whether others are reported: an unknown value is drawn from its profile's distribution, and if the profile
+            is unknown, that is drawn first, each as likely as the others.
 
-        x = self._positions(values, self._values, "an observation is none of the categories")
+        Privacy
+        -------
+        The report of an imputed value has exactly the distribution of its profile's reports, so the bound on every edge
+        holds whoever's values are unknown. That of an unknown profile depends on nothing in the record.
+        """
+        from discreet.profiles.draws import draw, impute
+
+        if unknown not in ("refuse", "impute"):
+            raise UsageError(f"unknown must be 'refuse' or 'impute', got unknown={unknown!r:.40}.")
+        refuse = unknown == "refuse"
+        x = self._positions(
+            values, self._values, "an observation is none of the categories" if refuse else None
+        )
         if isinstance(profiles, str | int | np.integer):
             i = np.full(len(x), self.graph.position(profiles))
         else:
-            i = self._positions(profiles, self.graph._positions, "a profile is none of the graph's")
+            i = self._positions(
+                profiles, self.graph._positions, "a profile is none of the graph's" if refuse else None
+            )
         if len(i) != len(x):
             raise UsageError(f"there are {len(x)} values but {len(i)} profiles.")
-        return self._labels[draw(self.table, i, x)]
+        return self._labels[draw(self.table, *impute(self.graph.weights, i, x))]
 
     @cached_property
     def _values(self) -> dict[Any, int]:
@@ -173,17 +193,14 @@ class FittedMechanism:
         return np.array(self.graph.categories, dtype=object if mixed else None)
 
     @staticmethod
-    def _positions(given: Any, known: dict[Any, int], problem: str) -> np.ndarray:
-        """Look names up; the error repeats none, because they are somebody's."""
-        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
-        try:
-            if isinstance(names, str):
-                # one name, not a list of letters
-                raise TypeError
-            return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
-        except (KeyError, TypeError):
+    def _positions(given: Any, known: dict[Any, int], problem: str | None) -> np.ndarray:
+        """Look names up; the error repeats none, because they are somebody's. Without a problem, unknown is -1."""
+        names = _listed(given)
+        found = None if names is None else [known.get(plain_value(name), -1) for name in names]
+        if found is None or (problem is not None and -1 in found):
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
-            raise UsageError(f"{problem}.", hint=f"choose from {listed}") from None
+            raise UsageError(f"{problem or 'there must be a list of names'}.", hint=f"choose from {listed}")
+        return np.array(found, dtype=np.int64)
 
     # -- public: what everybody may know --------------------------------------------------------------
 
@@ -291,3 +308,10 @@ class FittedMechanism:
             f"<{self.method} for {g.n_profiles} profiles over {g.n_categories} categories, "
             f"epsilon = {plain(self.epsilon)}>"
         )
+
+
+@forgiving
+def _listed(given: Any) -> list[Any] | None:
+    """Return the entries of a list, an array or a column; ``None`` for one name alone, or what cannot be listed."""
+    listed = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
+    return listed if isinstance(listed, list) else None

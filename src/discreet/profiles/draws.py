@@ -8,7 +8,8 @@ and asks for its bits one number at a time; here a million numbers are one call.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -55,3 +56,29 @@ def draw(
             found += (flat[part + probe - 1] <= u).astype(np.int64) << step
         reports[begin : begin + _CHUNK] = found
     return reports
+
+
+def impute(
+    weights: Sequence[tuple[np.ndarray, int]],
+    profiles: np.ndarray,
+    values: np.ndarray,
+    below: Callable[[int], int] = secrets.randbelow,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions without -1: a value drawn from its profile, or with a profile that is drawn uniformly.
+
+    Parameters
+    ----------
+    weights
+        Each profile's distribution in integers, and their sum.
+    profiles, values
+        Positions, or -1 for what is unknown. The value of an unknown profile is not looked at.
+    below
+        Draws a uniform integer below another one; the operating system's, except in tests.
+    """
+    profiles, values = profiles.copy(), values.copy()
+    for at in np.flatnonzero((profiles < 0) | (values < 0)):
+        if profiles[at] < 0:
+            profiles[at] = below(len(weights))
+        row, whole = weights[profiles[at]]
+        values[at] = np.searchsorted(row.cumsum(), below(whole), side="right")
+    return profiles, values

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.profiles.distributions import smoothed
 from discreet.profiles.graph import Edges, ProfileGraph
 from discreet.rational import Number
@@ -83,7 +84,8 @@ def _plain(value: Any) -> Any:
 
 def _columns(frame: Any) -> dict[str, list[Any]]:
     """Return the columns of any data frame."""
-    import narwhals as nw
+    with needed_for("reading a data frame"):
+        import narwhals as nw
 
     try:
         read = nw.from_native(frame, eager_only=True)

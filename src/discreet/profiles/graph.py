@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.objects import plain_value
 from discreet.profiles.distributions import read_distribution
 from discreet.profiles.given import (
     Distribution,
@@ -228,12 +229,12 @@ class ProfileGraph:
 
     def position(self, profile: Any) -> int:
         """Return the position of a profile; the error does not repeat the name, which may be a secret."""
-        try:
-            return self._positions[profile]
-        except (KeyError, TypeError):
+        found = self._positions.get(plain_value(profile))
+        if found is None:
             raise UsageError(
                 f"the profile is none of the graph's {self.n_profiles}.", hint=listed(self.profiles)
-            ) from None
+            )
+        return found
 
     @cached_property
     def _positions(self) -> dict[Any, int]:

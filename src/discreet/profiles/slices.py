@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 # A slice that shrinks for so long has shrunk to the point itself.
 _MOST_SHRINKS = 200

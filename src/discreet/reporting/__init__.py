@@ -8,7 +8,7 @@ from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.loss import plot_privacy_loss
 from discreet.reporting.network import plot_network
 from discreet.reporting.plots import plot_comparison, plot_posterior
-from discreet.reporting.states import plot_emissions, plot_states
+from discreet.reporting.states import plot_emissions, plot_hidden_markov, plot_states
 
 __all__ = [
     "plot_adversary",
@@ -16,6 +16,7 @@ __all__ = [
     "plot_comparison",
     "plot_distinguishability",
     "plot_emissions",
+    "plot_hidden_markov",
     "plot_network",
     "plot_posterior",
     "plot_privacy_loss",

@@ -36,6 +36,18 @@ def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: floa
     return "; ".join(filter(None, [words, share_beyond(draws, x[0], x[-1])]))
 
 
+def share_panel(axes: Axes, draws: np.ndarray, labels: Sequence[str], hue: str) -> str:
+    """Draw how many of the draws have each label, coded 1, 2, ...; return the most probable one in words."""
+    shares = np.bincount(draws - 1, minlength=len(labels)) / len(draws)
+    axes.barh(range(len(labels)), shares, height=0.66, color=hue, alpha=0.55, linewidth=0)
+    strip(axes)
+    axes.set_yticks(range(len(labels)), list(labels), color=INK, fontsize=9.5, parse_math=False)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    rule(axes)
+    return f"most probable {labels[int(shares.argmax())]}, probability {shares.max():.3f}"
+
+
 def interval_panel(
     axes: Axes, tables: Sequence[Mapping[str, np.ndarray]], hues: Sequence[str], prob: float
 ) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PICTURES: dict[str, str] = {
     "densities": "discreet.reporting.plots:plot_posterior",
     "network": "discreet.reporting.network:plot_network",
-    "states": "discreet.reporting.plots:plot_posterior",
+    "states": "discreet.reporting.states:plot_hidden_markov",
 }
 
 

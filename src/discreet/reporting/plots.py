@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.reporting.panels import density_panel, interval_panel, interval_words, overlay
+from discreet.reporting.panels import density_panel, interval_panel, interval_words, overlay, share_panel
 from discreet.reporting.style import (
     INK,
     KNOWN,
@@ -51,6 +51,7 @@ def plot_posterior(
 
     A scalar is a density with its median and central interval, and so is each component of a vector or a matrix, on
     an axis of its own: means of 120 and of 3 cannot share one. Probabilities that sum to 1 do share one, as intervals.
+    A label, such as a hidden state, is a bar for the share of draws that have it.
 
     Parameters
     ----------
@@ -101,7 +102,9 @@ def plot_posterior(
     hue = KNOWN["naive"] if naive else PALETTE[0]
     for place, (name, table) in enumerate(cut.items()):
         axes = figure.add_subplot(grid[divmod(place, columns)])
-        if list(table) == [name]:
+        if labels := posterior.categories.get(name.partition("[")[0]):
+            words = share_panel(axes, table[name], labels, hue)
+        elif list(table) == [name]:
             words = density_panel(axes, name, table[name], hue, prob)
         else:
             interval_panel(axes, [table], [hue], prob)
@@ -152,6 +155,10 @@ def plot_comparison(
     for posterior in posteriors.values():
         posterior.summary(prob)  # refuses a bad prob before anything is drawn
     _check_most(most_labels=most_labels)
+    if any(parameter.partition("[")[0] in posterior.categories for posterior in posteriors.values()):
+        raise UsageError(
+            f"{parameter} is a label, and this picture compares numbers.", hint="use plot_states"
+        )
     tables = {name: _components(posterior, parameter) for name, posterior in posteriors.items()}
     every = list(next(iter(tables.values())))
     if any(list(table) != every for table in tables.values()):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # Labels of a feature that are drawn; the rest is said in words.
 _MOST_LABELS = 10
 _TICKS = 9
+# States whose probabilities are drawn, and inches that sequences may take.
+_MOST_STATES, _TALLEST = 12, 200.0
 
 
 def plot_states(
@@ -53,6 +56,56 @@ def plot_states(
     return finish(figure, path)
 
 
+def plot_hidden_markov(
+    posterior: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    prob: float = 0.95,
+    title: str | None = None,
+) -> Figure:
+    """Draw a hidden Markov model: which state when, and below it what each state looks like.
+
+    Parameters
+    ----------
+    posterior
+        What ``dc.infer`` returned for a hidden Markov model.
+    path
+        Where to write the picture (.png, .svg or .pdf), if anywhere.
+    prob
+        Probability of the intervals.
+    title
+        Heading.
+    """
+    model = _model_of(posterior)
+    posterior.summary(prob)  # refuses a bad prob before anything is drawn
+    names = ("all",) if model.chain is None else model.chain.labels
+    # states are numbered by how frequent they are, so the first are those to show
+    tables = {feature.name: posterior.draws[feature.name][:, :_MOST_STATES] for feature in model.features}
+    panels = _Emissions.of(tables, {feature.name: feature.labels for feature in model.features}, prob)
+    words = [posterior.about or "", "Above, the most frequent state of the draws, fainter where fewer agree."]
+    if model.states > _MOST_STATES:
+        words.append(f"Below, the {_MOST_STATES} most frequent of {model.states} states.")
+    naive = posterior.diagnostics.engine == "naive"
+    width = max(panels.width, 9.0)
+    heading = Heading(
+        width,
+        title or "Hidden states, and what each looks like",
+        [*words, *panels.notes],
+        "naive: ignores the privacy noise" if naive else None,
+    )
+    heights = [min(0.62 + 0.3 * len(names), _TALLEST), *[panels.row_height] * panels.n_states]
+    figure = new_figure(width, sum(heights), heading, gap=0.05)
+    grid = figure.add_gridspec(len(heights), len(panels.columns), height_ratios=heights)
+    top = figure.add_subplot(grid[0, :])
+    draw_states(top, posterior.draws["states"], names, model.time.labels, model.states)
+    below = [
+        [figure.add_subplot(grid[k + 1, c]) for c in range(len(panels.columns))]
+        for k in range(panels.n_states)
+    ]
+    panels.draw(np.array(below, dtype=object))
+    return finish(figure, path)
+
+
 def draw_states(
     axes: Axes, states: np.ndarray, names: Sequence[str], times: Sequence[str], n_states: int
 ) -> None:
@@ -74,7 +127,7 @@ def draw_states(
     axes.set_yticks(
         range(len(names)), [shorten(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
     )
-    ticks = np.unique(np.linspace(0, len(times) - 1, min(_TICKS, len(times))).round().astype(int))
+    ticks = range(0, len(times), -(-len(times) // _TICKS))
     axes.set_xticks(
         ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
     )
@@ -106,45 +159,90 @@ def draw_emissions(
     path: str | os.PathLike[str] | None,
 ) -> Figure:
     """Draw tables of emission probabilities, draws first, then states and labels."""
-    # features with two labels share a panel: the probability of the second
-    pairs = [name for name in tables if tables[name].shape[-1] == 2]
-    wide = [name for name in tables if name not in pairs]
-    columns = [*wide, *(["|"] if pairs else [])]
-    n_states = next(iter(tables.values())).shape[1]
-    shown = {name: _most_likely(tables[name]) for name in wide}
-    n_rows = max([len(rows) for rows in shown.values()] + [len(pairs)])
-    words = [*notes, "Posterior mean and 95% interval of each probability."]
-    hidden = [name for name in wide if len(shown[name]) < len(labels[name])]
-    if hidden:
-        words.append(f"Of {' and '.join(hidden)}, the {_MOST_LABELS} most frequent labels are shown.")
-    width = 1.2 + 3.1 * len(columns)
-    heading = Heading(width, title, words)
-    figure = new_figure(width, n_states * (0.55 + 0.21 * n_rows), heading, gap=0.05)
-    grid = figure.subplots(n_states, len(columns), squeeze=False)
-    for k in range(n_states):
-        for axes, name in zip(grid[k], columns, strict=True):
-            if name == "|":
-                draws = np.stack([tables[one][:, k, 1] for one in pairs], axis=1)
-                rows = [f"{shorten(one)} = {shorten(labels[one][1], 10)}" for one in pairs]
-            else:
-                draws = tables[name][:, k, shown[name]]
-                rows = [shorten(str(labels[name][j])) for j in shown[name]]
-            _bars(axes, draws, rows, _hue(k), max(len(rows), n_rows / 2))
-            if k == 0 and name != "|":
-                axes.set_title(name, loc="right", color=QUIET, fontsize=9, parse_math=False)
-        grid[k][0].set_title(f"State {k + 1}", loc="left", color=_hue(k), fontsize=11, fontweight="bold")
-    for column in range(len(columns)):
-        most = max(axes.get_xlim()[1] for axes in grid[:, column])
-        for axes in grid[:, column]:
-            axes.set_xlim(0, most)
+    panels = _Emissions.of(tables, labels, 0.95)
+    heading = Heading(panels.width, title, [*notes, *panels.notes])
+    figure = new_figure(panels.width, panels.n_states * panels.row_height, heading, gap=0.05)
+    panels.draw(figure.subplots(panels.n_states, len(panels.columns), squeeze=False))
     return finish(figure, path)
 
 
-def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float) -> None:
+@dataclass(frozen=True)
+class _Emissions:
+    """Panels of emission probabilities: a row for each state, a column for each feature with more than two labels."""
+
+    tables: Mapping[str, np.ndarray]
+    labels: Mapping[str, Sequence[str]]
+    prob: float
+    #: Labels of each wide feature that are shown.
+    shown: Mapping[str, np.ndarray]
+    #: Features with two labels share a panel: the probability of the second.
+    pairs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]], prob: float) -> Self:
+        """Choose what is shown."""
+        pairs = tuple(name for name in tables if tables[name].shape[-1] == 2)
+        shown = {name: _most_likely(tables[name]) for name in tables if name not in pairs}
+        return cls(tables, labels, prob, shown, pairs)
+
+    @property
+    def columns(self) -> tuple[str | None, ...]:
+        """The feature of each column of panels; None is for all those with two labels."""
+        return (*self.shown, *([None] if self.pairs else []))
+
+    @property
+    def n_states(self) -> int:
+        return next(iter(self.tables.values())).shape[1]
+
+    @property
+    def _n_rows(self) -> int:
+        return max([len(rows) for rows in self.shown.values()] + [len(self.pairs)])
+
+    @property
+    def row_height(self) -> float:
+        """Inches of the panels of one state."""
+        return 0.55 + 0.21 * self._n_rows
+
+    @property
+    def width(self) -> float:
+        """Inches of all columns."""
+        return 1.2 + 3.1 * len(self.columns)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the panels show, in words."""
+        words = [f"Posterior mean and {100 * self.prob:.4g}% interval of each probability."]
+        hidden = [name for name, rows in self.shown.items() if len(rows) < len(self.labels[name])]
+        if hidden:
+            words.append(f"Of {' and '.join(hidden)}, the {_MOST_LABELS} most frequent labels are shown.")
+        return words
+
+    def draw(self, grid: np.ndarray) -> None:
+        """Draw on axes, states by columns."""
+        for k in range(self.n_states):
+            for axes, name in zip(grid[k], self.columns, strict=True):
+                if name is None:
+                    draws = np.stack([self.tables[one][:, k, 1] for one in self.pairs], axis=1)
+                    rows = [f"{shorten(one)} = {shorten(self.labels[one][1], 10)}" for one in self.pairs]
+                else:
+                    draws = self.tables[name][:, k, self.shown[name]]
+                    rows = [shorten(str(self.labels[name][j])) for j in self.shown[name]]
+                _bars(axes, draws, rows, _hue(k), max(len(rows), self._n_rows / 2), self.prob)
+                if k == 0 and name is not None:
+                    axes.set_title(shorten(name), loc="right", color=QUIET, fontsize=9, parse_math=False)
+            title = f"State {k + 1}"
+            grid[k][0].set_title(title, loc="left", color=_hue(k), fontsize=11, fontweight="bold")
+        for column in range(len(self.columns)):
+            most = max(axes.get_xlim()[1] for axes in grid[:, column])
+            for axes in grid[:, column]:
+                axes.set_xlim(0, most)
+
+
+def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float, prob: float) -> None:
     """Draw a bar for each probability; ``room`` is for how many bars the panel has room."""
     rows = np.arange(len(names))
     mean = draws.mean(axis=0)
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     axes.barh(rows, mean, height=0.66, color=hue, alpha=0.55, linewidth=0)
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
     strip(axes)

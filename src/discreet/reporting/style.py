@@ -16,9 +16,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from discreet.errors import UsageError
+from discreet.extras import needed_for
+
+with needed_for("a plot"):
+    from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

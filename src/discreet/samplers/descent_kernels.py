@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from discreet.compiled import numba
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

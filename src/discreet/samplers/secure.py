@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
+from discreet.extras import needed_for
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
 from discreet.privacy.selection import ExponentialChoice
 from discreet.samplers.csprng import undisturbed
@@ -21,8 +22,9 @@ _PIECE = 4096
 
 @lru_cache(maxsize=1)
 def _opendp() -> Any:
-    import opendp.prelude as dp
-    from opendp.mod import enable_features
+    with needed_for("a release"):
+        import opendp.prelude as dp
+        from opendp.mod import enable_features
 
     enable_features("contrib")
     return dp

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.families.base import Family
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
@@ -195,8 +196,9 @@ def _bar(total: int, wanted: bool) -> Iterator[Callable[[int], None]]:
     if not wanted:
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    with needed_for("a progress bar"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # a file keeps the last state of the bar, a terminal need not

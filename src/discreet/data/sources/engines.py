@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
-from discreet.data.sources.memory import BATCH, BatchSource, as_text
+from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.sources.source import Need, Picked, Source
-from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
 from discreet.data.summaries.fixed_point import Frame
 from discreet.errors import UsageError
+from discreet.extras import missing
+from discreet.objects import BLANKS, NUMBER_PATTERN
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
@@ -45,6 +46,8 @@ class PolarsSource(Source):
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
+        if any(types[at] == nw.Object for at in positions):
+            return self._objects(positions, needs)
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
         wanted = list(zip(positions, needs, strict=True))
         kinds = [
@@ -61,6 +64,14 @@ class PolarsSource(Source):
             frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
             chosen.append(nw.col("unread"))
         return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts), beside=_in_polars)
+
+    def _objects(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        """Read in memory where some column holds Python objects: one odd record is enough for Polars to call it so."""
+        table = self._frame.select(nw.nth(at).alias(f"c{at}") for at in positions).collect().to_native()
+        columns = {at: table.get_column(f"c{at}") for at in positions}
+        return ColumnSource(
+            [lambda at=at: one_column(columns[at]) for at in range(len(self.names or ()))], self.names
+        ).pick(positions, needs)
 
 
 def _in_polars(table: pa.Table) -> Frame:
@@ -226,7 +237,10 @@ def connect(*paths: str) -> Any:
     -------
     No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
     """
-    import duckdb
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise missing("duckdb", "reading a file of rows") from None
 
     connection = duckdb.connect(
         ":memory:",

@@ -19,8 +19,8 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.data.sources.values import BLANKS
 from discreet.errors import UsageError
+from discreet.objects import BLANKS
 
 # narwhals has one class per width; these are not exact in float64 casts of every engine
 _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)

@@ -35,8 +35,8 @@ from discreet.data.sources.conceal import sealed
 from discreet.data.sources.engines import connect, in_duckdb, literal
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Need, Picked, Source
-from discreet.data.sources.values import BLANKS, NUMBER_PATTERN
 from discreet.errors import DataError
+from discreet.objects import BLANKS, NUMBER_PATTERN
 
 #: Longest line that is looked at, in bytes; a longer one is malformed.
 LONGEST = 1 << 20

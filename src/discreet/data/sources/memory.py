@@ -8,6 +8,7 @@ numbers are wanted the same goes for text of any type, because whatever read the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import narwhals as nw
@@ -17,12 +18,16 @@ import pyarrow.compute as pc
 
 from discreet.data.sources.kinds import Kind, kind_of, wrong_type
 from discreet.data.sources.source import Need, Picked, Source
-from discreet.data.sources.values import BLANKS, forgiving, numbers
+from discreet.data.sources.values import numbers
 from discreet.data.summaries.fixed_point import Frame
 from discreet.errors import UsageError
+from discreet.objects import BLANKS, forgiving, plain_value, spelled
 
 # rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
 BATCH = 1 << 19
+
+#: How the names of files end that can be read as rows.
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 #: A typed column (``pa.ChunkedArray``) or a loose one (a list of Python objects).
 Column = Any
@@ -74,6 +79,11 @@ class RowSource(Source):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         d = len(positions)
         rows = list(self._rows)
+        if names_files(rows, needs):
+            raise UsageError(
+                "a list is data, and every entry of this one is the name of a file.",
+                hint="give one path; to release several files together, write them into one file or table first",
+            )
         if d > 1:
             whole = [fields(row, d) or [None] * d for row in rows]
             columns = [[row[i] for row in whole] for i in range(d)]
@@ -84,10 +94,48 @@ class RowSource(Source):
 
 @forgiving
 def fields(row: Any, wanted: int) -> list[Any] | None:
-    """Return the values of a row, or ``None`` if it is no row or has too many or too few."""
-    if isinstance(row, list | tuple | np.ndarray) and len(row) == wanted:
-        return [row[i] for i in range(wanted)]
-    return None
+    """Return the values of a row, or ``None`` if it is no row or has too many or too few.
+
+    A row is a list, a tuple (a named one too) or an array; no method of a subclass is called.
+    """
+    kind = type(row)
+    if issubclass(kind, list):
+        values = list.__getitem__(row, slice(None))
+    elif issubclass(kind, tuple):
+        values = list(tuple.__iter__(row))
+    elif kind is np.ndarray or kind is np.ma.MaskedArray:
+        values = [row[i] for i in range(len(row))] if len(row) == wanted else []
+    else:
+        return None
+    return values if len(values) == wanted else None
+
+
+def names_files(rows: Sequence[Any], needs: Sequence[Need]) -> bool:
+    """Tell whether a list is one of files and not of data: each entry is a path, or text that ends like a data file.
+
+    Privacy
+    -------
+    A list is the data itself, so what this says may not turn on what one record holds. It is false as soon as one entry
+    is anything else, a number or a missing value too: only where *all* the others are names of files could a record
+    decide it, and then there is no table. Nothing is looked up on the disk, where a row's text has no business. Where
+    a declared label ends like a file, such text is data.
+    """
+    if any(
+        word.lower().endswith(ENDINGS)
+        for need in needs
+        if need.vocabulary is not None
+        for word in need.vocabulary.words
+    ):
+        return False
+    return bool(rows) and all(_names_file(row) for row in rows)
+
+
+@forgiving
+def _names_file(row: Any) -> bool:
+    if issubclass(type(row), PurePath):
+        return True
+    text = plain_value(row)
+    return isinstance(text, str) and text.strip().lower().endswith(ENDINGS)
 
 
 class BatchSource(Source):
@@ -202,13 +250,13 @@ def array_columns(array: np.ndarray) -> ColumnSource:
 
 def mapping_columns(data: Mapping[Any, Any]) -> ColumnSource:
     """Take a dictionary of columns."""
-    return ColumnSource([lambda v=v: one_column(v) for v in data.values()], [str(name) for name in data])
+    return ColumnSource([lambda v=v: one_column(v) for v in data.values()], [spelled(name) for name in data])
 
 
 def pandas_columns(frame: Any) -> ColumnSource:
     """Take the columns of a pandas frame."""
     width = len(frame.columns)
-    names = [str(name) for name in frame.columns]
+    names = [spelled(name) for name in frame.columns]
     return ColumnSource([lambda i=i: from_pandas(frame.iloc[:, i]) for i in range(width)], names)
 
 
@@ -228,7 +276,8 @@ def one_column(values: Any) -> Column:
     if isinstance(values, pa.ChunkedArray | pa.Array):
         return _chunked(values)
     if nw.dependencies.is_polars_series(values):
-        return _chunked(values.to_arrow())
+        # Polars' type of Python objects
+        return values.to_list() if str(values.dtype) == "Object" else _chunked(values.to_arrow())
     if isinstance(values, list | tuple | range):
         return list(values)
     raise UsageError(f"a column must be a list, an array or a series, got {type(values).__name__}.")

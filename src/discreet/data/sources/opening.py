@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.sources.conceal import sealed
 from discreet.data.sources.engines import PolarsSource, parquet_source, relation_source, unsupported
 from discreet.data.sources.memory import (
     BatchSource,
@@ -23,8 +25,10 @@ from discreet.data.sources.memory import (
     table_columns,
 )
 from discreet.data.sources.source import Need, Source
-from discreet.data.sources.values import spells_number
 from discreet.errors import DataError, UsageError
+from discreet.objects import spells_number
+
+T = TypeVar("T")
 
 
 def open_source(data: Any) -> Source:
@@ -54,6 +58,16 @@ def open_source(data: Any) -> Source:
     if known.is_into_series(data) or isinstance(data, pa.Array):
         return ColumnSource([lambda: one_column(data)], None)
     raise unsupported(data)
+
+
+def look_at(data: Any, look: Callable[[Source], T]) -> T:
+    """Open the source behind ``data``, look at it, and close it; one seal is around all three."""
+
+    def action() -> T:
+        with closing(open_source(data)) as source:
+            return look(source)
+
+    return sealed(action)
 
 
 def _open_path(path: Path) -> Source:

@@ -4,97 +4,27 @@ A number in text is an optional sign, ASCII digits with an optional point, an op
 nan, inf, infinity in any case. ``1e400`` is infinite. Nothing else is a number: not ``1_000``, ``0x10`` or ``1,5``. CSV
 fields are read by the same pattern inside DuckDB, so a list of strings and a file of them give the same integers.
 
-A Python object can raise whatever is asked of it, even its class. One that does is there, but is no number and no
-label: what one record holds must not decide whether there is a release.
+A Python object can raise whatever is asked of it, so it is asked nothing: see :mod:`discreet.objects`. One of a type
+that is not allowed is there, but is no number and no label: what one record holds must not decide whether there is a
+release.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import wraps
-from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
-#: What is trimmed from text before it is read.
-BLANKS = " \t"
+from discreet.objects import BLANKS, forgiving, number, plain_value
 
-#: A number in text, in the common subset of Python's and RE2's syntax; to be matched in full.
-NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))"
-
-_NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 
 #: Beyond this, neighboring integers are the same float64
 EXACT_IN_FLOAT = 2**53
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def forgiving(read: Callable[P, T]) -> Callable[P, T | None]:
-    """Make a function that looks at one object return ``None`` if the object raises.
-
-    Interrupts pass, because whoever sits at the keyboard may have meant them;
-    :func:`~discreet.data.sources.conceal.sealed` takes from them what an object may have put in.
-    """
-
-    @wraps(read)
-    def guarded(*arguments: P.args, **options: P.kwargs) -> T | None:
-        try:
-            return read(*arguments, **options)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:
-            return None
-
-    return guarded
-
-
-@forgiving
-def number(value: Any) -> float | None:
-    """Read one Python object as a number: NaN if it is absent, ``None`` if it is there but is no number."""
-    if value is None:
-        return math.nan
-    if isinstance(value, str):
-        text = value.strip(BLANKS)
-        if not text:
-            return math.nan
-        return float(text) if spells_number(text) else None
-    if isinstance(value, bool | np.bool_):
-        return float(bool(value))
-    if isinstance(value, Real | Decimal):
-        return _float(value)
-    if value is _pandas_na():
-        return math.nan
-    # NaT and its kind: absent values are the only ones that differ from themselves
-    return math.nan if bool(value != value) else None
-
-
-def spells_number(text: str) -> bool:
-    """Tell whether trimmed text is a number."""
-    return _NUMBER.fullmatch(text) is not None
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signaling NaN
-        return math.nan
-
-
-def _pandas_na() -> Any:
-    # only a program that has imported pandas can hold its NA
-    pandas = sys.modules.get("pandas")
-    return None if pandas is None else getattr(pandas, "NA", None)
 
 
 def numbers(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -138,16 +68,15 @@ class Vocabulary:
     @forgiving
     def find(self, value: Any) -> int | None:
         """Return the position of the label that this Python object spells, or ``None``."""
-        if isinstance(value, str):
-            return self.words.get(value.strip(BLANKS))
-        if isinstance(value, bool | np.bool_):
-            return self.flags.get(bool(value))
-        if isinstance(value, Integral):
-            return self.integers.get(int(value))
-        if isinstance(value, Real | Decimal):
-            as_float = _float(value)
-            if as_float.is_integer() and abs(as_float) <= EXACT_IN_FLOAT:
-                return self.integers.get(int(as_float))
+        read = plain_value(value)
+        if isinstance(read, str):
+            return self.words.get(read.strip(BLANKS))
+        if isinstance(read, bool):
+            return self.flags.get(read)
+        if isinstance(read, int):
+            return self.integers.get(read)
+        if isinstance(read, float) and read.is_integer() and abs(read) <= EXACT_IN_FLOAT:
+            return self.integers.get(int(read))
         return None
 
     def codes(self, values: Iterable[Any]) -> tuple[list[int | None], np.ndarray]:
@@ -161,8 +90,5 @@ class Vocabulary:
 @forgiving
 def _absent(value: Any) -> bool:
     # the word "nan" is absent as a number, but it is there
-    return (
-        (read := number(value)) is not None
-        and math.isnan(read)
-        and not (isinstance(value, str) and value.strip(BLANKS))
-    )
+    read = plain_value(value)
+    return read is None or (not read.strip(BLANKS) if isinstance(read, str) else read != read)

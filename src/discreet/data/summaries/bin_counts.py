@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.conceal import sealed
-from discreet.data.sources.opening import open_source, resolve
+from discreet.data.sources.opening import look_at, resolve
 from discreet.data.sources.source import Need, Source
 from discreet.domain.bin_grid import Grid
 from discreet.errors import UsageError
 from discreet.families.base import Family
 
-_TROUBLE = "the data could not be read to its end."
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BinCounts:
     """Usable records per cell, for each column; and the number of all records. Private."""
 
@@ -65,8 +61,7 @@ def count_bins(
                     total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
         return BinCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def cells(x: np.ndarray, grid: Grid) -> np.ndarray:

@@ -18,9 +18,6 @@ from discreet.models.layout import Layout
 from discreet.models.moment_table import MomentTable
 from discreet.models.tables import Table
 
-#: What is said of any trouble on the way, whatever it was.
-TROUBLE = "the data could not be read to its end."
-
 
 def count_tables(
     data: Any,
@@ -72,7 +69,7 @@ def count_tables(
             check_size(n_records, layout or model.layout(domain, "replace"))
         return n_records
 
-    n_records = sealed(walk, TROUBLE)
+    n_records = sealed(walk)
     kept = [_kept(c.reshape(s), t, domain) for c, s, t in zip(counts, shapes, tables, strict=True)]
     return Summary(tuple(v for cells in kept for v in cells.tolist()), n_records, model.column_names)
 

@@ -22,10 +22,8 @@ from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_lookup import Lookup
 from discreet.domain.columns import Column, Labels
 
-_TROUBLE = "the data could not be read to its end."
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CodedBatch:
     """Some of the records, in the order of the source. Private.
 
@@ -65,9 +63,9 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
         Vocabulary.of([(x,) for x in c.labels]) if isinstance(c, Labels) else None for c in columns
     ]
     needs = [Need(model, vocabulary) for vocabulary in vocabularies]
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        walk = sealed(lambda: _walk(source, columns, needs), _TROUBLE)
-        while (batch := sealed(lambda: next(walk, None), _TROUBLE)) is not None:
+    with closing(sealed(lambda: open_source(data))) as source:
+        walk = sealed(lambda: _walk(source, columns, needs))
+        while (batch := sealed(lambda: next(walk, None))) is not None:
             yield batch
 
 

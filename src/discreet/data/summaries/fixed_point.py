@@ -17,7 +17,6 @@ turn nulls into zeros.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_
@@ -26,6 +25,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from discreet.data.sources.conceal import quiet
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
@@ -148,8 +148,7 @@ def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
     message says so and nothing about the values.
     """
     safe = np.where(np.isnan(x), m.low, np.clip(x, m.low, m.high))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             measured = np.asarray(family.measure(safe), dtype=np.float64)
         except Exception:

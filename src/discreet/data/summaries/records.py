@@ -13,8 +13,6 @@ from discreet.data.summaries.coded import coded_batches
 from discreet.domain.declarations import Domain
 from discreet.models.column_model import ColumnModel
 
-_TROUBLE = "the data could not be read to its end."
-
 
 @dataclass(frozen=True, repr=False)
 class Records:
@@ -68,7 +66,7 @@ def read_records(data: Any, model: ColumnModel, domain: Domain) -> Records:
         none = np.empty((0, len(codes_for)), dtype=np.int32), np.empty((0, len(numbers)))
         return np.concatenate([none[0], *codes]), np.concatenate([none[1], *values])
 
-    codes, values = sealed(walk, _TROUBLE)
+    codes, values = sealed(walk)
     for array in (codes, values):
         array.flags.writeable = False
     return Records(model, domain, codes, values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from operator import or_
 from typing import Any
@@ -13,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.conceal import sealed
 from discreet.data.sources.kinds import Kind, present
-from discreet.data.sources.opening import open_source, resolve
+from discreet.data.sources.opening import look_at, resolve
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.coordinate_sums import sums
@@ -37,11 +35,10 @@ from discreet.domain.declarations import Domain
 from discreet.families.base import Family
 from discreet.models.layout import Layout
 
-_TROUBLE = "the data could not be read to its end."
 _MALFORMED = ("malformed", "unclosed")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """The exact sums: one integer per coordinate of the layout, in steps of its grid. Private."""
 
@@ -124,8 +121,7 @@ def summarize(
         check_size(n_records, layout)
         return Summary(tuple(totals), n_records, tuple(names))
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
@@ -165,14 +161,12 @@ def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | 
             unclosed=totals.get("unclosed"),
         )
 
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return sealed(lambda: look(source), _TROUBLE)
+    return look_at(data, look)
 
 
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns, which are declarations; none for arrays and lists."""
-    with closing(sealed(lambda: open_source(data), _TROUBLE)) as source:
-        return list(source.names or [])
+    return look_at(data, lambda source: list(source.names or []))
 
 
 def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[str]) -> Inspection:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import short_loop
 
 
-@njit(cache=True)
+@short_loop
 def split_off(
     cell: np.ndarray,
     cell_low: int,
@@ -50,7 +51,7 @@ def split_off(
         out[i] = cell_low + j
 
 
-@njit(cache=True)
+@short_loop
 def _from_table(cell: np.ndarray, rest: np.ndarray, left: int, rng: np.random.Generator) -> int:
     """Draw one index j with weight cell[j] rest[left - j]."""
     first, last = max(0, left - rest.size + 1), min(cell.size - 1, left)

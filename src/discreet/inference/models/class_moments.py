@@ -32,7 +32,6 @@ from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.tilt import Cell
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
-from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 from discreet.inference.models.totals import Window, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
@@ -179,6 +178,9 @@ def draw_blocks(
     blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
 ) -> Answer:
     """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
+    # compiled, which models without numbers need not be
+    from discreet.inference.engines import gibbs
+
     answers = []
     for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
         records = law.usable(totals)

@@ -100,7 +100,7 @@ class GaussianKernel(MarkovKernel):
     Dobrushin at epsilon: with t = 2 radius / sigma, Phi(t/2 - epsilon/t) - e^epsilon Phi(-t/2 - epsilon/t), in any
     dimension. Doeblin: the least density at y is that of the farthest point of the ball, so
 
-        1 - gamma = \int N(|y| + radius; 0, sigma^2 I) dy,
+        1 - gamma = \int N(norm(y) + radius; 0, sigma^2 I) dy,
 
     2 Phi(-radius / sigma) in one dimension, a radial integral in several. Ultra-mixing: 1, the ratio of two shifted
     normal densities has no bound; :class:`ProjectedGaussianKernel` has one.

@@ -1,4 +1,4 @@
-"""Many steps of Gaussian noise on random samples of the records, through dp-accounting.
+"""Many steps of Gaussian noise on random samples of the records.
 
 Each step sums a vector over a fresh secret sample of the records and adds Gaussian noise whose standard deviation is
 ``multiplier`` times the sensitivity of the sum: how far one record, if it is in the sample, can move it. All steps may
@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -28,6 +27,7 @@ from scipy.optimize import brentq
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import count, positive
+from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
 from discreet.privacy.curves import Curve
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
@@ -35,15 +35,12 @@ from discreet.privacy.subsampling import FITTING, Sampling
 from discreet.rational import Number, exact
 
 _COMMON = (*range(2, 17), 20, 24, 28, 32)
-#: The orders of the curve. Between them it follows by convexity. For samples of a fixed size dp-accounting takes
-#: differences of high order up to 256, slowly, and with errors that begin to show at 64; beyond, plain sums.
+#: The orders of the curve. Between them it follows by convexity. For samples of a fixed size those between would take
+#: differences of high order, for little; from 257 on the bound is a plain sum.
 ORDERS: dict[Sampling, tuple[int, ...]] = {
     "poisson": (*_COMMON, 40, 48, 64, 80, 96, 128, 192, 256, 512, 1024, 4096),
     "fixed_size": (*_COMMON, 260, 512, 1024, 4096),
 }
-# dp-accounting adds up terms whose logarithms are sums of log-gammas. Against exact sums the log of a step's moment of
-# order a is wrong by less than 2e-13 (1 + a), which a relative margin does not cover where that logarithm is tiny.
-_ROOM = 1e-12
 # What a stated curve is raised by, and half of which a reader asks for: another machine computes other last digits.
 _MARGIN = 1e-6
 # Beyond, a bound promises nothing, and the order is left out.
@@ -105,8 +102,7 @@ class SampledGaussian:
 
     def epsilons(self) -> np.ndarray:
         """Return the bounds on the Rényi divergences at the orders of :data:`ORDERS`."""
-        a = np.array(ORDERS[self.sampling], dtype=float)
-        return self.steps * (_one_step(self.multiplier, self.rate, self.sampling) + _ROOM * (1 + a) / (a - 1))
+        return self.steps * _one_step(self.multiplier, self.rate, self.sampling)
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon that goes with ``delta``; infinite if nothing is promised."""
@@ -192,21 +188,7 @@ def read_rate(rate: Number) -> Fraction:
 
 @lru_cache(maxsize=512)
 def _one_step(multiplier: float, rate: Fraction, sampling: Sampling) -> np.ndarray:
-    from dp_accounting import dp_event
-    from dp_accounting.privacy_accountant import NeighboringRelation
-    from dp_accounting.rdp import RdpAccountant
-
-    noise = dp_event.GaussianDpEvent(multiplier)
-    event: Any
-    if sampling == "poisson":
-        relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-        event = dp_event.PoissonSampledDpEvent(float(rate), noise)
-    else:
-        relation = NeighboringRelation.REPLACE_ONE
-        event = dp_event.SampledWithoutReplacementDpEvent(rate.denominator, rate.numerator, noise)
-    with np.errstate(all="ignore"):
-        found = RdpAccountant(list(ORDERS[sampling]), relation).compose(event).rdp
-    # the sample is a mixture's index, and a mixture is no further apart than its worst parts
-    found = np.minimum(found, np.array(ORDERS[sampling]) / (2 * multiplier**2))
+    divergence = poisson_divergence if sampling == "poisson" else fixed_size_divergence
+    found = np.array([divergence(rate, multiplier, order) for order in ORDERS[sampling]])
     found.setflags(write=False)
     return found

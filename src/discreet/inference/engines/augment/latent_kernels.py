@@ -8,7 +8,8 @@ running sums are exact. A missing record is a row of zeros in both.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 
 @njit(cache=True)

@@ -13,9 +13,9 @@ import math
 from functools import cache
 from itertools import combinations_with_replacement
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.engines.gibbs.nodes import rule
 
 #: Largest dimension this rule is good for.

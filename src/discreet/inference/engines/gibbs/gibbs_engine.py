@@ -15,12 +15,12 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.families import MultivariateNormal
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.engines.gibbs import tree, walkers
+from discreet.inference.engines.gibbs import skewness, tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import has_chart
 
-#: Fewest records for which the central limit has been shown calibrated.
+#: Fewest records for which the central limit has been shown calibrated; whether it holds is asked of the draws too.
 LEAST_RECORDS = 200
 
 APPROXIMATION = "central limit for the sums"
@@ -57,11 +57,12 @@ def draw(question: Question) -> Answer:
 def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]]:
     """Return the target, draws from it in its own coordinates, and doubts about them."""
     target = Target(question)
+    x, doubts = None, ()
     if tree.applies(target):
         x = tree.sample(target, question.size, question.chains, question.rng)
-        if x is not None:
-            return target, x, ()
-    return target, *walkers.sample(target, question.size, question.chains, question.rng)
+    if x is None:
+        x, doubts = walkers.sample(target, question.size, question.chains, question.rng)
+    return target, x, (*skewness.doubts(question.release, target, x), *doubts)
 
 
 def _too_few(question: Question) -> tuple[str, ...]:

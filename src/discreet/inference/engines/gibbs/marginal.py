@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.engines.gibbs.nodes import rule
 
 _FINE, _ROUGH = rule(10), rule(5)

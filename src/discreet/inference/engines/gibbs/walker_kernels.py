@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, rule
 
 _T, _W = rule(SMOOTH)

@@ -17,8 +17,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
+
+from discreet.compiled import numba
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.models.hidden_markov.paths import draw_dirichlet
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.models.hidden_markov.count_tables import exchange_sweep, grow_sweep, pair_sweep
 from discreet.inference.models.hidden_markov.emissions import draw_emissions
 from discreet.inference.models.hidden_markov.paths import collapsed_sweep, draw_transitions, sample_paths

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from discreet.compiled import numba
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
+from discreet.compiled import numba
 from discreet.inference.models.hidden_markov.count_tables import loss
 from discreet.inference.models.hidden_markov.paths import pick
 

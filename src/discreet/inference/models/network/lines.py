@@ -10,7 +10,8 @@ from math import floor, lgamma, log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 # how many intervals a slice may step out before it settles for what it has
 _MOST_STEPS = 40

@@ -1,0 +1,262 @@
+r"""What the released totals say about the table itself: its usable records, their mean and their standard deviation.
+
+A usable record is t in [0, 1], the public affine image of a value that was clipped to its bounds; z = 2t - 1. The
+latent totals are U (usable records), A = sum of z and B = sum of z^2, and every released coordinate is a linear form
+in them plus noise (:mod:`discreet.models.shapes`). In terms of the table's mean m of t and
+
+    r = 1 - v / (m (1 - m)) in [0, 1],      v the table's variance (divisor U),
+
+the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the
+square. The working prior is m ~ Beta(1/2, 1/2), r nearly so (constant on nine steps with its masses), and a prior on U
+that the caller states. A prior that is flat on feasible moments would be m ~ Beta(2, 2), which keeps the mean away from
+the bounds, where many real columns have theirs; a uniform r keeps the variance away from the least and the most, where
+columns of 0 and 1 and columns in wide bounds have theirs.
+
+Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed
+form (:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by
+rejection. The grid covers all of (U, m) whose likelihood is within exp(-27) of a perfect fit; its size does not
+depend on U.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from discreet.inference.bounded_mean import segments
+from discreet.privacy.noise import DiscreteLaplace, Noise
+
+#: Log of what is neglected of the noise.
+DEPTH = 27.0
+#: Prior of r, and by symmetry of the share 1 - r of the largest variance: nearly Beta(1/2, 1/2).
+SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96, 0.99, 1])
+_COARSE, _FINE = (36, 36), (56, 48)
+# stands for U = 0 where totals become angles: they are all alike then
+_HALF = 0.5
+# counts whose prior is averaged one by one
+_MOST_COUNTS = 2**16
+
+
+class CountPrior(Protocol):
+    """A prior on the number of usable records: whole numbers from ``low`` to ``high`` (None: no limit)."""
+
+    @property
+    def low(self) -> int: ...
+    @property
+    def high(self) -> int | None: ...
+    def log_mass(self, n: np.ndarray, /) -> np.ndarray:
+        """Return the log prior of counts inside [low, high], up to a constant."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoisyTotals:
+    """Released integers and how they were made.
+
+    ``values[j]`` is the noisy coordinate in grid steps, ``rows[j]`` its coefficients of (U, A, B) in mapped units,
+    ``grid[j]`` its step and ``noise[j]`` its noise, in steps. Two rows, of A and B, are enough when U is known.
+    """
+
+    values: Sequence[int]
+    rows: np.ndarray
+    grid: np.ndarray
+    noise: Sequence[Noise]
+
+    def residual(self, usable: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and slopes in r of the residuals, in grid steps, given U and m."""
+        total, spread = usable * (2 * mean - 1), 4 * usable * mean * (1 - mean)
+        offset, slope = [], []
+        for value, (in_usable, in_total, in_square), step in zip(
+            self.values, self.rows, self.grid, strict=True
+        ):
+            fixed = (in_usable + in_square) * usable + in_total * total
+            offset.append(float(value) - fixed / step)
+            slope.append(-in_square * spread / step)
+        return np.stack(offset), np.stack(slope)
+
+    def locate(self, known: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return an estimate of (U, A) and how far from it the noise may plausibly reach."""
+        y = np.array([float(v) for v in self.values]) * self.grid
+        rows = np.asarray(self.rows, dtype=float)
+        if known is not None:
+            y, rows = y - rows[:, 0] * known, rows[:, 1:]
+        inverse = np.linalg.pinv(rows)
+        estimate, weight = inverse @ y, np.abs(inverse)
+        reach = np.array([law.reach(DEPTH) for law in self.noise]) * self.grid
+        if isinstance(self.noise[0], DiscreteLaplace):
+            far = (weight * reach).max(axis=1)
+        else:
+            far = np.sqrt(((weight * reach) ** 2).sum(axis=1))
+        if known is not None:
+            return np.array([known, estimate[0]]), np.array([0.0, far[0]])
+        return estimate[:2], far[:2]
+
+
+@dataclass(frozen=True)
+class TableDraws:
+    """Draws of the table's own usable count, mean m of t, and ``spread`` = v / (m (1 - m)), its variance's share."""
+
+    usable: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviation of the usable records in t, divisor U."""
+        return np.sqrt(self.mean * (1 - self.mean) * self.spread)
+
+
+def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator) -> TableDraws:
+    """Return independent draws of (U, m, spread) given the noisy totals."""
+    grid = _Grid(totals, counts)
+    usable, angle = grid.draw(n_draws, rng)
+    mean = np.sin(angle) ** 2
+    r = segments.draw(*totals.residual(usable, mean), totals.noise, rng, SPREAD_PRIOR)
+    return TableDraws(usable, mean, 1.0 - r)
+
+
+class _Grid:
+    """Cells over (U, angle), angle = arcsin sqrt(m), in which the prior of m is flat.
+
+    Rows are ranges of U and columns ranges of the total A, the same for every row and cut at -U and U.
+    """
+
+    def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
+        self.totals, self.counts = totals, counts
+        known = counts.low if counts.low == counts.high else None
+        (usable, total), (far_usable, far_total) = totals.locate(known)
+        top = np.inf if counts.high is None else counts.high
+        # the nearest possible count and total, when noise carried the readings out of range
+        near = min(max(usable, counts.low), top)
+        first = int(max(np.floor(near - far_usable), counts.low))
+        last = int(min(np.ceil(near + far_usable), top))
+        total = min(max(total, -last), last)
+        columns = total + far_total * np.linspace(-1, 1, _COARSE[1] + 1)
+        # totals between -U and U are at hand for the smallest U too
+        columns[0] = min(columns[0], max(first, _HALF))
+        columns[-1] = max(columns[-1], -max(first, _HALF))
+        self._lay(_first_edges(first, last, int(near), _COARSE[0]), columns)
+        rows = _refined(self.edges, self.mass.sum(axis=1), _FINE[0])
+        self._lay(rows, self._refined_columns(_FINE[1]))
+
+    def _lay(self, edges: np.ndarray, columns: np.ndarray) -> None:
+        """Evaluate the posterior at the middle of every cell."""
+        self.edges, self.columns = edges, columns
+        self.middle = ((edges[:-1] + edges[1:] - 1) // 2).astype(float)
+        ends = self._angles(self.middle[:, None], columns)
+        self.step = np.diff(ends, axis=1)
+        self.log_height = np.full(self.step.shape, -np.inf)
+        row, column = np.nonzero(self.step > 0)
+        angle = 0.5 * (ends[row, column] + ends[row, column + 1])
+        self.log_height[row, column] = self._log_likelihood(self.middle[row], angle)
+        self.log_prior = _log_mean_prior(self.counts, edges)
+        with np.errstate(divide="ignore"):
+            log_mass = self.log_height + np.log(self.step)
+        log_mass += (self.log_prior + np.log(np.diff(edges)))[:, None]
+        self.mass = np.exp(log_mass - log_mass.max())
+
+    def _refined_columns(self, n_columns: int) -> np.ndarray:
+        """Return column edges that are dense where the first grid has found the mass."""
+        row, column = np.nonzero(self.mass > 1e-8 * self.mass.max())
+        usable = np.maximum(self.middle[row], _HALF)
+        low = np.clip(self.columns[column], -usable, usable)
+        high = np.clip(self.columns[column + 1], -usable, usable)
+        width = float(np.max(high - low))
+        bins = np.linspace(low.min() - 0.5 * width, high.max() + 0.5 * width, 161)
+        share = (np.arange(4) + 0.5) / 4
+        points = (low[:, None] + share * (high - low)[:, None]).ravel()
+        density, _ = np.histogram(points, bins, weights=np.repeat(self.mass[row, column], 4))
+        return _equidistant(bins, density, n_columns)
+
+    def _angles(self, usable: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return the angle of a total among U records; without records all angles are alike."""
+        share = 0.5 + 0.5 * total / np.maximum(usable, _HALF)
+        return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
+
+    def _log_likelihood(self, usable: np.ndarray, angle: np.ndarray) -> np.ndarray:
+        residual = self.totals.residual(usable, np.sin(angle) ** 2)
+        return segments.log_integral(*residual, self.totals.noise, SPREAD_PRIOR)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
+        cumulative = np.cumsum(self.mass.ravel())
+        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        lacking, ceiling = n_draws, 0.0
+        while lacking > 0:
+            size = lacking + lacking // 2 + 64
+            cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+            row, column = np.divmod(np.minimum(cell, cumulative.size - 1), self.mass.shape[1])
+            usable = rng.integers(self.edges[row], self.edges[row + 1]).astype(float)
+            low = self._angles(usable, self.columns[column])
+            step = self._angles(usable, self.columns[column + 1]) - low
+            angle = low + rng.random(size) * step
+            log_ratio = (
+                self._log_likelihood(usable, angle)
+                + self.counts.log_mass(usable)
+                - self.log_height[row, column]
+                - self.log_prior[row]
+            )
+            ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / self.step[row, column]
+            # one proposal in a thousand may stand above the ceiling: a cell in the tails that is too wide for them
+            ceiling = max(ceiling, float(np.quantile(ratio, 0.999)))
+            accept = rng.random(size) * ceiling < ratio
+            kept.append((usable[accept][:lacking], angle[accept][:lacking]))
+            lacking -= kept[-1][0].size
+        return np.concatenate([k[0] for k in kept]), np.concatenate([k[1] for k in kept])
+
+
+def _equidistant(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
+    """Return edges whose density goes with a third root of the density of the mass, so that tails have cells too."""
+    width = np.diff(edges)
+    weight = np.cbrt(mass / width) * width
+    weight += 0.1 * weight.sum() * width / width.sum()
+    cumulative = np.concatenate([[0.0], np.cumsum(weight)])
+    return np.interp(np.linspace(0, cumulative[-1], n_cells + 1), cumulative, edges)
+
+
+def _first_edges(first: int, last: int, near: int, n_cells: int) -> np.ndarray:
+    """Return cell edges over first..last: every count if they are few, else dense near both ends and the estimate."""
+    if last - first < n_cells:
+        return np.arange(first, last + 2)
+    span = last + 1 - first
+    spaced = np.concatenate([[0], np.geomspace(1, span, n_cells // 2).round()])
+    edges = np.concatenate(
+        [
+            first + spaced,
+            last + 1 - spaced,
+            near - spaced,
+            near + spaced,
+            np.linspace(first, last + 1, n_cells),
+        ]
+    )
+    return np.unique(np.clip(edges.round(), first, last + 1)).astype(np.int64)
+
+
+def _refined(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
+    """Return new edges, dense in proportion to the square root of the mass per count, without empty ends."""
+    matters = np.flatnonzero(mass > 1e-12 * mass.max())
+    first, last = edges[max(matters[0] - 1, 0)], edges[min(matters[-1] + 2, edges.size - 1)]
+    if last - first <= n_cells:
+        return np.arange(int(first), int(last) + 1)
+    width = np.diff(edges)
+    new = _equidistant(edges, mass, n_cells)
+    single = edges[:-1][(width == 1) & (mass > 1e-9 * mass.max())]
+    new = np.unique(np.concatenate([np.clip(new.round(), first, last), single, single + 1, [first, last]]))
+    return new.astype(np.int64)
+
+
+def _log_mean_prior(counts: CountPrior, edges: np.ndarray) -> np.ndarray:
+    """Return the log of the mean prior mass of the counts in each cell; in vast windows from eight counts of each."""
+    first, last = int(edges[0]), int(edges[-1])
+    if last - first <= _MOST_COUNTS:
+        log_prior = counts.log_mass(np.arange(first, last, dtype=float))
+        peak = log_prior.max()
+        mass = np.add.reduceat(np.exp(log_prior - peak), edges[:-1] - first)
+        with np.errstate(divide="ignore"):
+            return peak + np.log(mass / np.diff(edges))
+    share = (np.arange(8) + 0.5) / 8
+    points = np.floor(edges[:-1, None] + share * np.diff(edges)[:, None])
+    return np.logaddexp.reduce(counts.log_mass(points), axis=1) - np.log(8)

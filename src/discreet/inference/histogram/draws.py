@@ -1,0 +1,110 @@
+"""Counts down the tree: independent draws of every bin's count and probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.bounded_mean import CountPrior
+from discreet.inference.histogram.messages import Split, upward
+from discreet.inference.histogram.tree import Level, Node, build
+
+# rows of conditional weights that are laid out at once
+_BLOCK = 2**21
+
+
+@dataclass(frozen=True)
+class HistogramDraws:
+    """Draws of the table's own counts and the population's probabilities, shape (n_draws, n_bins)."""
+
+    counts: np.ndarray
+    p: np.ndarray
+    log_evidence: float
+
+
+def draw_histogram(
+    n_bins: int,
+    levels: Sequence[Level],
+    counts: CountPrior,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> HistogramDraws:
+    """Return independent draws of bin counts and probabilities given noisy counts at one or more levels.
+
+    ``levels`` are nested groupings of the bins, the finest with one count for each bin; the coarsest may be all bins
+    together, which is the usable count. ``counts`` is the prior of the number of usable records.
+    """
+    nodes = build(n_bins, levels)
+    messages, splits = upward(nodes, counts)
+    root = messages[-1]
+    peak = root.log_value.max()
+    weight = np.cumsum(np.exp(root.log_value - peak))
+    at: list[np.ndarray | None] = [None] * len(nodes)
+    share: list[np.ndarray | None] = [None] * len(nodes)
+    at[-1] = root.low + np.searchsorted(weight, rng.random(n_draws) * weight[-1], side="right")
+    share[-1] = np.ones(n_draws)
+    out = HistogramDraws(
+        np.empty((n_draws, n_bins), dtype=np.int64),
+        np.empty((n_draws, n_bins)),
+        float(peak + np.log(weight[-1])),
+    )
+    for index in range(len(nodes) - 1, -1, -1):
+        node, split, count, p = nodes[index], splits[index], at[index], share[index]
+        if count is None or p is None:
+            raise AssertionError("parents come after their children")
+        if split is None:
+            out.counts[:, node.first], out.p[:, node.first] = count, p
+            continue
+        left, theta = _split(split, count, rng)
+        _place(nodes, node, at, left, count - left)
+        _place(nodes, node, share, p * theta, p * (1 - theta))
+        at[index] = share[index] = None
+    return out
+
+
+def _place(
+    nodes: list[Node], node: Node, where: list[np.ndarray | None], left: np.ndarray, right: np.ndarray
+) -> None:
+    if node.left is not None and node.right is not None:
+        where[node.left], where[node.right] = left, right
+
+
+def _split(split: Split, count: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the left child's count and share of probability for each draw of the node's count."""
+    log_mass = split.log_mass[:, count - split.low]
+    mass = np.cumsum(np.exp(log_mass - log_mass.max(axis=0)), axis=0)
+    which = (rng.random(count.size) * mass[-1] > mass).sum(axis=0)
+    left = np.empty_like(count)
+    for j in range(split.log_mass.shape[0]):
+        chosen = np.flatnonzero(which == j)
+        if chosen.size:
+            left[chosen] = _left_counts(split, j, count[chosen], rng)
+    theta = rng.beta(split.shape[0][which] + left, split.shape[1][which] + (count - left))
+    return left, theta
+
+
+def _left_counts(split: Split, j: int, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw left counts in proportion to left weight x right weight of the rest, for equal counts at once."""
+    left, right = split.left[j], split.right[j]
+    values, inverse = np.unique(count, return_inverse=True)
+    # the right weights backwards, between zeros: row c of the windows holds the weight of c - i at column i
+    padded = np.concatenate([np.zeros(left.size), right[::-1], np.zeros(left.size)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, left.size)
+    start = left.size + right.size - 1 - (values - split.left_low - split.right_low)
+    out = np.empty(count.size, dtype=np.int64)
+    uniform = rng.random(count.size)
+    block = max(1, _BLOCK // left.size)
+    order = np.argsort(inverse, kind="stable")
+    bounds = np.searchsorted(inverse[order], np.arange(0, values.size + block, block))
+    for b, first in enumerate(range(0, values.size, block)):
+        rows = np.cumsum(windows[start[first : first + block]] * left, axis=1)
+        mine = order[bounds[b] : bounds[b + 1]]
+        row = inverse[mine] - first
+        # every row is scaled to end at 1 and shifted by its number, so that one search serves all
+        rows /= rows[:, -1:]
+        rows += np.arange(rows.shape[0])[:, None]
+        place = np.searchsorted(rows.ravel(), uniform[mine] + row, side="right")
+        out[mine] = np.clip(place - row * left.size, 0, left.size - 1)
+    return split.left_low + out

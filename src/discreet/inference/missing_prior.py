@@ -1,0 +1,204 @@
+r"""The analyst's prior on how many of n records are missing, when n is public and the usable count is noisy.
+
+Most columns are complete or nearly so, some lack a part, and few are nearly empty. The default has three parts:
+
+    0.40   none is missing;
+    0.15   a few are, P(k) = 1 / (k H_n) for k = 1..n, H_n = 1 + 1/2 + ... + 1/n: even over orders of magnitude;
+    0.45   a share s is, with density 3 (1 - s)^2, so that P(k) = 3 (n-k+1) (n-k+2) / ((n+1) (n+2) (n+3)), k = 0..n.
+
+A flat prior on 0..n would expect half of the column to be missing. The parts were chosen by exact enumeration of
+Bernoulli releases (`studies/real_columns/missing.py`) and by the coverage of means of real columns with 5% missing:
+with a heavier first part intervals miss when 5% to 25% are missing and noise is large, with a lighter one ranks are
+off on complete columns, and without the second part a few hundred missing in a million would be taken for none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+from scipy.stats import binom
+
+from discreet.errors import UsageError
+
+_HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbers (0, 40), or an array of weights"
+
+
+@dataclass(frozen=True)
+class MissingPrior(ABC):
+    """A prior on how many of ``n_records`` are missing, and so on the usable count from ``low`` to ``high``."""
+
+    n_records: int
+
+    @abstractmethod
+    def log_missing(self, k: np.ndarray) -> np.ndarray:
+        """Return log P(k missing) for whole numbers k, up to a constant; -inf where impossible."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the prior in words, for diagnostics."""
+
+    @property
+    def most(self) -> int:
+        """Largest possible number of missing values."""
+        return self.n_records
+
+    @property
+    def least(self) -> int:
+        """Smallest possible number of missing values."""
+        return 0
+
+    @property
+    def low(self) -> int:
+        """Smallest possible usable count."""
+        return self.n_records - self.most
+
+    @property
+    def high(self) -> int:
+        """Largest possible usable count."""
+        return self.n_records - self.least
+
+    def log_mass(self, n: np.ndarray) -> np.ndarray:
+        """Return the log prior of usable counts inside [low, high], up to a constant."""
+        return self.log_missing(self.n_records - np.asarray(n, dtype=float))
+
+
+@dataclass(frozen=True)
+class FewMissing(MissingPrior):
+    """The default: none with probability ``none``, a few with probability ``few``, otherwise a share."""
+
+    none: float = 0.4
+    few: float = 0.15
+
+    def log_missing(self, k: np.ndarray) -> np.ndarray:
+        k, n = np.asarray(k, dtype=float), float(self.n_records)
+        left = np.maximum(n - k, 0.0)
+        part = 3 * (1 - self.none - self.few) * (left + 1) / (n + 1) * (left + 2) / (n + 2) / (n + 3)
+        few = self.few / (digamma(n + 1) + np.euler_gamma) if n else 0.0
+        first = self.none if n else self.none + self.few
+        mass = part + np.where(k < 0.5, first, few / np.maximum(k, 1.0))
+        with np.errstate(divide="ignore"):
+            return np.where((k < 0) | (k > n), -np.inf, np.log(mass))
+
+    def describe(self) -> str:
+        return (
+            f"none with probability {self.none:g}, a few (k with weight 1/k) with {self.few:g}, "
+            f"otherwise a share s with density 3(1 - s)^2"
+        )
+
+
+@dataclass(frozen=True)
+class ShareMissing(MissingPrior):
+    """Each record is missing with a known probability: k is binomial."""
+
+    share: float
+
+    def log_missing(self, k: np.ndarray) -> np.ndarray:
+        return binom.logpmf(np.asarray(k, dtype=float), self.n_records, self.share)
+
+    @property
+    def most(self) -> int:
+        return 0 if self.share == 0 else self.n_records
+
+    @property
+    def least(self) -> int:
+        return self.n_records if self.share == 1 else 0
+
+    def describe(self) -> str:
+        return f"each record with probability {self.share:g}"
+
+
+@dataclass(frozen=True)
+class MissingBetween(MissingPrior):
+    """Every number from ``fewest`` to ``largest`` alike."""
+
+    fewest: int
+    largest: int
+
+    def log_missing(self, k: np.ndarray) -> np.ndarray:
+        return np.where((k >= self.fewest) & (k <= self.largest), 0.0, -np.inf)
+
+    @property
+    def most(self) -> int:
+        return self.largest
+
+    @property
+    def least(self) -> int:
+        return self.fewest
+
+    def describe(self) -> str:
+        return f"every number from {self.fewest} to {self.largest} alike"
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedMissing(MissingPrior):
+    """Weights on 0, 1, 2, ... missing."""
+
+    weights: np.ndarray
+
+    def log_missing(self, k: np.ndarray) -> np.ndarray:
+        k = np.asarray(k, dtype=float)
+        inside = (k >= 0) & (k < self.weights.size)
+        with np.errstate(divide="ignore"):
+            return np.where(inside, np.log(self.weights[np.where(inside, k, 0).astype(np.int64)]), -np.inf)
+
+    @property
+    def most(self) -> int:
+        return int(np.flatnonzero(self.weights)[-1])
+
+    @property
+    def least(self) -> int:
+        return int(np.flatnonzero(self.weights)[0])
+
+    def describe(self) -> str:
+        return f"weights on {self.least} to {self.most}"
+
+
+def missing_prior(missing: Any, n_records: int) -> MissingPrior:
+    """Read ``infer(missing=...)``: None, a share, an interval of shares or whole numbers, or an array of weights."""
+    if missing is None:
+        return FewMissing(n_records)
+    if isinstance(missing, float | int | np.floating) and not isinstance(missing, bool):
+        if not 0 <= missing <= 1:
+            raise UsageError(f"missing must be a share between 0 and 1, got missing={missing}.", hint=_HINT)
+        return ShareMissing(n_records, float(missing))
+    if isinstance(missing, tuple):
+        return _between(missing, n_records)
+    if not isinstance(missing, np.ndarray | Sequence) or isinstance(missing, str):
+        raise UsageError("missing must be a share, an interval or an array of weights.", hint=_HINT)
+    weights = np.asarray(missing, dtype=float)
+    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        raise UsageError("missing weights must be a list of non-negative numbers, not all zero.", hint=_HINT)
+    if weights.size > n_records + 1 and weights[n_records + 1 :].any():
+        raise UsageError(
+            f"missing weights reach beyond all {n_records} records.",
+            hint="one weight for each of 0, 1, ..., n",
+        )
+    return WeightedMissing(n_records, weights[: n_records + 1])
+
+
+def _between(interval: tuple[Any, ...], n_records: int) -> MissingPrior:
+    numbers = [v for v in interval if isinstance(v, int | float | np.number) and not isinstance(v, bool)]
+    if len(interval) != 2 or len(numbers) != 2:
+        raise UsageError("missing must be a pair (low, high), or an array of weights.", hint=_HINT)
+    low, high = numbers
+    if all(isinstance(v, int | np.integer) for v in numbers) and numbers != [0, 1]:
+        fewest, largest = int(low), int(high)
+    else:
+        if not 0 <= low <= high <= 1:
+            raise UsageError(
+                f"missing shares must satisfy 0 <= low <= high <= 1, got missing=({low}, {high}).", hint=_HINT
+            )
+        fewest, largest = ceil(low * n_records - 1e-9), floor(high * n_records + 1e-9)
+        # a narrow interval between two whole numbers: the nearest one
+        fewest, largest = min(fewest, largest), max(fewest, largest)
+    if not 0 <= fewest <= largest <= n_records:
+        raise UsageError(
+            f"missing must satisfy 0 <= low <= high <= {n_records}, got missing=({low}, {high}).", hint=_HINT
+        )
+    return MissingBetween(n_records, fewest, largest)

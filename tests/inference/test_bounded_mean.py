@@ -1,0 +1,206 @@
+"""The posterior of a bounded column's moments agrees with quadrature, and has the right limits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from discreet.domain.declarations import Domain
+from discreet.families.normal import Normal
+from discreet.inference.bounded_mean import NoisyTotals, draw_population, draw_table, segments
+from discreet.inference.bounded_mean.table import SPREAD_PRIOR
+from discreet.inference.missing_prior import FewMissing, MissingBetween, WeightedMissing
+from discreet.inference.record_prior import RecordPrior
+from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
+
+_LAWS = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
+
+
+def _plan(neighbors: str, missing: str) -> tuple[np.ndarray, np.ndarray]:
+    domain = Domain(((Fraction(0), Fraction(1)),), None, "clip", missing)  # type: ignore[arg-type]
+    layout = Normal().layout(domain, neighbors)  # type: ignore[arg-type]
+    rows = np.array([[float(c) for c in row] for row in layout.rows])
+    return rows, np.array([float(g) for g in layout.grid])
+
+
+def _release(t, law, scale, neighbors="replace", missing="count", rng=None) -> NoisyTotals:
+    """Noisy totals of records t in [0, 1]; ``scale`` in mapped units, no noise drawn without ``rng``."""
+    rows, grid = _plan(neighbors, missing)
+    z = 2 * np.asarray(t, dtype=float) - 1
+    exact = rows @ np.array([z.size, z.sum(), (z * z).sum()])
+    noise = [_LAWS[law](scale / step) for step in grid]
+    drawn = [0 if rng is None else int(v.sample(1, rng)[0]) for v in noise]
+    values = [round(total / step) + e for total, step, e in zip(exact, grid, drawn, strict=True)]
+    return NoisyTotals(values, rows, grid, noise)
+
+
+def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> dict[str, float]:
+    """Posterior moments by brute force over (U, arcsin sqrt m, r), from the definition of the coordinates."""
+    angle = (np.arange(size) + 0.5) / size * np.pi / 2
+    m, r = np.sin(angle)[:, None] ** 2, ((np.arange(size) + 0.5) / size)[None]
+    weights, sums = 0.0, np.zeros(6)
+    logs = []
+    for usable in counts:
+        moments = (usable, usable * (2 * m - 1) + 0 * r, usable - 4 * usable * m * (1 - m) * r)
+        log = np.zeros((size, size)) + float(prior.log_mass(np.array(float(usable))))
+        log = log + SPREAD_PRIOR.log_density[np.searchsorted(SPREAD_PRIOR.edges[1:-1], r, side="right")]
+        for value, row, step, law in zip(totals.values, totals.rows, totals.grid, totals.noise, strict=True):
+            total = sum(c * moment for c, moment in zip(row, moments, strict=True))
+            log = log + law.log_mass(value - total / step)
+        logs.append(log)
+    peak = max(log.max() for log in logs)
+    for usable, log in zip(counts, logs, strict=True):
+        w = np.exp(log - peak)
+        weights += w.sum()
+        sums += [
+            w.sum() * usable,
+            w.sum() * usable**2,
+            (w * m).sum(),
+            (w * m * m).sum(),
+            (w * r).sum(),
+            (w * r * r).sum(),
+        ]
+    return dict(zip(("U", "U2", "m", "m2", "r", "r2"), sums / weights, strict=True))
+
+
+@pytest.mark.parametrize("law", _LAWS)
+@pytest.mark.parametrize(
+    ("neighbors", "missing"), [("replace", "count"), ("replace", "none"), ("add_remove", "count")]
+)
+@pytest.mark.parametrize("scale", [0.6, 3.0])
+def test_tiny_tables_match_quadrature(law, neighbors, missing, scale, rng) -> None:
+    n, n_draws = 4, 10_000
+    totals = _release([0.0, 0.1, 0.7], law, scale, neighbors, missing, rng)
+    if missing == "none":
+        prior, counts = RecordPrior(n, n), range(n, n + 1)
+    elif neighbors == "replace":
+        prior, counts = FewMissing(n), range(n + 1)
+    else:
+        prior, counts = RecordPrior(), range(50)
+    exact = _quadrature(totals, prior, counts)
+    draws = draw_table(totals, prior, n_draws, rng)
+    seen = {"U": draws.usable, "m": draws.mean, "r": 1 - draws.spread}
+    reach = norm.isf(1e-4 / 72)  # 1e-4 for the test and its cases, two-sided
+    for name, value in seen.items():
+        for power, key in ((1, name), (2, name + "2")):
+            moment = value**power
+            assert abs(moment.mean() - exact[key]) <= reach * moment.std() / np.sqrt(n_draws) + 2e-5 * (
+                1 + abs(exact[key])
+            ), key
+    # the control: a posterior for noise a fifth wider is told apart where noise matters
+    if scale == 3.0 and missing == "count" and neighbors == "replace":
+        wider = NoisyTotals(
+            totals.values, totals.rows, totals.grid, [_LAWS[law](1.5 * scale / g) for g in totals.grid]
+        )
+        other = _quadrature(wider, prior, counts)
+        gaps = [abs(seen[k].mean() - other[k]) / (seen[k].std() / np.sqrt(n_draws)) for k in seen]
+        assert max(gaps) > reach
+
+
+@pytest.mark.parametrize("law", _LAWS)
+def test_integral_along_the_line_matches_quadrature(law, rng) -> None:
+    r = (np.arange(200_000) + 0.5) / 200_000
+    for _ in range(20):
+        offset, slope = rng.normal(0, 20, (3, 1)), rng.normal(0, 30, (3, 1))
+        slope[0] *= rng.integers(2)
+        noise = [_LAWS[law](s) for s in rng.uniform(3, 20, 3)]
+        log = sum(v.log_mass(offset[j] - slope[j] * r) for j, v in enumerate(noise))
+        exact = np.log(np.exp(log).mean())
+        assert segments.log_integral(offset, slope, noise)[0] == pytest.approx(exact, abs=1e-8)
+    nothing = segments.log_integral(offset, np.zeros((3, 1)), noise)
+    assert nothing[0] == pytest.approx(sum(v.log_mass(offset[j])[0] for j, v in enumerate(noise)))
+
+
+def test_without_noise_intervals_are_those_of_student(rng: np.random.Generator) -> None:
+    t = rng.beta(4.0, 6.0, 2000)
+    totals = _release(t, "laplace", 1e-5, missing="none")
+    table = draw_table(totals, RecordPrior(t.size, t.size), 20_000, rng)
+    assert abs(table.mean.mean() - t.mean()) < 1e-6
+    assert abs(table.sd.mean() - t.std()) < 1e-6
+    draws = draw_population(table, rng)
+    half = student.ppf(0.975, t.size - 1) * t.std(ddof=1) / np.sqrt(t.size)
+    low, high = np.quantile(draws.mean, [0.025, 0.975])
+    assert high - low == pytest.approx(2 * half, rel=0.05)
+    assert 0.5 * (low + high) == pytest.approx(t.mean(), abs=0.1 * half)
+
+
+def test_vast_noise_leaves_the_prior(rng: np.random.Generator) -> None:
+    totals = _release(np.full(20, 0.3), "gaussian", 1e4)
+    prior = WeightedMissing(20, np.r_[3.0, np.zeros(9), 1.0])
+    table = draw_table(totals, prior, 20_000, rng)
+    assert set(table.usable) == {10.0, 20.0}
+    assert abs((table.usable == 20).mean() - 0.75) < 0.02
+    inner = np.arange(0.1, 1, 0.1)
+    arcsine = np.sin(inner * np.pi / 2) ** 2
+    np.testing.assert_allclose(np.quantile(table.mean, inner), arcsine, atol=0.02)
+    steps = np.interp(inner, np.r_[0, np.cumsum(SPREAD_PRIOR.mass)], SPREAD_PRIOR.edges)
+    np.testing.assert_allclose(np.quantile(table.spread, inner), steps, atol=0.02)
+
+
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_size_of_the_table_does_not_matter(n: int, neighbors: str, rng: np.random.Generator) -> None:
+    """The posterior of the table's total has the same width for every n; the grid is as small."""
+    m, sd = 0.04, 0.05
+    rows, grid = _plan(neighbors, "count")
+    totals = np.array([n, n * (2 * m - 1), n * (4 * (sd**2 + m**2) - 4 * m + 1)])
+    noise = [DiscreteLaplace(2.5 / step) for step in grid]
+    values = [round(v / step) for v, step in zip(rows @ totals, grid, strict=True)]
+    released = NoisyTotals(values, rows, grid, noise)
+    prior = FewMissing(n) if neighbors == "replace" else RecordPrior()
+    table = draw_table(released, prior, 2000, rng)
+    total = table.usable * table.mean
+    assert abs(np.median(total) - n * m) < 10
+    assert total.std() < 20
+    assert abs(table.usable.mean() - n) < 10
+
+
+@pytest.mark.parametrize("law", _LAWS)
+@pytest.mark.parametrize(
+    ("t", "n"),
+    [([], 50), ([0.5], 1), ([0.0] * 30, 30), ([1.0] * 30, 30), ([0.3] * 30, 30), ([0.0, 1.0] * 15, 30)],
+    ids=["all missing", "one record", "all low", "all high", "all equal", "ends"],
+)
+def test_extreme_tables_give_a_proper_posterior(law, t, n, rng) -> None:
+    for scale in (0.01, 5.0):
+        for neighbors in ("replace", "add_remove"):
+            totals = _release(t, law, scale, neighbors, "count", rng)
+            prior = FewMissing(n) if neighbors == "replace" else RecordPrior()
+            table = draw_table(totals, prior, 500, rng)
+            draws = draw_population(table, rng)
+            for value in (table.mean, table.spread, draws.mean, draws.sd):
+                assert np.isfinite(value).all()
+                assert ((value >= 0) & (value <= 1)).all()
+            assert (draws.sd**2 <= draws.mean * (1 - draws.mean) + 1e-12).all()
+
+
+def test_impossible_readings_give_the_nearest_possible(rng: np.random.Generator) -> None:
+    rows, grid = _plan("replace", "count")
+    noise = [DiscreteLaplace(2.0 / step) for step in grid]
+    values = [round(v / step) for v, step in zip((-500.0, 900.0, 400.0), grid, strict=True)]
+    totals = NoisyTotals(values, rows, grid, noise)
+    table = draw_table(totals, FewMissing(100), 500, rng)
+    assert (table.usable <= 100).all()
+    assert table.usable.mean() > 90
+    assert table.mean.mean() < 0.1
+
+
+def test_sampling_error_is_added(rng: np.random.Generator) -> None:
+    t = rng.random(100)
+    totals = _release(t, "gaussian", 0.01, missing="none")
+    prior = RecordPrior(100, 100)
+    table = draw_table(totals, prior, 4000, rng)
+    draws = draw_population(table, rng)
+    assert table.mean.std() < 1e-3
+    assert draws.mean.std() == pytest.approx(t.std() / 10, rel=0.15)
+    assert draws.sd.std() > 10 * table.sd.std()
+
+
+def test_interval_of_missing_values_is_respected(rng: np.random.Generator) -> None:
+    totals = _release(rng.random(100), "laplace", 20.0, rng=rng)
+    table = draw_table(totals, MissingBetween(110, 5, 8), 2000, rng)
+    assert set(table.usable) == {102.0, 103.0, 104.0, 105.0}

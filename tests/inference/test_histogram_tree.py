@@ -1,0 +1,188 @@
+"""Draws of bin counts and probabilities agree with enumeration, and their length of work does not depend on n."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import betaln, gammaln
+from scipy.stats import norm
+
+from discreet.inference.histogram import Level, band, cdf, draw_histogram, quantiles
+from discreet.inference.histogram.messages import CONCENTRATIONS, log_gamma_ratio
+from discreet.inference.histogram.tree import build
+from discreet.inference.missing_prior import FewMissing
+from discreet.inference.record_prior import RecordPrior
+from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+
+# False alarms: at most 1e-4 for each test below, over all its comparisons.
+_ALARM = 1e-4
+
+
+def _log_split(left: int, right: int, share: float) -> float:
+    """Log probability of a split, mixed over concentrations."""
+    n = left + right
+    terms = []
+    for half in CONCENTRATIONS:
+        a, b = 2 * half * share, 2 * half * (1 - share)
+        choose = gammaln(n + 1) - gammaln(left + 1) - gammaln(right + 1)
+        terms.append(choose + betaln(left + a, right + b) - betaln(a, b))
+    return float(np.logaddexp.reduce(terms) - np.log(CONCENTRATIONS.size))
+
+
+def _log_tree(counts: tuple[int, ...], shape: tuple) -> tuple[float, int, int]:
+    """Log prior of counts given their total, for a tree of nested pairs of bins; with bins and records below."""
+    if isinstance(shape, int):
+        return 0.0, 1, counts[shape]
+    (log_l, bins_l, c_l), (log_r, bins_r, c_r) = (_log_tree(counts, s) for s in shape)
+    return log_l + log_r + _log_split(c_l, c_r, bins_l / (bins_l + bins_r)), bins_l + bins_r, c_l + c_r
+
+
+def _enumerate(n_bins, shape, levels, log_prior, most):
+    out = {}
+    for counts in product(range(most + 1), repeat=n_bins):
+        total = sum(counts)
+        if total > most or log_prior(total) == -np.inf:
+            continue
+        log = log_prior(total) + _log_tree(counts, shape)[0]
+        for level in levels:
+            ends = [*list(level.starts)[1:], n_bins]
+            for first, last, value in zip(level.starts, ends, level.values, strict=True):
+                log += float(level.noise.log_mass(np.array(float(value - sum(counts[first:last])))))
+        out[counts] = log
+    return out
+
+
+CASES = {
+    "four bins, two levels": (4, ((0, 1), (2, 3)), (range(4), (0, 2))),
+    "three bins": (3, (0, (1, 2)), (range(3),)),
+    "five bins, groups of two and three": (5, ((0, 1), (2, (3, 4))), (range(5), (0, 2), (0,))),
+}
+
+
+@pytest.mark.parametrize("noise", [DiscreteLaplace(1.3), DiscreteGaussian(1.1)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("known", [True, False])
+def test_draws_match_enumeration(case: str, noise: Noise, known: bool, rng: np.random.Generator) -> None:
+    n_bins, shape, starts = CASES[case]
+    n, n_draws = 4, 40_000
+    levels = [Level(s, rng.integers(-1, 4, len(list(s))), noise) for s in starts]
+    prior = RecordPrior(n, n) if known else FewMissing(n)
+    exact = _enumerate(
+        n_bins,
+        shape,
+        levels,
+        lambda total: (0.0 if total == n else -np.inf) if known else float(prior.log_mass(np.array(total))),
+        n,
+    )
+    log_evidence = np.logaddexp.reduce(list(exact.values()))
+    draws = draw_histogram(n_bins, levels, prior, n_draws, rng)
+    # windows are cut at exp(-18) of the noise's peak
+    assert draws.log_evidence == pytest.approx(log_evidence, abs=1e-6)
+    wrong = draw_histogram(
+        n_bins, [Level(v.starts, v.values, DiscreteLaplace(1.6)) for v in levels], prior, 10, rng
+    )
+    assert abs(wrong.log_evidence - log_evidence) > 1e-3  # the control: another noise is told apart
+    reach = norm.isf(_ALARM / (2 * len(exact)))
+    for counts, log in exact.items():
+        p = np.exp(log - log_evidence)
+        seen = (draws.counts == np.array(counts)).all(axis=1).sum()
+        assert abs(seen - n_draws * p) <= reach * np.sqrt(n_draws * p * (1 - p)) + 4
+
+
+def test_probabilities_given_counts(rng: np.random.Generator) -> None:
+    """With almost no noise the posterior is the mixture of betas at the known split."""
+    sharp = DiscreteLaplace(0.02)
+    draws = draw_histogram(2, [Level((0, 1), (3, 9), sharp)], RecordPrior(12, 12), 40_000, rng)
+    assert (draws.counts == [3, 9]).all()
+    weight = np.exp([betaln(3 + a, 9 + a) - betaln(a, a) for a in CONCENTRATIONS])
+    weight /= weight.sum()
+    mean = (weight * (3 + CONCENTRATIONS) / (12 + 2 * CONCENTRATIONS)).sum()
+    assert abs(draws.p[:, 0].mean() - mean) < 4.5 * draws.p[:, 0].std() / np.sqrt(40_000)
+    np.testing.assert_allclose(draws.p.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
+def test_large_tables_cover_their_truth(n: int, rng: np.random.Generator) -> None:
+    p = rng.dirichlet(np.full(16, 0.4))
+    counts = rng.multinomial(n, p)
+    noise = DiscreteLaplace(4.0)
+    levels = [
+        Level(range(16), counts + noise.sample(16, rng), noise),
+        Level((0, 4, 8, 12), counts.reshape(4, 4).sum(axis=1) + noise.sample(4, rng), noise),
+    ]
+    draws = draw_histogram(16, levels, RecordPrior(n, n), 2000, rng)
+    assert (draws.counts.sum(axis=1) == n).all()
+    assert (draws.counts >= 0).all()
+    error = np.abs(draws.counts.mean(axis=0) - counts)
+    assert (error < 60).all()  # 15 scales of the noise: exp(-15) for each of 16 bins
+    # sharp noise and flat prior: the sd of a count is at most the noise's own
+    assert (draws.counts.std(axis=0) < 1.5 * noise.sd).all()
+
+
+def test_noise_without_data_leaves_the_prior(rng: np.random.Generator) -> None:
+    vast = DiscreteLaplace(200.0)
+    draws = draw_histogram(2, [Level((0, 1), (5, 5), vast)], RecordPrior(4, 4), 40_000, rng)
+    expected = np.exp([_log_split(k, 4 - k, 0.5) for k in range(5)])
+    seen = np.bincount(draws.counts[:, 0], minlength=5) / 40_000
+    assert (
+        np.abs(seen - expected).max() < 0.02 + 4.5 * 0.5 / 200
+    )  # noise of 200 tilts by at most exp(8 / 200)
+
+
+def test_distribution_function_and_quantiles(rng: np.random.Generator) -> None:
+    p = rng.dirichlet([5.0, 20.0, 70.0, 5.0], size=4000)
+    edges = np.array([0.0, 1.0, 2.0, 5.0, 10.0])
+    low, high = cdf(p, edges, [-1.0, 0.0, 1.5, 2.0, 10.0, 11.0])
+    assert (low <= high).all()
+    np.testing.assert_allclose(low[:, 3], p[:, :2].sum(axis=1))
+    np.testing.assert_allclose(high[:, 3], p[:, :2].sum(axis=1))
+    np.testing.assert_allclose(high[:, 2], p[:, :2].sum(axis=1))
+    np.testing.assert_allclose(low[:, 2], p[:, 0])
+    assert (low[:, 0] == 0).all()
+    np.testing.assert_allclose(low[:, 5], 1)
+    median = quantiles(p, edges, np.array([0.5]))[0]
+    assert (median.low, median.high) == (2.0, 5.0)
+    whole = band(p, np.ones((4000, 4), dtype=int), edges)
+    inside = ((np.cumsum(p, axis=1)[:, :-1] >= whole.low) & (np.cumsum(p, axis=1)[:, :-1] <= whole.high)).all(
+        axis=1
+    )
+    assert abs(inside.mean() - 0.95) < 0.01
+
+
+def test_band_reaches_the_ends_where_the_table_may_be_empty(rng: np.random.Generator) -> None:
+    p = rng.dirichlet([0.3, 20.0, 20.0, 0.3], size=2000)
+    edges = np.arange(5.0)
+    empty = np.tile([0, 10, 10, 0], (2000, 1))
+    assert band(p, empty, edges).low[0] == 0
+    assert band(p, empty, edges).high[-1] == 1
+    some = band(p, empty + 1, edges)
+    assert some.low[0] > 0
+    assert some.high[-1] < 1
+
+
+def test_gamma_ratio_is_accurate_for_large_counts() -> None:
+    import mpmath
+
+    with mpmath.workdps(60):
+        for a in (0.25, 2.0, 30.0, 60.0):
+            for c in (0, 3, 2**15 - 1, 2**15 + 2, 10**6, 10**9):
+                window = log_gamma_ratio(max(c - 3, 0), c, a)
+                assert window.size == c - max(c - 3, 0) + 1
+                exact = float(mpmath.loggamma(c + mpmath.mpf(a)) - mpmath.loggamma(c + 1))
+                assert window[-1] == pytest.approx(exact, abs=1e-8)
+
+
+def test_one_bin_and_bad_groups(rng: np.random.Generator) -> None:
+    noise = DiscreteLaplace(1.0)
+    draws = draw_histogram(1, [Level((0,), (7,), noise)], RecordPrior(), 100, rng)
+    assert draws.p.shape == (100, 1)
+    assert (draws.p == 1).all()
+    for levels in (
+        [Level((0, 2), (1, 1), noise)],
+        [Level((1, 2), (1, 1), noise)],
+        [Level(range(4), range(4), noise), Level((0, 1), (1, 1), noise), Level((0, 2), (1, 1), noise)],
+    ):
+        with pytest.raises(ValueError, match=r"finest|groups"):
+            build(4, levels)
