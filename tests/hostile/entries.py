@@ -10,7 +10,6 @@ from typing import Any
 
 import discreet as dc
 from discreet import data, profiles
-from discreet.curator.publish import declare
 from discreet.data import inspect
 from discreet.families import Predicate
 from discreet.models import (
@@ -65,7 +64,7 @@ def _release(model: Any, names: Sequence[str] = ("x",), **options: Any) -> Entry
 
 
 def _check(family: Any, bounds: Any = None) -> Entry:
-    domain = declare(family, bounds=bounds, outside="redact", missing="count")
+    domain = family.read_domain(bounds=bounds, outside="redact", missing="count")
     return Entry(lambda rows: inspect(rows, family, domain, ["x"]), strict=True)
 
 

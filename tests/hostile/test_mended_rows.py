@@ -209,24 +209,14 @@ def test_public_records_that_are_none(records: Any) -> None:
 
 
 def test_what_is_read_is_not_shown() -> None:
-    from discreet.mechanisms.pending import declared
-
-    from discreet.curator.publish import declare
+    from discreet.curator.declare import declare
+    from discreet.curator.draw import read
     from discreet.data import summarize
     from discreet.mechanisms.laplace import LaplaceMechanism
 
-    domain = declare(dc.Normal(), bounds=(0, 10), outside="clip", missing="count")
+    domain = dc.Normal().read_domain(bounds=(0, 10), outside="clip", missing="count")
     layout = dc.Normal().layout(domain, "replace")
     assert "values" not in repr(summarize([FLOAT], dc.Normal(), domain, layout))
-    asked = declared(
-        [FLOAT],
-        dc.Normal(),
-        LaplaceMechanism(1),
-        columns=None,
-        bounds=(0, 10),
-        outside=None,
-        missing=None,
-        neighbors="replace",
-    )
-    for shown in (repr(asked), repr(asked.read())):
+    asked = declare([FLOAT], dc.Normal(), LaplaceMechanism(1), bounds=(0, 10))
+    for shown in (repr(asked), repr(read(asked))):
         assert "48151623" not in shown

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.engines.gibbs import LEAST_RECORDS
+from discreet.inference.engines.gibbs.gibbs_engine import LEAST_RECORDS
 from discreet.inference.engines.gibbs.skewness import _skewness, doubts
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.record_prior import RecordPrior

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.inference.models.posterior import ModelPosterior
 
 import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.posterior import Posterior as ModelPosterior
 from discreet.models import HiddenMarkov
 from discreet.models.registry import build
 
