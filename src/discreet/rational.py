@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
+from discreet.arguments import shown
 from discreet.errors import UsageError
 
 Number = int | float | str | Decimal | Fraction
@@ -46,10 +47,7 @@ def is_short(value: Fraction) -> bool:
 
 def _got(value: Number, name: str) -> str:
     """Quote what the caller gave, as far as Python prints it."""
-    try:
-        return f", got {name}={value!s:.40}"
-    except ValueError:
-        return ""
+    return f", got {name}={shown(value)}"
 
 
 def _is_endless(value: Number) -> bool:
@@ -70,8 +68,8 @@ def _read(value: Number, name: str) -> Fraction:
             return Fraction(value)
         # repr is the shortest decimal that reads back as the same float
         return Fraction(repr(float(value)))
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a finite number, got {name}={value!r:.60}.") from None
+    except Exception:  # whatever a caller's object raises
+        raise UsageError(f"{name} must be a finite number, got {name}={shown(value)}.") from None
 
 
 def text(value: Fraction) -> str:

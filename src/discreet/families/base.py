@@ -8,7 +8,7 @@ components on the last axis.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.families.bounds import Bounds, check_pair, read_pairs
 from discreet.families.derivatives import gradient, hessian
@@ -42,7 +43,7 @@ class Support:
         return inside & (x == np.floor(x)) if self.discrete else inside
 
 
-class Family(ABC):
+class Family(metaclass=Constructed):
     r"""A likelihood p(x | theta) = h(x) exp(eta . t(x) - A(eta)) with its conjugate prior.
 
     Subclasses are frozen dataclasses whose fields are the family's known constants; those fields, and

@@ -127,7 +127,8 @@ def release(
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
         ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
-        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound.
+        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound. Labels have no bounds:
+        either word is accepted and does nothing.
     missing
         ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
         curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.

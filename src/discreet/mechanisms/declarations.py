@@ -25,8 +25,6 @@ def sampling_domain(
     _check_model(model)
     _check_policies(outside or "clip", missing or "impute")
     _every_record(outside, missing)
-    if outside == "clip" and model.vocabulary is not None:
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
     if are_bought(bounds):
         raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
     if missing == "none":
@@ -49,9 +47,9 @@ def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -
     _check_policies(outside, missing)
     if missing == "impute":
         raise UsageError("missing='impute' is for mechanisms that release samples.")
-    if model.vocabulary is not None and outside == "clip":
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-    return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
+    # no label lies outside the bounds, so either word does nothing, and files write the same one
+    policy: Outside = outside if model.vocabulary is None else "redact"
+    return Domain(model.parse_bounds(bounds), model.labels, policy, missing)
 
 
 def structured_domain(
@@ -70,9 +68,8 @@ def structured_domain(
                 hint="noise takes missing='count', which counts missing values as a label of their own",
             )
         _check_policies(outside or "redact", missing or "count")
-        if outside == "clip" and not model.numeric_columns:
-            raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-        domain = Domain(None, None, outside or "redact", missing or "count")
+        policy: Outside = (outside or "redact") if model.numeric_columns else "redact"
+        domain = Domain(None, None, policy, missing or "count")
         mechanism.scales(layout_for(model, domain, neighbors))
         return domain
     if not isinstance(mechanism, RecordMechanism):

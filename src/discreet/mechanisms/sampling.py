@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.artifact import Samples, SamplingRecord
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -77,7 +78,7 @@ class RandomSource:
         )
 
 
-class SamplingMechanism(ABC):
+class SamplingMechanism(metaclass=Constructed):
     """Releases draws from a posterior that was made private by its law alone.
 
     The steps are :meth:`check` before a row is read, :meth:`plan` when the public number of records is known, both of

@@ -6,17 +6,18 @@ A prior's density is exp(eta . T(theta) - C(eta)) up to a base measure that does
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 
 
-class Prior(ABC):
+class Prior(metaclass=Constructed):
     """A conjugate prior with named, validated hyperparameters."""
 
     #: Name on the command line, as in ``--prior beta:1,1``.

@@ -12,12 +12,13 @@ starts from their sum.
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeVar, get_args
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
 from discreet.privacy.rounding import exp_up
@@ -57,7 +58,7 @@ def check_neighbors(neighbors: str) -> None:
         raise UsageError(f"neighbors must be 'replace' or 'add_remove', got neighbors={neighbors!r}.")
 
 
-class Guarantee(ABC):
+class Guarantee(metaclass=Constructed):
     """A bound on how much one record can change the law of a release."""
 
     #: Name in release files.
