@@ -8,9 +8,11 @@ are read by :func:`discreet.rational.exact`.
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABCMeta
 from collections.abc import Iterable, Sequence
 from math import isfinite
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -22,6 +24,8 @@ _T = TypeVar("_T")
 
 #: More than any count of records, draws or steps; what is larger overflows somewhere.
 LARGEST = 2**53
+#: More draws than fit into memory with their diagnostics.
+MOST_DRAWS = 10**8
 
 
 def shown(value: Any, most: int = 60) -> str:
@@ -37,11 +41,7 @@ def shown(value: Any, most: int = 60) -> str:
 
 def whole(value: Any, name: str, *, least: int = 1, most: int = LARGEST) -> int:
     """Read a whole number between ``least`` and ``most``; True and False are none, nor is 2.0."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | np.integer)
-        or not least <= (number := int(value)) <= most
-    ):
+    if not _is_whole(value) or not least <= (number := int(value)) <= most:
         wanted = "a positive whole number" if least == 1 else f"a whole number from {least} on"
         if most < LARGEST:
             wanted = f"a whole number from {least} to {most}"
@@ -49,15 +49,19 @@ def whole(value: Any, name: str, *, least: int = 1, most: int = LARGEST) -> int:
     return number
 
 
-def real(value: Any, name: str) -> float:
-    """Read a finite number as a float."""
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def real(value: Any, name: str, *, finite: bool = True) -> float:
+    """Read a number as a float, finite unless told otherwise."""
     try:
         if isinstance(value, bool | np.bool_ | str | bytes | bytearray) or np.ndim(value) > 0:
             raise TypeError
         number = float(value)
     except Exception:  # whatever a caller's object raises
         number = None
-    if number is None or not isfinite(number):
+    if number is None or (finite and not isfinite(number)):
         raise UsageError(f"{name} must be a finite number, got {name}={shown(value)}.")
     return number
 
@@ -138,21 +142,24 @@ def listed(value: Any, name: str, wanted: str) -> list[Any]:
 
 def path(value: Any, name: str = "path") -> Path:
     """Read the path of a file."""
-    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
-        raise UsageError(f"{name} must be the path of a file, got {name}={shown(value)}.")
-    return Path(value)
+    try:
+        if not isinstance(value, str | PathLike) or not os.fspath(value) or "\0" in os.fspath(value):
+            raise TypeError
+        return Path(value)
+    except Exception:  # whatever a caller's object raises
+        raise UsageError(f"{name} must be the path of a file, got {name}={shown(value)}.") from None
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Read a seed or a generator; None is a fresh one from the operating system."""
-    try:
-        if isinstance(rng, bool | np.bool_):
-            raise TypeError
+    """Read a seed (one whole number, or a few) or a generator; None is a fresh one from the operating system."""
+    seeds = rng if isinstance(rng, list | tuple) else [rng]
+    if (
+        rng is None
+        or isinstance(rng, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence)
+        or (seeds and all(_is_whole(seed) and seed >= 0 for seed in seeds))
+    ):
         return np.random.default_rng(rng)
-    except Exception:  # whatever a caller's object raises
-        raise UsageError(
-            f"rng must be a seed (a whole number from 0 on) or a generator, got rng={shown(rng)}."
-        ) from None
+    raise UsageError(f"rng must be a seed (a whole number from 0 on) or a generator, got rng={shown(rng)}.")
 
 
 class Constructed(ABCMeta):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.families.bounds import read_pairs
 from discreet.families.shapes import Neighbors
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateNaiveBayes"]
 
+# more than a table of counts can use
+_MOST_BINS = 10_000
 _NO_CLASSES = (
     "declare the classes: give classes=[…], or classes='public' if which classes there are is public."
 )
@@ -267,8 +270,7 @@ class _Binned(_Coded):
 
     @classmethod
     def between(cls, name: str, low: float, high: float, bins: int) -> _Binned:
-        if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 2:
-            raise UsageError(f"bins must be a whole number from 2 on, got bins={bins!r:.40}.")
+        bins = whole(bins, "bins", least=2, most=_MOST_BINS)
         if not low < high:
             raise UsageError(f"bounds must have their lower end first, got ({low:g}, {high:g}).")
         edges = np.linspace(low, high, int(bins) + 1)[1:-1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.arguments import path as read_path
 from discreet.errors import DataError
 
 
@@ -17,7 +18,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
     The temporary file is created at once, so an unwritable place is found before the work inside the block.
     """
-    target = Path(path)
+    target = read_path(path)
     if target.is_dir():
         raise DataError(f"cannot write {target}: it is a folder.")
     try:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from discreet.arguments import generator, one_of, shown, text, whole
+from discreet.arguments import MOST_DRAWS, generator, one_of, shown, text, whole
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference import bounds, choice, parts, sampled
@@ -122,7 +122,7 @@ def infer(
     if not isinstance(release, Release):
         release = Release.load(release)
     engine = one_of(engine, "engine", Engine)
-    draws, chains = whole(draws, "draws"), whole(chains, "chains")
+    draws, chains = whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
     if records is not None and release.records is not None and release.samples is None:

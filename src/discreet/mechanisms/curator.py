@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from discreet.arguments import listed, shown
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -163,7 +164,7 @@ def release(
     :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
-    if unit is not None or max_rows != 1:
+    if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
         raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
     payer = payer_of(ledger, dataset, analyst)
     if isinstance(model, Mapping):
@@ -275,7 +276,7 @@ def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
         raise UsageError("columns must be a list of names; use column for a single one.")
     if column is not None:
         return (column,)
-    return None if columns is None else tuple(columns)
+    return None if columns is None else tuple(listed(columns, "columns", "a list of names"))
 
 
 def choose_mechanism(
@@ -285,7 +286,13 @@ def choose_mechanism(
     if isinstance(mechanism, NoiseMechanism):
         _no_budget(epsilon, delta, rho)
         return mechanism
-    if mechanism in ("laplace", "gaussian") and (epsilon, delta, rho) == (None, None, None):
+    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
+        raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
+    if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian"):
+        raise UsageError(
+            f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={shown(mechanism)}."
+        )
+    if epsilon is None and delta is None and rho is None:
         example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
         raise UsageError(f"give a budget, such as {example}.")
     if mechanism == "laplace":
@@ -294,11 +301,7 @@ def choose_mechanism(
                 "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
             )
         return LaplaceMechanism(epsilon)
-    if mechanism == "gaussian":
-        return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
-    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
-        raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
-    raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+    return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
 
 
 def _no_budget(*budget: Number | None) -> None:

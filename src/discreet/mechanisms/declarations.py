@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
+from discreet.arguments import one_of
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.impute import check_imputed, read_imputed
@@ -116,7 +117,5 @@ def _check_model(model: Any) -> None:
 
 
 def _check_policies(outside: Any, missing: Any) -> None:
-    if outside not in get_args(Outside):
-        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
+    one_of(outside, "outside", Outside)
+    one_of(missing, "missing", Missing)

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arguments import Constructed
+from discreet.arguments import Constructed, whole
 from discreet.artifact import Samples, SamplingRecord
-from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, layout_for
 from discreet.families.shapes import Neighbors
@@ -114,12 +113,7 @@ class SamplingMechanism(metaclass=Constructed):
 
 def read_samples(samples: Any) -> int:
     """Read how many samples are to be released."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or not 1 <= samples <= _MOST_SAMPLES:
-        raise UsageError(
-            f"samples must be a whole number from 1 to {_MOST_SAMPLES}, got samples={samples!r:.40}."
-        )
-    return int(samples)
+    return whole(samples, "samples", most=_MOST_SAMPLES)
 
 
 def _exact_array(values: Sequence[Fraction]) -> np.ndarray:

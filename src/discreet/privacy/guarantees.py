@@ -16,9 +16,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar, get_args
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from discreet.arguments import Constructed
+from discreet.arguments import Constructed, one_of
 from discreet.errors import UsageError
 from discreet.families.shapes import Neighbors
 from discreet.privacy.rounding import exp_up
@@ -54,8 +54,7 @@ def failure_probability(value: Number) -> Fraction:
 
 def check_neighbors(neighbors: str) -> None:
     """Raise unless ``neighbors`` names a neighbor relation."""
-    if neighbors not in get_args(Neighbors):
-        raise UsageError(f"neighbors must be 'replace' or 'add_remove', got neighbors={neighbors!r}.")
+    one_of(neighbors, "neighbors", Neighbors)
 
 
 class Guarantee(metaclass=Constructed):

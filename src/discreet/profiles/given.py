@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.rational import Number, exact
 
@@ -80,7 +81,7 @@ def read_edges(names: tuple[Name, ...], given: Edges) -> tuple[tuple[int, int], 
         return tuple(combinations(every, 2) if given == "complete" else pairwise(every))
     position = {name: i for i, name in enumerate(names)}
     found: dict[tuple[int, int], None] = {}
-    for edge in given:
+    for edge in read_list(given, "edges", "pairs of names, 'complete' or 'chain'"):
         try:
             a, b = edge
             i, j = position[a], position[b]

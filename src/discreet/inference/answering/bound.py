@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
+from discreet.arguments import probability, whole
 from discreet.errors import UsageError
 from discreet.privacy.metric.bounds import sampling_half_width
 
@@ -111,15 +110,8 @@ def sampling_bound(
 
 def check_confidence(confidence: Any, n_questions: Any) -> None:
     """Raise unless the two make sense."""
-    # written so that nan fails too
-    if not (isinstance(confidence, int | float | np.number) and 0 < confidence < 1):
-        raise UsageError(
-            f"confidence must lie strictly between 0 and 1, got confidence={confidence!r}.",
-            hint="0.95 is 95%",
-        )
-    whole = isinstance(n_questions, int | np.integer) and not isinstance(n_questions, bool)
-    if not whole or n_questions < 1:
-        raise UsageError(f"questions must be a positive whole number, got questions={n_questions!r}.")
+    probability(confidence, "confidence")
+    whole(n_questions, "questions")
 
 
 def check_bounds(bounds: Any) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, count, finite_orders, positive
 from discreet.privacy.amplification.differences import log_mean_exp
@@ -177,6 +178,7 @@ class NoisySGD:
         return replace(self, sigma=high * _UP)
 
 
+@checked
 def shuffled_epsilons(order: ArrayLike, rhos: ArrayLike) -> np.ndarray:
     """Return the Rényi curve of a mechanism that is order * rho_i at place i, for a record at a secret uniform place.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from discreet.errors import UsageError
 
@@ -19,7 +18,7 @@ def checked_url(url: str) -> URL:
     try:
         made = make_url(url)
         backend = made.get_backend_name()
-    except (ArgumentError, AttributeError, TypeError, ValueError):
+    except Exception:  # of sqlalchemy, or of a caller's object
         # the text may hold a password
         raise UsageError("the ledger must be the URL of a database.", hint=hint) from None
     if backend == "postgres":

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import real, shown
 from discreet.errors import LedgerError, UsageError
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import chain
@@ -60,8 +61,8 @@ class Ledger:
     """
 
     def __init__(self, url: str, budget: Guarantee | None = None, *, patience: float = 60.0) -> None:
-        if not (isinstance(patience, int | float) and 0 <= patience < 1e6):
-            raise UsageError(f"patience must be a number of seconds, got patience={patience!r:.40}.")
+        if not 0 <= real(patience, "patience") < 1e6:
+            raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")
         self._default = None if budget is None else countable(budget, "budget")
         self._key = chain.key_from_environment()
         self._store = Store(url, patience)

@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+from discreet.arguments import real
+from discreet.checked import checked
 from discreet.errors import UsageError
 
 
@@ -53,7 +55,7 @@ class StochasticLipschitz:
             ("start", self.start, 0.0),
             ("ratio", self.ratio, 1.0),
         ):
-            if not (least <= value < math.inf) or (name == "c" and value == 0):
+            if not (least <= real(value, name) < math.inf) or (name == "c" and value == 0):
                 raise UsageError(f"{name} must be finite and at least {least:g}, got {name}={value}.")
 
     @property
@@ -71,6 +73,7 @@ class StochasticLipschitz:
         return math.exp(self.start * distance) * self.c / (self.c - distance)
 
 
+@checked
 def exponential_constants(
     prior_rate: float, support: tuple[float, float], largest: float
 ) -> StochasticLipschitz:
@@ -82,6 +85,7 @@ def exponential_constants(
     return StochasticLipschitz(prior_rate, low, high / _least_density(low, high, largest))
 
 
+@checked
 def laplace_constants(
     prior_rate: float, support: tuple[float, float], largest: float, location: float
 ) -> StochasticLipschitz:
@@ -94,6 +98,7 @@ def laplace_constants(
     return StochasticLipschitz(prior_rate, low, high / _least_density(low, high, largest + abs(location)))
 
 
+@checked
 def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     """Return the constants of ``n_records`` yes-or-no records under Hamming's distance (lemma 21, corrected).
 
@@ -110,6 +115,7 @@ def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     return StochasticLipschitz(c, 0.0, max(1.0, float(np.exp(np.max(best - average)))))
 
 
+@checked
 def precision_constants(
     prior_rate: float, support: tuple[float, float], largest: float, mean: float
 ) -> StochasticLipschitz:

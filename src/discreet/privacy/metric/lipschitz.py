@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
 from discreet.families.bernoulli import Bernoulli
@@ -66,6 +67,7 @@ _ONE_STATISTIC = (*_LINEAR, NormalKnownMean)
 Ends = tuple[Fraction | None, Fraction | None]
 
 
+@checked
 def statistic_slope(family: Family, distance: RecordDistance) -> Fraction:
     """Return K = sup abs(t(x) - t(y)) / rho(x, y) over records in the distance's bounds, an exact rational.
 
@@ -106,6 +108,7 @@ def _quadratic_slope(center: Fraction | None, low: Fraction, high: Fraction) -> 
     return max((1 if center is None else abs(s - 2 * center)) / (abs(s) + 2) for s in sums)
 
 
+@checked
 def lipschitz(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarray:
     """Return l(theta) in closed form, for each parameter value.
 
@@ -144,6 +147,7 @@ def _multivariate(theta: Theta, distance: RecordDistance) -> np.ndarray:
     return precision / 2 * np.maximum(mean, 1.0)
 
 
+@checked
 def lipschitz_by_pairs(
     family: Family, theta: Theta, distance: RecordDistance, records: Any, *, base_measure: bool = False
 ) -> np.ndarray:
@@ -199,6 +203,7 @@ def _entry_dimensions(family: Family, name: str) -> int:
     return int(isinstance(family, Categorical))
 
 
+@checked
 def smooth_set(family: Family, level: Number, distance: RecordDistance) -> Ends:
     """Return Theta_L = {theta: l(theta) <= level}, an interval of the family's parameter, rounded inwards.
 
@@ -240,6 +245,7 @@ def natural_width(family: Family, ends: Ends) -> Fraction:
     return log_up(high * (1 - low) / (low * (1 - high)))
 
 
+@checked
 def finite_bernoulli(step: Number) -> tuple[tuple[Fraction, ...], Fraction]:
     """Return the parameters step, 2 step, ... strictly between 0 and 1, and the Lipschitz constant of the family.
 
@@ -272,6 +278,8 @@ def check_ends(family: Family, support: Sequence[Number | None]) -> Ends:
     """Read an interval of the family's parameter, or say why the likelihood is not Lipschitz on it."""
     if type(family) not in _WHOLE:
         raise UsageError(f"{family.name} has no interval of one parameter.")
+    if len(support) != 2:
+        raise UsageError(f"support must be a pair (low, high), got {len(support)} number(s).")
     low, high = (None if end is None else exact(end, "support") for end in support)
     lowest, with_lowest, highest, with_highest = _WHOLE[type(family)]
     name = family.draw_names[0]
