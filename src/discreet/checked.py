@@ -52,7 +52,8 @@ def checked(function: _F) -> _F:
                 tuple(read(each, name) for each in value) if several else read(value, name)
             )
         try:
-            return function(*bound.args, **bound.kwargs)
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return function(*bound.args, **bound.kwargs)
         except ArithmeticError:
             raise UsageError(
                 f"{function.__name__}: these numbers are too large or too small to compute with."

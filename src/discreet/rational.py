@@ -12,6 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
+import numpy as np
+
 from discreet.arguments import shown
 from discreet.errors import UsageError
 
@@ -60,7 +62,7 @@ def _is_endless(value: Number) -> bool:
 
 def _read(value: Number, name: str) -> Fraction:
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | np.bool_):
             raise ValueError
         if isinstance(value, Integral):
             return Fraction(int(value))

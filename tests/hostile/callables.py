@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet import models, priors, privacy, profiles
+from discreet import models, priors, profiles
 from discreet.families.layout import Domain
 from discreet.inference.answering import utilities
 from discreet.privacy import amplification
@@ -107,7 +107,13 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "rng": 1,
         "workers": 1,
     },
-    "distinguish": lambda: {"first": [0, 1], "second": [1, 1], "model": dc.Bernoulli(), "mechanism": _ops()},
+    "distinguish": lambda: {
+        "first": [0, 1],
+        "second": [1, 1],
+        "model": dc.Bernoulli(),
+        "mechanism": _ops(),
+        "draws": [3],
+    },
     "adversary": lambda: {"model": dc.Bernoulli(), "mechanism": _ops(), "records": 3},
     "discrepancy": lambda: {"a": np.linspace(0, 1, 12), "b": np.linspace(0, 2, 12), "rng": 1},
     "compose": lambda: {"*": (dc.PureDP(1), dc.PureDP(2))},
@@ -421,6 +427,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "orders": lambda: [2.0, 4.0],
     "other": a_kernel,
     "path": lambda: "hostile.json",
+    "prior": lambda: priors.Beta(1, 1),
+    "records": lambda: [0, 1],
     "positions": lambda: [0, 1],
     "profile": lambda: "a",
     "profiles": lambda: dict(GRAPH["profiles"]),
@@ -468,7 +476,11 @@ class Public:
     def with_argument(self, parameter: str, value: Any) -> Callable[[], Any]:
         """Return the valid call with one argument replaced."""
         if parameter == "*":
-            return lambda: self.function(value, **self.named)
+            first = [self.named[name] for name in self.parameters[: self.parameters.index("*")]]
+            rest = {
+                name: given for name, given in self.named.items() if name not in self.parameters[: len(first)]
+            }
+            return lambda: self.function(*first, value, **rest)
         return lambda: self.function(*self.positional, **{**self.named, parameter: value})
 
 
@@ -514,6 +526,20 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
                 named[each.name] = MISSING if made is None else made()
         yield Public(f"{label}.{name}", function, (), named)
 
+
+#: Methods that are a protocol between parts of the library, not entry points: engines and mechanisms call them with
+#: arrays, layouts and records that they made themselves, many of them in inner loops.
+_PROTOCOL = """
+    accept accounted affine_map aims best bounds cells check
+    check_prior constants contains counts descent draw encode from_constants
+    from_natural from_numbers from_options gradient_at grid layout log_base_measure log_density
+    log_joint log_mass log_partition loss margins measure measure_range natural
+    numbers plain plan position predict predict_proba project reach
+    read read_prior released sample sample_rows scales score sensitivity
+    shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
+    unit_scale update
+"""
+PROTOCOL = frozenset(_PROTOCOL.split())
 
 #: Stands for a required argument without an entry in ``BY_NAME``.
 MISSING = object()

@@ -104,7 +104,8 @@ def calibrate(
         whole(trials, "trials", most=MOST_DRAWS),
         whole(draws, "draws", most=MOST_DRAWS),
     )
-    flag(progress, "progress")
+    if progress is not None:
+        flag(progress, "progress")
     workers = None if workers is None else whole(workers, "workers")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     check_neighbors(neighbors)

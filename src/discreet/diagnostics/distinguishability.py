@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from discreet.arguments import generator, listed, whole
+from discreet.arguments import generator, listed, real, whole
 from discreet.diagnostics.likelihood_ratio import Pair, RatioTest
 from discreet.diagnostics.looks import MOST_DRAWS, Distinguishability, Look, Played, least_number
 from discreet.diagnostics.posterior_law import PosteriorLaw
@@ -109,6 +109,7 @@ def distinguish(
     """
     check_error(delta)
     asked = _read_draws(draws)
+    real(distance, "distance")
     if isinstance(first, Guarantee):
         if second is not None or model is not None or mechanism is not None or trials:
             raise UsageError("a guarantee is all there is to know: leave out tables, model and trials.")
@@ -157,7 +158,10 @@ def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, in
 
 
 def _values(table: Any) -> list[Any]:
-    values = np.asarray(table)
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise UsageError("a table is a list of records, one value each.") from None
     if values.ndim != 1:
         raise UsageError(f"a table is a list of records, one value each, got {values.ndim} dimensions.")
     return values.tolist()

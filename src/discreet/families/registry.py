@@ -55,7 +55,7 @@ def parse(text: str) -> Family:
     ``"normal"``, ``"normal:variance=4"``, ``"categorical:labels=a|b|c"``, ``"categorical:k=4"``. Several constants are
     separated by commas.
     """
-    name, _, rest = read_text(text, "model").partition(":")
+    name, _, rest = instance(text, "model", str, "a text").partition(":")
     name = name.strip().lower().replace("-", "_")
     options: dict[str, str] = {}
     # a comma starts a new constant only if a key follows, so labels may hold commas

@@ -230,7 +230,7 @@ class Posterior:
         from discreet.artifact.files import replacing
 
         tree = self.to_arviz()
-        with replacing(os.fspath(path)) as draft:
+        with replacing(path) as draft:
             tree.to_netcdf(draft, engine="h5netcdf")
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:

@@ -274,9 +274,12 @@ def _columns(column: str | None, columns: Any) -> tuple[str, ...] | None:
         raise UsageError("give either column or columns, not both.")
     if isinstance(columns, str | Mapping):
         raise UsageError("columns must be a list of names; use column for a single one.")
-    if column is not None:
-        return (column,)
-    return None if columns is None else tuple(listed(columns, "columns", "a list of names"))
+    if column is None and columns is None:
+        return None
+    names = (column,) if column is not None else tuple(listed(columns, "columns", "a list of names"))
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError("columns are named by texts.")
+    return names
 
 
 def choose_mechanism(

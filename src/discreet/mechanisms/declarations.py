@@ -24,7 +24,7 @@ def sampling_domain(
 ) -> Domain:
     """Return the declarations behind samples, for which every record must count once."""
     _check_model(model)
-    _check_policies(outside or "clip", missing or "impute")
+    _check_policies("clip" if outside is None else outside, "impute" if missing is None else missing)
     _every_record(outside, missing)
     if are_bought(bounds):
         raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
@@ -68,21 +68,23 @@ def structured_domain(
                 "impute is for mechanisms that release samples.",
                 hint="noise takes missing='count', which counts missing values as a label of their own",
             )
-        _check_policies(outside or "redact", missing or "count")
-        policy: Outside = (outside or "redact") if model.numeric_columns else "redact"
-        domain = Domain(None, None, policy, missing or "count")
+        _check_policies("redact" if outside is None else outside, "count" if missing is None else missing)
+        policy: Outside = ("redact" if outside is None else outside) if model.numeric_columns else "redact"
+        domain = Domain(None, None, policy, "count" if missing is None else missing)
         mechanism.scales(layout_for(model, domain, neighbors))
         return domain
     if not isinstance(mechanism, RecordMechanism):
         raise UsageError(f"{type(mechanism).__name__} samples a family, and {model.name} is none.")
-    _check_policies(outside or "clip", missing or "impute")
+    _check_policies("clip" if outside is None else outside, "impute" if missing is None else missing)
     _every_record(outside, missing)
     if neighbors not in mechanism.relations:
         raise UsageError(
             f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
             f"got neighbors={neighbors!r}."
         )
-    domain = Domain(None, None, "clip", missing or "impute", _stand_ins(model, missing, impute))
+    domain = Domain(
+        None, None, "clip", "impute" if missing is None else missing, _stand_ins(model, missing, impute)
+    )
     mechanism.check(model, domain)
     return domain
 

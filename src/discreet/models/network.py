@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from discreet.arguments import listed
+from discreet.arguments import listed, text
 from discreet.errors import UsageError
 from discreet.models.base import Table
 from discreet.models.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
@@ -64,6 +64,7 @@ class BayesianNetwork(DiscreteModel):
 
     def parents(self, column: str) -> tuple[Labels, ...]:
         """Return the parents of a column, in the order in which columns are declared."""
+        text(column, "column")
         above = {parent for parent, child in self.edges if child == column}
         return tuple(one for one in self.label_columns if one.name in above)
 

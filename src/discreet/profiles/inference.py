@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from discreet.arguments import generator, listed, numbers
+from discreet.arguments import MOST_DRAWS, generator, listed, numbers, one_of, whole
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -153,9 +153,7 @@ def infer_frequencies(
 
 
 def _checked(engine: str) -> str:
-    if engine not in ("slice", "naive"):
-        raise UsageError(f"engine must be 'slice' or 'naive', got engine={engine!r:.40}.")
-    return engine
+    return one_of(engine, "engine", ("slice", "naive"))
 
 
 def _posterior(
@@ -222,7 +220,8 @@ def _sample(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw mixture weights, chain after chain."""
-    if chains < 1 or draws < chains or draws % chains:
+    whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
+    if draws < chains or draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws}, chains={chains}.")
     if len(alpha) == 1:
         return np.ones((draws, 1))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-from discreet.arguments import probability, whole
+from discreet.arguments import numbers, probability, shown, whole
 from discreet.errors import UsageError
 from discreet.privacy.metric.bounds import sampling_half_width
 
@@ -116,10 +115,7 @@ def check_confidence(confidence: Any, n_questions: Any) -> None:
 
 def check_bounds(bounds: Any) -> tuple[float, float]:
     """Return declared bounds of a utility as two numbers."""
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        low = high = float("nan")
-    if not (isfinite(low) and isfinite(high) and low <= high):
-        raise UsageError(f"bounds must be two finite numbers, low and high, got bounds={bounds!r}.")
-    return low, high
+    ends = numbers(bounds, "bounds")
+    if ends.shape != (2,) or not ends[0] <= ends[1]:
+        raise UsageError(f"bounds must be two finite numbers, low and high, got bounds={shown(bounds)}.")
+    return float(ends[0]), float(ends[1])

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from discreet.arguments import real
+from discreet.arguments import real, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 
@@ -63,6 +63,7 @@ class StochasticLipschitz:
         """At most this is the prior mean of l(theta): L0 + 1/c."""
         return self.start + 1 / self.c
 
+    @checked
     def growth(self, distance: float) -> float:
         """Return a bound on the prior mean of e^(l(theta) distance): e^(L0 distance) c / (c - distance), or inf.
 
@@ -108,6 +109,7 @@ def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     """
     if not alpha > 1:
         raise UsageError(f"alpha must be above 1, got alpha={alpha}.")
+    whole(n_records, "n_records", least=0, most=10**7)
     c = math.exp((1 - 2 * alpha) * math.log(2) - float(betaln(alpha, alpha)))
     k, n = np.arange(n_records + 1), max(n_records, 1)
     best = xlogy(k, k / n) + xlog1py(n_records - k, -k / n)

@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import numbers, shown
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
@@ -126,6 +127,7 @@ def lipschitz(family: Family, theta: Theta, distance: RecordDistance) -> np.ndar
     numpy.ndarray
         The supremum itself, except under ``outer_product``, where it is an upper bound.
     """
+    theta = _read_theta(family, theta)
     if isinstance(family, Categorical):
         if distance.kind != "hamming":
             raise UsageError("labels have the Hamming distance only.")
@@ -167,10 +169,10 @@ def lipschitz_by_pairs(
     base_measure
         Whether h(x) counts, as in the printed definition. It cancels in the posterior.
     """
-    x = np.asarray(records)
+    x = numbers(records, "records") if family.labels is None else np.asarray(records)
+    table = log_likelihoods(family, theta, x, base_measure=base_measure)
     pairs = np.triu_indices(len(x), k=1)
     rho = np.asarray(distance.between(*(x[i] for i in pairs)), dtype=float)
-    table = log_likelihoods(family, theta, x, base_measure=base_measure)
     change = np.abs(np.subtract(*(table[..., i] for i in pairs)))
     # records at distance 0 must be alike
     undefined = np.any(change[..., rho == 0] > 0, axis=-1)
@@ -180,14 +182,11 @@ def lipschitz_by_pairs(
 
 def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure: bool = False) -> np.ndarray:
     """Return log p(x | theta) of every record, records last, with or without what does not depend on theta."""
-    x = np.asarray(records)
-    if x.ndim == 0 or len(x) < 2:
+    x = numbers(records, "records") if family.labels is None else np.asarray(records)
+    if x.ndim != (1 if family.n_columns == 1 else 2) or len(x) < 2:
         # without a pair of them nothing changes, and nothing is learned about what could
         raise UsageError("give at least two records: what counts is how the likelihood differs between them.")
-    if set(theta) != set(family.draw_names):
-        known, given = ", ".join(family.draw_names), ", ".join(map(str, theta))
-        raise UsageError(f"the parameters of {family.name} are {known}, got {given!r:.60}.")
-    values = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
+    values = _read_theta(family, theta)
     shape = np.broadcast_shapes(
         *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())
     )
@@ -195,6 +194,14 @@ def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure:
     for index in np.ndindex(*shape):
         table[index] = family.log_density(x, {name: value[index] for name, value in values.items()})
     return table if base_measure else table - family.log_base_measure(x)
+
+
+def _read_theta(family: Family, theta: Theta) -> dict[str, np.ndarray]:
+    """Read parameter values by draw name."""
+    if set(theta) != set(family.draw_names):
+        known = ", ".join(family.draw_names)
+        raise UsageError(f"the parameters of {family.name} are {known}, got {shown(list(theta))}.")
+    return {name: numbers(value, name) for name, value in theta.items()}
 
 
 def _entry_dimensions(family: Family, name: str) -> int:
