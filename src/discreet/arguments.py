@@ -43,8 +43,10 @@ def whole(value: Any, name: str, *, least: int = 1, most: int = LARGEST) -> int:
     """Read a whole number between ``least`` and ``most``; True and False are none, nor is 2.0."""
     if not _is_whole(value) or not least <= (number := int(value)) <= most:
         wanted = "a positive whole number" if least == 1 else f"a whole number from {least} on"
-        if most < LARGEST:
+        if most < MOST_DRAWS:
             wanted = f"a whole number from {least} to {most}"
+        elif _is_whole(value) and value > most:
+            wanted = f"at most {most:g}"
         raise UsageError(f"{name} must be {wanted}, got {name}={shown(value)}.")
     return number
 

@@ -62,8 +62,8 @@ def record_prior(records: Any) -> RecordPrior:
         return RecordPrior(low, high)
     if not isinstance(records, np.ndarray | Sequence) or isinstance(records, str):
         raise UsageError("records must be a tuple (low, high) of whole numbers, or an array of weights.")
-    weights = numbers(records, "records", ndim=1)
-    if weights.size == 0 or (weights < 0).any() or weights.sum() == 0:
+    weights = numbers(records, "records", finite=False)
+    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
         raise UsageError("records weights must be a list of non-negative numbers, not all zero.")
     heavy = np.flatnonzero(weights)
     low, high = int(heavy[0]), int(heavy[-1])
