@@ -79,10 +79,11 @@ def read_columns(
         read = tuple(_read_column(name, declared) for name, declared in columns.items())
     else:
         try:
-            read = tuple(listed(columns, "columns", "a dictionary"))
+            read: tuple[Column, ...] = tuple(listed(columns, "columns", "a dictionary"))
+            known = all(isinstance(column, Labels | Numeric) for column in read)
         except UsageError:
-            read = (None,)
-        if any(not isinstance(column, Labels | Numeric) for column in read):
+            read, known = (), False
+        if not known:
             raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
     whole(least_labels, "least_labels", least=0)
     if not read:

@@ -220,7 +220,8 @@ def _sample(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw mixture weights, chain after chain."""
-    whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
+    whole(draws, "draws", most=MOST_DRAWS)
+    whole(chains, "chains")
     if draws < chains or draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws}, chains={chains}.")
     if len(alpha) == 1:
