@@ -200,12 +200,9 @@ def _prior(prior: Any, size: int, what: str) -> np.ndarray:
         return np.ones(size)
     read: Any = parse(prior) if isinstance(prior, str) else prior
     if not isinstance(read, Dirichlet):
-        try:
-            read = Dirichlet(read)
-        except UsageError:
-            raise UsageError(
-                "prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])"
-            ) from None
+        if isinstance(read, str | bytes) or not isinstance(read, Iterable):
+            raise UsageError("prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])")
+        read = Dirichlet(read)
     if len(read.alpha) != size:
         raise UsageError(f"the prior has {len(read.alpha)} numbers; it needs one for each {what}, {size}.")
     return np.array(read.alpha)

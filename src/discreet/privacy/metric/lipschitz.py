@@ -199,8 +199,11 @@ def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure:
 def _read_theta(family: Family, theta: Theta) -> dict[str, np.ndarray]:
     """Read parameter values by draw name."""
     if set(theta) != set(family.draw_names):
-        known = ", ".join(family.draw_names)
-        raise UsageError(f"the parameters of {family.name} are {known}, got {shown(list(theta))}.")
+        known, given = (
+            ", ".join(family.draw_names),
+            ", ".join(name for name in theta if isinstance(name, str)),
+        )
+        raise UsageError(f"the parameters of {family.name} are {known}, got {shown(given)}.")
     return {name: numbers(value, name) for name, value in theta.items()}
 
 
