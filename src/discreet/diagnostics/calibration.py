@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import MOST_DRAWS, flag, generator, whole
+from discreet.arguments import MOST_DRAWS, flag, generator, one_of, whole
 from discreet.diagnostics.result import Calibration
 from discreet.diagnostics.simulation import Setting, Trial, run_trial
 from discreet.diagnostics.workers import NotPortableError, available_cores, run_in_workers
@@ -106,6 +106,8 @@ def calibrate(
     )
     if progress is not None:
         flag(progress, "progress")
+    one_of(outside, "outside", Outside)
+    one_of(missing, "missing", Missing)
     workers = None if workers is None else whole(workers, "workers")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     check_neighbors(neighbors)

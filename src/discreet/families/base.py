@@ -207,13 +207,16 @@ class Family(metaclass=Constructed):
 
         They need the same care as any declaration: public records are ones that anybody may see.
         """
-        x = np.asarray(records)
         self.check_prior(prior)
+        try:
+            x = np.asarray(records)
+            inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        except Exception:  # of a caller's object; the message repeats no record
+            raise UsageError(f"records must be a list with {self.n_columns} value(s) each.") from None
         if x.size == 0 or x.ndim != (1 if self.n_columns == 1 else 2):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."
             )
-        inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
         if not inside.all():
             raise UsageError(f"some of the records are outside the support of {self.name}.")
         return self.update(prior, self.sufficient(x).sum(axis=0), float(len(x)))

@@ -98,7 +98,7 @@ class Posterior:
     def quantile(self, q: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
         """Return the quantile of each parameter at ``q`` in [0, 1]; for several ``q``, they come first."""
         levels = numbers(q, "q", finite=False)
-        if not ((levels >= 0) & (levels <= 1)).all():
+        if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise UsageError(f"q must lie in [0, 1], got q={shown(q)}.", hint="the median is quantile(0.5)")
         return {name: _plain(np.quantile(x, levels, axis=0)) for name, x in self.draws.items()}
 

@@ -125,6 +125,9 @@ def audit(mechanism: FittedMechanism | Mapping[Any, Any] | Any, graph: ProfileGr
 
 def _outputs(matrices: Any, graph: ProfileGraph) -> Outputs:
     """Return exact outputs of matrices that somebody wrote down."""
+    from discreet.profiles.graph import ProfileGraph
+
+    instance(graph, "graph", ProfileGraph, "a ProfileGraph")
     if isinstance(matrices, Mapping):
         if set(matrices) != set(graph.profiles):
             raise UsageError("there must be a matrix for every profile, and no other.")

@@ -176,13 +176,13 @@ class FittedMechanism:
     @staticmethod
     def _positions(given: Any, known: dict[Any, int], problem: str) -> np.ndarray:
         """Look names up; the error repeats none, because they are somebody's."""
-        names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
         try:
-            if isinstance(names, str):
+            names = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
+            if not isinstance(names, list):
                 # one name, not a list of letters
                 raise TypeError
             return np.fromiter(map(known.__getitem__, names), dtype=np.int64, count=len(names))
-        except (KeyError, TypeError):
+        except Exception:  # whatever a caller's object raises
             listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
             raise UsageError(f"{problem}.", hint=f"choose from {listed}") from None
 
