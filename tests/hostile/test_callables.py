@@ -47,7 +47,6 @@ LEFT: dict[str, str] = {
     "amplification.iterated_laplace_epsilons": "numerical integration takes seconds at the ends of the floats",
     "discrepancy": "an infinitesimal bandwidth overflows with a warning",
     "Calibration": "methods of results: false-alarm rates and titles are not read yet",
-    "Distinguishability": "methods of results: titles and notes are not read yet",
     "NoisySGDMechanism": "guarantee_at: the model is not read yet",
     "OrnsteinUhlenbeck": "methods of kernels are not read yet",
     "PrivateNaiveBayes": "raises what scikit-learn's own checks raise, as its conventions ask",
