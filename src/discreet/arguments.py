@@ -23,7 +23,7 @@ from discreet.errors import UsageError
 _T = TypeVar("_T")
 
 #: More than any count of records, draws or steps; what is larger overflows somewhere.
-LARGEST = 2**53
+LARGEST = 2**63 - 1
 #: More draws than fit into memory with their diagnostics.
 MOST_DRAWS = 10**8
 
@@ -46,7 +46,7 @@ def whole(value: Any, name: str, *, least: int = 1, most: int = LARGEST) -> int:
         if most < MOST_DRAWS:
             wanted = f"a whole number from {least} to {most}"
         elif _is_whole(value) and value > most:
-            wanted = f"at most {most:g}"
+            wanted = f"at most {most:,}"
         raise UsageError(f"{name} must be {wanted}, got {name}={shown(value)}.")
     return number
 

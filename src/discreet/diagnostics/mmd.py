@@ -147,7 +147,8 @@ def _checked(bandwidth: Any, width: int) -> np.ndarray:
         widths = np.array(np.nan)
     if widths.shape not in ((), (width,)) or not ((widths > 0) & np.isfinite(widths)).all():
         raise UsageError(
-            f"bandwidth must be a positive number, or one for each of {width} scalars, got {shown(bandwidth)}."
+            f"bandwidth must be a positive number, or one for each of {width} scalars, "
+            f"got bandwidth={shown(bandwidth)}."
         )
     return widths
 
