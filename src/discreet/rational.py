@@ -12,6 +12,9 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
+import numpy as np
+
+from discreet.arguments import shown
 from discreet.errors import UsageError
 
 Number = int | float | str | Decimal | Fraction
@@ -46,10 +49,7 @@ def is_short(value: Fraction) -> bool:
 
 def _got(value: Number, name: str) -> str:
     """Quote what the caller gave, as far as Python prints it."""
-    try:
-        return f", got {name}={value!s:.40}"
-    except ValueError:
-        return ""
+    return f", got {name}={shown(value)}"
 
 
 def _is_endless(value: Number) -> bool:
@@ -62,7 +62,7 @@ def _is_endless(value: Number) -> bool:
 
 def _read(value: Number, name: str) -> Fraction:
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | np.bool_):
             raise ValueError
         if isinstance(value, Integral):
             return Fraction(int(value))
@@ -70,8 +70,8 @@ def _read(value: Number, name: str) -> Fraction:
             return Fraction(value)
         # repr is the shortest decimal that reads back as the same float
         return Fraction(repr(float(value)))
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a finite number, got {name}={value!r:.60}.") from None
+    except Exception:  # whatever a caller's object raises
+        raise UsageError(f"{name} must be a finite number, got {name}={shown(value)}.") from None
 
 
 def text(value: Fraction) -> str:

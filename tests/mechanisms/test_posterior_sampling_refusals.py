@@ -91,7 +91,6 @@ def test_other_supports() -> None:
 def test_policies_that_leave_records_out() -> None:
     refused("outside='redact' leaves records out", dc.Bernoulli(), ONE, impute=0, outside="redact")
     refused("missing='count' leaves records out", dc.Bernoulli(), ONE, missing="count")
-    refused("cannot be clipped", dc.Bernoulli(), ONE, impute=0, outside="clip")
     refused("outside must be", dc.Bernoulli(), ONE, impute=0, outside="drop")
     refused("missing must be", dc.Bernoulli(), ONE, impute=0, missing="drop")
     refused("use neighbors='replace'", dc.Bernoulli(), ONE, impute=0, neighbors="add_remove")
@@ -235,3 +234,7 @@ def test_command_line_release_show_and_infer(survey: Path, capsys: pytest.Captur
 
 def test_a_predicate_has_no_likelihood_to_temper() -> None:
     refused("samples of predicate are not available", dc.families.Predicate(), ONE, impute=0)
+
+
+def test_labels_have_nothing_to_clip() -> None:
+    dc.release([0, 1], dc.Bernoulli(), mechanism=ONE, impute=0, outside="clip")

@@ -121,7 +121,7 @@ def decode(content: str) -> Release:
     """Read the text of a release file."""
     try:
         body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=no_repeats)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         raise ReleaseFileError("this is not a release file: its JSON is damaged or incomplete.") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ReleaseFileError("this is not a release file: its format is not discreet/release.")

@@ -8,21 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.arguments import path as read_path
 from discreet.errors import DataError
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; move it over ``path`` if the block succeeds, else remove it.
 
     The temporary file is created at once, so an unwritable place is found before the work inside the block.
     """
-    target = Path(path)
-    if target.is_dir():
-        raise DataError(f"cannot write {target}: it is a folder.")
+    target = read_path(path)
     try:
+        if target.is_dir():
+            raise DataError(f"cannot write {target}: it is a folder.")
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         os.close(handle)
+    except DataError:
+        raise
     except OSError as problem:
         raise DataError(
             f"cannot write {target}: {problem.strerror or 'the folder is not writable'}."
@@ -41,7 +44,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def write_text(path: str | Path, content: str) -> None:
+def write_text(path: str | os.PathLike[str], content: str) -> None:
     """Write ``content`` to ``path`` atomically and durably."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as out:
         out.write(content)

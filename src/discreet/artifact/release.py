@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+from discreet.arguments import path as read_path
 from discreet.artifact.choice import BoundsChoice
 from discreet.artifact.samples import Samples, SamplingRecord
 from discreet.artifact.stamp import LedgerStamp
@@ -175,8 +176,9 @@ class Release:
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Read a release file."""
+        file = read_path(path)
         try:
-            content = Path(path).read_text(encoding="utf-8")
+            content = file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None
         except OSError as problem:

@@ -8,7 +8,7 @@ components on the last axis.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.families.bounds import Bounds, check_pair, read_pairs
 from discreet.families.derivatives import gradient, hessian
@@ -43,7 +44,7 @@ class Support:
         return inside & (x == np.floor(x)) if self.discrete else inside
 
 
-class Family(ABC):
+class Family(metaclass=Constructed):
     r"""A likelihood p(x | theta) = h(x) exp(eta . t(x) - A(eta)) with its conjugate prior.
 
     Subclasses are frozen dataclasses whose fields are the family's known constants; those fields, and
@@ -215,7 +216,10 @@ class Family(ABC):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."
             )
-        inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        try:
+            inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        except Exception:  # of a user's family; the message repeats no record
+            raise UsageError(f"records must be a list with {self.n_columns} value(s) each.") from None
         if not inside.all():
             raise UsageError(f"some of the records are outside the support of {self.name}.")
         return self.update(prior, self.sufficient(x).sum(axis=0), float(len(x)))

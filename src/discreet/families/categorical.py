@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from discreet.arguments import listed, shown
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
 from discreet.families.shapes import Cells
@@ -132,13 +133,9 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
         k = known(labels, "k")
         if k != int(k) or not least <= k <= _MOST:
-            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={labels}.")
+            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={shown(labels)}.")
         return tuple(str(i) for i in range(int(k)))
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise UsageError(
-            "labels must be a list of texts, or their number.", hint='dc.Categorical(["a", "b"])'
-        )
-    given = list(labels)
+    given = listed(labels, "labels", "a list of texts, or their number")
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
     names = tuple(str(label) for label in given)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from discreet.arguments import instance, shown
+from discreet.arguments import text as read_text
 from discreet.errors import UsageError
 from discreet.families.base import Family
 
@@ -37,7 +39,8 @@ def names() -> tuple[str, ...]:
 
 def build(name: str, constants: Mapping[str, Any]) -> Family:
     """Return the family of this name with these known constants, as a release file gives them."""
-    if name not in _FAMILIES:
+    instance(constants, "constants", Mapping, "a dictionary of constants by name")
+    if read_text(name, "name") not in _FAMILIES:
         raise UsageError(
             f"unknown family {name!r}; a program that registers it can read it, the command line knows the built-in "
             "ones only.",
@@ -52,7 +55,7 @@ def parse(text: str) -> Family:
     ``"normal"``, ``"normal:variance=4"``, ``"categorical:labels=a|b|c"``, ``"categorical:k=4"``. Several constants are
     separated by commas.
     """
-    name, _, rest = text.partition(":")
+    name, _, rest = instance(text, "model", str, "a text").partition(":")
     name = name.strip().lower().replace("-", "_")
     options: dict[str, str] = {}
     # a comma starts a new constant only if a key follows, so labels may hold commas
@@ -76,7 +79,7 @@ def _checked(name: str, constants: Mapping[str, Any]) -> type[Family]:
     unknown = [key for key in constants if key not in taken]
     if unknown:
         known = f"it knows {', '.join(taken)}" if taken else "it has no constants"
-        raise UsageError(f"{name} does not take {unknown[0]!r}: {known}.")
+        raise UsageError(f"{name} does not take {shown(unknown[0])}: {known}.")
     needed = [
         key
         for key, value in taken.items()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import groupby
 from typing import ClassVar, Protocol, runtime_checkable
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.families.layout import Layout
 from discreet.families.shapes import Neighbors
@@ -41,7 +42,7 @@ Choose = Callable[[PermuteAndFlip], int]
 _WIDEST = 2.0**56
 
 
-class NoiseMechanism(ABC):
+class NoiseMechanism(metaclass=Constructed):
     """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
 
     #: Name in release files.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from discreet.arguments import listed, shown
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -130,7 +131,8 @@ def release(
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
         ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
-        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound.
+        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound. Labels have no bounds:
+        either word is accepted and does nothing.
     missing
         ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
         curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.
@@ -165,7 +167,7 @@ def release(
     :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
-    if unit is not None or max_rows != 1:
+    if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
         raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
     payer = payer_of(ledger, dataset, analyst)
     if isinstance(model, Mapping):
@@ -279,9 +281,7 @@ def _columns(column: Any, columns: Any) -> tuple[str, ...] | None:
         return (asked_for(column),)
     if columns is None:
         return None
-    if not isinstance(columns, Iterable):
-        raise UsageError(f"columns must be a list of names, got {type(columns).__name__}.")
-    return tuple(asked_for(name) for name in columns)
+    return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
 
 
 def choose_mechanism(
@@ -291,7 +291,13 @@ def choose_mechanism(
     if isinstance(mechanism, NoiseMechanism):
         _no_budget(epsilon, delta, rho)
         return mechanism
-    if mechanism in ("laplace", "gaussian") and (epsilon, delta, rho) == (None, None, None):
+    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
+        raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
+    if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian"):
+        raise UsageError(
+            f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={shown(mechanism)}."
+        )
+    if epsilon is None and delta is None and rho is None:
         example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
         raise UsageError(f"give a budget, such as {example}.")
     if mechanism == "laplace":
@@ -300,11 +306,7 @@ def choose_mechanism(
                 "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
             )
         return LaplaceMechanism(epsilon)
-    if mechanism == "gaussian":
-        return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
-    if isinstance(mechanism, SamplingMechanism | RecordMechanism):
-        raise UsageError(f"{type(mechanism).__name__} releases samples, and noise is needed here.")
-    raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+    return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
 
 
 def _no_budget(*budget: Number | None) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
+from discreet.arguments import one_of
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.impute import check_imputed, read_imputed
@@ -23,10 +24,8 @@ def sampling_domain(
 ) -> Domain:
     """Return the declarations behind samples, for which every record must count once."""
     _check_model(model)
-    _check_policies(outside or "clip", missing or "impute")
+    _check_policies("clip" if outside is None else outside, "impute" if missing is None else missing)
     _every_record(outside, missing)
-    if outside == "clip" and model.vocabulary is not None:
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
     if are_bought(bounds):
         raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
     if missing == "none":
@@ -49,9 +48,9 @@ def declare(model: Family, *, bounds: Any, outside: Outside, missing: Missing) -
     _check_policies(outside, missing)
     if missing == "impute":
         raise UsageError("missing='impute' is for mechanisms that release samples.")
-    if model.vocabulary is not None and outside == "clip":
-        raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-    return Domain(model.parse_bounds(bounds), model.labels, outside, missing)
+    # no label lies outside the bounds, so either word does nothing, and files write the same one
+    policy: Outside = outside if model.vocabulary is None else "redact"
+    return Domain(model.parse_bounds(bounds), model.labels, policy, missing)
 
 
 def structured_domain(
@@ -69,22 +68,23 @@ def structured_domain(
                 "impute is for mechanisms that release samples.",
                 hint="noise takes missing='count', which counts missing values as a label of their own",
             )
-        _check_policies(outside or "redact", missing or "count")
-        if outside == "clip" and not model.numeric_columns:
-            raise UsageError(f"outside='clip' has no meaning for {model.name}: labels cannot be clipped.")
-        domain = Domain(None, None, outside or "redact", missing or "count")
+        _check_policies("redact" if outside is None else outside, "count" if missing is None else missing)
+        policy: Outside = ("redact" if outside is None else outside) if model.numeric_columns else "redact"
+        domain = Domain(None, None, policy, "count" if missing is None else missing)
         mechanism.scales(layout_for(model, domain, neighbors))
         return domain
     if not isinstance(mechanism, RecordMechanism):
         raise UsageError(f"{type(mechanism).__name__} samples a family, and {model.name} is none.")
-    _check_policies(outside or "clip", missing or "impute")
+    _check_policies("clip" if outside is None else outside, "impute" if missing is None else missing)
     _every_record(outside, missing)
     if neighbors not in mechanism.relations:
         raise UsageError(
             f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
             f"got neighbors={neighbors!r}."
         )
-    domain = Domain(None, None, "clip", missing or "impute", _stand_ins(model, missing, impute))
+    domain = Domain(
+        None, None, "clip", "impute" if missing is None else missing, _stand_ins(model, missing, impute)
+    )
     mechanism.check(model, domain)
     return domain
 
@@ -119,7 +119,5 @@ def _check_model(model: Any) -> None:
 
 
 def _check_policies(outside: Any, missing: Any) -> None:
-    if outside not in get_args(Outside):
-        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
+    one_of(outside, "outside", Outside)
+    one_of(missing, "missing", Missing)

@@ -20,7 +20,7 @@ from discreet.models.loss_model import read_size
 from discreet.models.regression import LinearRegression, Regression
 from discreet.privacy import RenyiDP
 from discreet.privacy.amplification.checks import count
-from discreet.privacy.guarantees import failure_probability, positive_budget
+from discreet.privacy.guarantees import check_neighbors, failure_probability, positive_budget
 from discreet.privacy.sampled_gaussian import SampledGaussian, langevin_steps, least_multiplier, read_rate
 from discreet.rational import Number, float_down, plain
 
@@ -145,6 +145,7 @@ class LangevinMechanism(RecordMechanism):
 
     def accounted(self, neighbors: Neighbors) -> SampledGaussian:
         """Return the steps as sampled Gaussian mechanisms, or refuse more of them than the budget pays for."""
+        check_neighbors(neighbors)
         budget = float_down(self.epsilon), float_down(self.delta)
         if self.step_size is None:
             sampling = "poisson" if neighbors == "add_remove" else "fixed_size"

@@ -204,7 +204,12 @@ def declared(
     plan = planned(bounds, model) if isinstance(model, Family) and are_bought(bounds) else None
     # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
     widest = bounds if plan is None else [how.within for how in plan]
-    domain = declare(model, bounds=widest, outside=outside or "redact", missing=missing or "count")
+    domain = declare(
+        model,
+        bounds=widest,
+        outside="redact" if outside is None else outside,
+        missing="count" if missing is None else missing,
+    )
     check_neighbors(neighbors)
     mechanism.scales(layout_for(model, domain, neighbors))
     return Declared(data, model, mechanism, columns, domain, plan, neighbors)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import one_of
 from discreet.artifact import Samples, SamplingRecord
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -124,8 +125,7 @@ class PrivateAnnealingMechanism(SamplingMechanism):
             if value is None:
                 raise UsageError(f"annealing needs {what}.", hint=_EXAMPLE)
         assert epsilon is not None
-        if weights not in ("resample", "laplace"):
-            raise UsageError(f"weights must be 'resample' or 'laplace', got weights={weights!r:.40}.")
+        weights = one_of(weights, "weights", ("resample", "laplace"))
         if weights_epsilon is not None and weights != "laplace":
             raise UsageError("weights_epsilon is for weights='laplace'; resampling costs what the path says.")
         budget = positive_budget(epsilon, "epsilon")

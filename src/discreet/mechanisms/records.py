@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.arguments import Constructed
 from discreet.artifact import Samples, SamplingRecord
 from discreet.families.layout import Domain
 from discreet.families.shapes import Neighbors
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.data.records import Records
 
 
-class RecordMechanism(ABC):
+class RecordMechanism(metaclass=Constructed):
     """Releases draws of a model's parameters, made from all records of the table.
 
     The steps are :meth:`check` before a row is read, :meth:`plan` when the public number of records is known, both of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import Constructed, whole
 from discreet.artifact import Samples, SamplingRecord
-from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, layout_for
 from discreet.families.shapes import Neighbors
@@ -77,7 +77,7 @@ class RandomSource:
         )
 
 
-class SamplingMechanism(ABC):
+class SamplingMechanism(metaclass=Constructed):
     """Releases draws from a posterior that was made private by its law alone.
 
     The steps are :meth:`check` before a row is read, :meth:`plan` when the public number of records is known, both of
@@ -113,12 +113,7 @@ class SamplingMechanism(ABC):
 
 def read_samples(samples: Any) -> int:
     """Read how many samples are to be released."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or not 1 <= samples <= _MOST_SAMPLES:
-        raise UsageError(
-            f"samples must be a whole number from 1 to {_MOST_SAMPLES}, got samples={samples!r:.40}."
-        )
-    return int(samples)
+    return whole(samples, "samples", most=_MOST_SAMPLES)
 
 
 def _exact_array(values: Sequence[Fraction]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.families.layout import Domain, Layout
 from discreet.families.shapes import UNIT, Missing, Neighbors
@@ -52,7 +53,7 @@ class Table:
         return ()
 
 
-class Model(ABC):
+class Model(metaclass=Constructed):
     """Several declared columns and a likelihood over them.
 
     Subclasses are frozen dataclasses. A model that releases counts says which in :meth:`tables`; one that is only

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.arguments import listed, whole
 from discreet.errors import UsageError
 from discreet.families.bounds import check_pair
 from discreet.families.categorical import read_labels
@@ -76,12 +77,15 @@ def read_columns(
     """
     if isinstance(columns, Mapping):
         read = tuple(_read_column(name, declared) for name, declared in columns.items())
-    elif isinstance(columns, Iterable) and not isinstance(columns, str | bytes):
-        read = tuple(columns)
-        if any(not isinstance(column, Labels | Numeric) for column in read):
-            raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
     else:
-        raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
+        try:
+            read: tuple[Column, ...] = tuple(listed(columns, "columns", "a dictionary"))
+            known = all(isinstance(column, Labels | Numeric) for column in read)
+        except UsageError:
+            read, known = (), False
+        if not known:
+            raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
+    whole(least_labels, "least_labels", least=0)
     if not read:
         raise UsageError("a model needs at least one column.", hint=f"for example {_EXAMPLE}")
     if len(read) > _MOST_COLUMNS:
@@ -150,7 +154,9 @@ def _read_column(name: Any, declared: Any) -> Column:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name:
-        raise UsageError(f"a column is named by text, got {type(name).__name__ if name != '' else 'none'}.")
+        raise UsageError(
+            f"a column is named by text, got {'none' if isinstance(name, str) else type(name).__name__}."
+        )
 
 
 def _texts(value: Any) -> bool:

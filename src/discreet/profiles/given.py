@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.rational import Number, exact
 
@@ -40,10 +41,10 @@ def read_categories(profiles: Mapping[Any, Distribution], given: tuple[Any, ...]
     if given is None:
         if isinstance(first, Mapping):
             given = tuple(first)
-        elif np.ndim(first) == 0:  # pyright: ignore[reportArgumentType]
+        elif isinstance(first, str) or not hasattr(first, "__len__"):  # pyright: ignore[reportArgumentType]
             given = BERNOULLI
         else:
-            given = tuple(range(len(first)))  # pyright: ignore[reportArgumentType]
+            given = tuple(range(len(read_list(first, "a profile", "a list of probabilities"))))
     if len(given) < 2:
         raise UsageError("there must be at least two categories.")
     return read_names(given, "category")
@@ -80,13 +81,13 @@ def read_edges(names: tuple[Name, ...], given: Edges) -> tuple[tuple[int, int], 
         return tuple(combinations(every, 2) if given == "complete" else pairwise(every))
     position = {name: i for i, name in enumerate(names)}
     found: dict[tuple[int, int], None] = {}
-    for edge in given:
+    for edge in read_list(given, "edges", "pairs of names, 'complete' or 'chain'"):
         try:
             a, b = edge
             i, j = position[a], position[b]
         except KeyError as unknown:
             raise UsageError(f"an edge names {unknown.args[0]!r:.40}, which is no profile.") from None
-        except (TypeError, ValueError):
+        except Exception:  # whatever a caller's object raises
             raise UsageError("every edge must be a pair of names.") from None
         if i == j:
             raise UsageError(f"an edge joins profile {a!r:.40} with itself.")
