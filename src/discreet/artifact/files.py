@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import DataError
+
+# of the name of the file, in that of its temporary neighbor: names end at 255 bytes
+_LONGEST_STEM = 40
 
 
 @contextmanager
@@ -20,19 +23,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise DataError(f"cannot write {target}: it is a folder.")
+    # the kernel applies the umask to this mode; asking for the umask would mean setting it, for all threads
+    temporary = target.parent / f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.part"
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(handle)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as problem:
         raise DataError(
             f"cannot write {target}: {problem.strerror or 'the folder is not writable'}."
         ) from None
-    temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as problem:
         raise DataError(f"cannot write {target}: {problem.strerror or 'the write failed'}.") from None

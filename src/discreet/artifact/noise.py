@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.artifact.choice import check_choices
+from discreet.artifact.totals import check_totals
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def check_noise(release: Release) -> None:
         raise ValueError("its statistics do not fit its model")
     if any(scale <= 0 for scale in m.scale):
         raise ValueError("a noise scale is not positive")
+    check_totals(release)
     unit_scale = min(scale / width for scale, width in zip(m.scale, s.width, strict=True))
     promised = release.guarantees["statistics"]
     if isinstance(promised, PureDP):

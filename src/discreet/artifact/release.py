@@ -119,6 +119,16 @@ class Release:
             raise UsageError("this release holds noisy totals, not samples.")
         return self.mechanism
 
+    @property
+    def in_floating_point(self) -> bool:
+        """Whether a floating-point sampler made samples, so that the promise is for the law that it approximates.
+
+        Early files of annealing with noisy weights say ``exact``, and their weights were floating-point all the same.
+        """
+        if self.samples is None:
+            return False
+        return self.samples.arithmetic == "floating" or "weights_epsilon" in self.sampling_record.parameters
+
     @cached_property
     def layout(self) -> Layout:
         """The layout behind the statistics, rebuilt from the declarations."""

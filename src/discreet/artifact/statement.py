@@ -12,6 +12,7 @@ from discreet.models.base import Model
 from discreet.models.columns import Labels
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
+from discreet.names import shown, shown_label
 from discreet.rational import plain
 
 #: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
@@ -30,8 +31,8 @@ _MOST_LABELS = 12
 
 def statement(release: Release) -> str:
     """Say who is protected, against what, how much, and what was assumed."""
-    columns = _listing([f"“{column}”" for column in release.columns])
-    source = "" if release.dataset is None else f" of the data set “{release.dataset}”"
+    columns = _listing([f"“{shown(column)}”" for column in release.columns])
+    source = "" if release.dataset is None else f" of the data set “{shown(release.dataset)}”"
     return " ".join(
         [
             f"This file describes {columns}{source} by {_held(release)} "
@@ -74,7 +75,7 @@ def _sampled(release: Release) -> list[str]:
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
-    if release.samples.arithmetic == "floating":
+    if release.in_floating_point:
         said.append(
             f"{were} drawn in floating point, and the promise is for the law that this arithmetic approximates."
         )
@@ -170,7 +171,7 @@ def _charged(release: Release) -> list[str]:
     if release.ledger is None:
         return []
     return [
-        f"This release was charged to the ledger {release.ledger.id}, as entry {release.ledger.sequence}."
+        f"This release was charged to the ledger {shown(release.ledger.id)}, as entry {release.ledger.sequence}."
     ]
 
 
@@ -215,12 +216,12 @@ def _assumed(release: Release) -> str:
     if isinstance(release.model, DeclaredLoss):
         parts.append("the loss has the constants that the curator declared, which nobody can check here")
     if d.labels is not None:
-        parts.append(f"the declared labels are {_listing(list(d.labels))}")
+        parts.append(f"the declared labels are {_listing([shown_label(label) for label in d.labels])}")
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
-        shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
-        parts.append(f"missing values were replaced by {shown}")
+        filled = _listing([shown_label(v) if isinstance(v, str) else plain(v) for v in d.impute])
+        parts.append(f"missing values were replaced by {filled}")
     elif isinstance(release.model, Model):
         parts.append(release.model.missing_in_words)
     elif release.neighbors == "replace":
@@ -235,11 +236,11 @@ def _columns(release: Release, model: Model) -> list[str]:
     parts = []
     for column in model.columns:
         if isinstance(column, Labels):
-            some = list(column.labels[:_MOST_LABELS])
+            some = [shown_label(label) for label in column.labels[:_MOST_LABELS]]
             more = [f"{column.n_labels - len(some)} more"] if column.n_labels > len(some) else []
-            parts.append(f"the declared labels of “{column.name}” are {_listing(some + more)}")
+            parts.append(f"the declared labels of “{shown(column.name)}” are {_listing(some + more)}")
         else:
-            parts.append(f"the declared bounds of “{column.name}” are {column}")
+            parts.append(f"the declared bounds of “{shown(column.name)}” are {column}")
     if model.numeric_columns:
         moved = (
             "moved to the nearest bound"

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
 from discreet.families.shapes import Cells
+from discreet.names import check_label
 from discreet.priors.base import Prior
 from discreet.priors.dirichlet import Dirichlet
 
@@ -141,7 +142,7 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
     given = list(labels)
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
-    names = tuple(str(label) for label in given)
+    names = tuple(check_label(str(label)) for label in given)
     if len(names) < least:
         few = "two labels" if least == 2 else "one label"
         raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
@@ -149,5 +150,5 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
         raise UsageError("an empty text cannot be a label: it means missing.")
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise UsageError(f"labels must be distinct, but {repeated[0]!r} is repeated.")
+        raise UsageError(f"labels must be distinct, but {repeated[0]!r:.60} is repeated.")
     return names

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
+from discreet.artifact.totals import WIDEST_NOISE
 from discreet.errors import UsageError
 from discreet.families.layout import Layout
 from discreet.families.shapes import Neighbors
@@ -17,9 +18,6 @@ from discreet.rational import float_up
 Draw = Callable[[Noise], int]
 #: Makes one private choice; likewise :func:`discreet.mechanisms.sampler.secure_choose`.
 Choose = Callable[[PermuteAndFlip], int]
-
-# Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
-_WIDEST = 2.0**56
 
 
 class NoiseMechanism(ABC):
@@ -48,7 +46,7 @@ class NoiseMechanism(ABC):
             float_up(width * self.unit_scale(layout) / grid)
             for width, grid in zip(layout.width, layout.grid, strict=True)
         ]
-        if max(steps) > _WIDEST:
+        if max(steps) > WIDEST_NOISE:
             raise UsageError(
                 "the budget is too small: its noise does not fit 64-bit integers.",
                 hint="ask for a larger epsilon or rho",

@@ -10,6 +10,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.families.bounds import check_pair
 from discreet.families.categorical import read_labels
+from discreet.names import check_name
 from discreet.rational import exact, plain, text
 
 #: Name of the level that stands for a missing or undeclared value in the names of cells.
@@ -151,6 +152,7 @@ def _read_column(name: Any, declared: Any) -> Column:
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name:
         raise UsageError(f"a column is named by text, got {type(name).__name__ if name != '' else 'none'}.")
+    check_name(name, "the name of a column")
 
 
 def _texts(value: Any) -> bool:
