@@ -105,7 +105,7 @@ def _values(rng: np.random.Generator, model: Any, layout: Any, domain: Any, neig
     values = []
     for (low, high), grid, scale, share in zip(ranges, layout.grid, scales, apart, strict=True):
         part = Fraction(rng.random()) if wild else Fraction(float(share if cells else 0.2 + 0.6 * rng.random()))
-        part = Fraction(rng.integers(2)) if wild and rng.random() < 0.3 else part
+        part = Fraction(int(rng.integers(2))) if wild and rng.random() < 0.3 else part
         total = n * (low + (high - low) * part) / grid
         noise = scale / grid * Fraction(float(rng.uniform(-9, 9) if wild else rng.normal()))
         values.append(int(min(max(total + noise, -(2**63) + 1), 2**63 - 1)))

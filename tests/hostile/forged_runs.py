@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 #: Limits for one file: processor time of any verb, resident memory of the worker.
 MOST_SECONDS, MOST_GIGABYTES = 20.0, 1.0
 # The clock on the wall, for a busy machine: what waits instead of working is caught here.
-_PATIENCE = 120.0
+_PATIENCE = float(os.environ.get("FORGED_PATIENCE", "120"))
 
 
 class Worker:
@@ -69,7 +69,10 @@ class Worker:
         process.stdin.flush()
         line = self._line(self._patience)
         if line is None:
-            died = process.poll() is not None
+            try:
+                died = process.wait(1) is not None
+            except subprocess.TimeoutExpired:
+                died = False
             self.stop()
             return {"verbs": {}, "failure": "the worker died" if died else "hang", "gigabytes": 0.0, "kind": "", "base": "", "how": ""}
         answer = json.loads(line)

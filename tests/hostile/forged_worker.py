@@ -98,7 +98,11 @@ def _infer(text: str, out: dict[str, Any]) -> None:
 
 def suitable_prior(release: Any) -> Any:
     """Return a prior for families that have no neutral one."""
-    if release.samples is not None or not hasattr(release.model, "default_prior"):
+    if release.samples is not None:
+        return None
+    if release.model.name == "naive_bayes" and release.model.numeric_columns:
+        return {column.name: "normal_inverse_gamma:0,1,1,1" for column in release.model.numeric_columns}
+    if not hasattr(release.model, "default_prior"):
         return None
     return None if release.model.default_prior is not None else release.model.suggested_prior(release.domain)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from discreet.priors.dirichlet import Dirichlet
 
 # more labels than a table of counts can use; a file cannot ask for a billion
 _MOST = 1_000_000
+# Of one column alone, the layout and the engines take memory in proportion to their square.
+_MOST_ALONE = 5_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,13 @@ class Categorical(Family):
     def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
         if (labels is None) == (k is None):
             raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
-        object.__setattr__(self, "labels", read_labels(labels if k is None else k))
+        read = read_labels(labels if k is None else k)
+        if len(read) > _MOST_ALONE:
+            raise UsageError(
+                f"categorical takes at most {_MOST_ALONE:,} labels, got {len(read):,}.",
+                hint="join rare labels under one",
+            )
+        object.__setattr__(self, "labels", read)
 
     @property
     def geometry(self) -> Cells:
@@ -139,7 +148,9 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
         raise UsageError(
             "labels must be a list of texts, or their number.", hint='dc.Categorical(["a", "b"])'
         )
-    given = list(labels)
+    given = list(islice(labels, _MOST + 1))
+    if len(given) > _MOST:
+        raise UsageError(f"{owner} takes at most {_MOST:,} labels.", hint="join rare ones under one label")
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
     names = tuple(check_label(str(label)) for label in given)

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, cast
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.inference.engine import Answer, Question
+from discreet.inference.work import LONG, PATIENCE, TooLong, allowed
 
 Engine = Literal["auto", "exact", "augment", "gibbs", "naive"]
 
@@ -51,11 +52,34 @@ def check(name: Engine, release: Release) -> None:
     raise EngineError("; ".join(reasons) + ".", hint=hint)
 
 
-def choose(question: Question) -> tuple[str, str]:
+def answered(question: Question, name: Engine) -> tuple[str, str, Answer]:
+    """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
+    if name != "auto":
+        with allowed(LONG):
+            return name, "asked for", engine(name).draw(question)
+    too_long: list[str] = []
+    while True:
+        chosen, reason = choose(question, without=tuple(too_long))
+        try:
+            with allowed(PATIENCE):
+                answer = engine(chosen).draw(question)
+        except TooLong:
+            too_long.append(chosen)
+            rest = [each for each in _PREFERENCE if each not in too_long]
+            if not any(engine(each).refusal(question.release) is None for each in rest):
+                raise
+            continue
+        tried = [f"{each} would take too long" for each in too_long]
+        return chosen, "; ".join([*tried, reason]), answer
+
+
+def choose(question: Question, *, without: tuple[str, ...] = ()) -> tuple[str, str]:
     """Return the most exact engine whose predicted cost is reasonable, and the reason."""
     passed_over: list[str] = []
     best: tuple[float, str] | None = None
     for name in _PREFERENCE:
+        if name in without:
+            continue
         module = engine(name)
         refusal = module.refusal(question.release)
         if refusal is not None:
