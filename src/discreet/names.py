@@ -46,7 +46,9 @@ def shown(text: str) -> str:
     if text.isprintable() and not any(c in text for c in _QUOTES):
         return text
     escaped = (c.encode("unicode_escape").decode("ascii") for c in text)
-    return "".join(c if c.isprintable() and c not in _QUOTES else e for c, e in zip(text, escaped, strict=True))
+    return "".join(
+        c if c.isprintable() and c not in _QUOTES else e for c, e in zip(text, escaped, strict=True)
+    )
 
 
 def shown_label(label: str) -> str:

@@ -73,6 +73,9 @@ def _read(value: Any, name: str) -> Fraction:
                 raise ValueError
             return Fraction(value)
         if isinstance(value, Integral):
+            # NumPy's time spans are integers of a kind
+            if hasattr(value, "dtype") and value.dtype.kind not in "iu":
+                raise TypeError
             return Fraction(int(value))
         if isinstance(value, Fraction | Decimal):
             return Fraction(value)

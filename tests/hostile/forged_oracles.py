@@ -120,7 +120,11 @@ def _unsupported_samples(release: Release) -> str | None:
     assert release.samples is not None
     cost = release.samples.count * Fraction(needed) / record.parameters["temperature"]
     promised = release.guarantees["samples"].budgets()["epsilon"]
-    return None if cost <= promised * (1 + Fraction(1, 10**9)) else "the temperature does not support its epsilon"
+    return (
+        None
+        if cost <= promised * (1 + Fraction(1, 10**9))
+        else "the temperature does not support its epsilon"
+    )
 
 
 def dishonest_draws(draws: dict[str, np.ndarray]) -> str | None:

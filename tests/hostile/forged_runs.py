@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 MOST_SECONDS, MOST_GIGABYTES = 20.0, 1.0
 # The clock on the wall, for a busy machine: what waits instead of working is caught here.
 _PATIENCE = float(os.environ.get("FORGED_PATIENCE", "120"))
+# So that processor time is what a file costs.
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 class Worker:
@@ -43,11 +45,26 @@ class Worker:
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.hostile.forged_worker", *([self._planted] if self._planted else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.hostile.forged_worker",
+            *([self._planted] if self._planted else []),
+        ]
         paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "Agg"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "MPLBACKEND": "Agg",
+            **_ONE_THREAD,
+        }
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env=environment,
         )
         self._process = process
         assert self._line(300) == "ready"
@@ -74,7 +91,14 @@ class Worker:
             except subprocess.TimeoutExpired:
                 died = False
             self.stop()
-            return {"verbs": {}, "failure": "the worker died" if died else "hang", "gigabytes": 0.0, "kind": "", "base": "", "how": ""}
+            return {
+                "verbs": {},
+                "failure": "the worker died" if died else "hang",
+                "gigabytes": 0.0,
+                "kind": "",
+                "base": "",
+                "how": "",
+            }
         answer = json.loads(line)
         slowest = max((one["seconds"] for one in answer["verbs"].values()), default=0.0)
         if answer["failure"] is None and slowest > MOST_SECONDS:
@@ -102,10 +126,14 @@ class Tally:
             self.outcomes[f"{verb} {one['outcome']}"] += 1
             self.slowest[verb] = max(self.slowest.get(verb, (0.0, 0)), (one["seconds"], number))
         if answer["failure"]:
-            self.failures.append((number, f"{answer['kind']} {answer['base']} {answer['how']}", answer["failure"]))
+            self.failures.append(
+                (number, f"{answer['kind']} {answer['base']} {answer['how']}", answer["failure"])
+            )
 
     def __str__(self) -> str:
-        slow = ", ".join(f"{verb} {seconds:.1f} s (file {number})" for verb, (seconds, number) in self.slowest.items())
+        slow = ", ".join(
+            f"{verb} {seconds:.1f} s (file {number})" for verb, (seconds, number) in self.slowest.items()
+        )
         lines = [f"{self.files} files; slowest: {slow}; most memory {self.gigabytes:.2f} GB"]
         lines += [f"  {count:6d}  {outcome}" for outcome, count in sorted(self.outcomes.items())]
         lines += [f"  FAILED {number}: {what}: {why}" for number, what, why in self.failures[:40]]

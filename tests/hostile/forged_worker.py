@@ -14,13 +14,9 @@ import tempfile
 import time
 import traceback
 import warnings
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
-
-# before NumPy: one thread each, so that processor time is what a file costs
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 
 import numpy as np
 
@@ -65,7 +61,9 @@ def examine(kind: str, text: str, verbs: tuple[str, ...]) -> dict[str, Any]:
             where = traceback.extract_tb(error.__traceback__)[-1]
             mine = [f for f in traceback.extract_tb(error.__traceback__) if "/discreet/" in f.filename]
             at = mine[-1] if mine else where
-            out["failure"] = f"{verb}: {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {str(error):.60}"
+            out["failure"] = (
+                f"{verb}: {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {error!s:.60}"
+            )
             break
         if out["failure"]:
             break
@@ -114,7 +112,7 @@ def _plot(text: str, out: dict[str, Any]) -> None:
     import matplotlib.pyplot as plt
 
     try:
-        out["posterior"].plot(io.BytesIO() if False else _scratch(".png"))
+        out["posterior"].plot(_scratch(".png"))
     finally:
         plt.close("all")
 
@@ -131,10 +129,8 @@ def _command(text: str, out: dict[str, Any]) -> None:
     Path(path).write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
         prior = None
-        try:
+        with suppress(DiscreetError):
             prior = suitable_prior(dc.Release.load(path))
-        except DiscreetError:
-            pass
         chosen = [] if prior is None else [f"--prior={prior}"]
         commands = (["show", path], ["infer", path, "--draws", "80", "--seed", "1", *chosen])
         codes = []
@@ -146,7 +142,9 @@ def _command(text: str, out: dict[str, Any]) -> None:
             engine = codes[-1] == 2 and command[0] == "infer" and codes[0] == 0
             if codes[-1] not in (0, 4) and not engine:
                 out["failure"] = f"command: {command[0]} exits with {codes[-1]}: {lines[:1]}"
-            elif any(line.strip(" │").startswith(MARK) for line in (*printed.getvalue().splitlines(), *lines)):
+            elif any(
+                line.strip(" │").startswith(MARK) for line in (*printed.getvalue().splitlines(), *lines)
+            ):
                 out["failure"] = f"command: {command[0]} prints an invented line"
             elif codes[-1] and len([line for line in lines if line.startswith("error: ")]) != 1:
                 out["failure"] = f"command: {command[0]} does not say what is wrong in one line"
@@ -179,7 +177,7 @@ def _show_profile(text: str, out: dict[str, Any]) -> None:
 
 def _infer_profile(text: str, out: dict[str, Any]) -> None:
     fitted = out["release"]
-    reports = {name: 3 for name in fitted.graph.categories}
+    reports = dict.fromkeys(fitted.graph.categories, 3)
     posterior = dc.profiles.infer_mix(reports, fitted, draws=40, rng=1)
     out["posterior"] = posterior
     if any(line.strip().startswith(MARK) for line in str(posterior.summary()).splitlines()):

@@ -28,21 +28,125 @@ MARK = "FORGED LINE"
 SLOW = ("bayesian-network", "multivariate", "langevin")
 
 TEXTS = (
-    "", " ", "\n", f"x\n{MARK}\ny", f"x\r\n{MARK}", f"x\x85{MARK}", f"x\u2028{MARK}", f"x\x0b{MARK}", "\x00", "\x1b[2J",
-    "\u202egnorw", "a\u200bb", "\ud800", "\udfff\ud800", "\U0001f469\u200d\U0001f52c", "é", "e\u0301", "١٢٣", "0x10", "1_0", "NaN",
-    "x” is safe. The promise is “y", "a" * 199, "a" * 300, "a" * 100_000, "$\\frac{1}{0}$", "[bold]x[/bold]", "{0}", "%s",
-    "../../x", "beta:1,1", "beta:1e300,1e300", "beta:0,0", "gamma:1e-300,1", "symmetric_dirichlet:1e11", "<missing>", "p", "mean",
-)  # fmt: skip
+    "",
+    " ",
+    "\n",
+    f"x\n{MARK}\ny",
+    f"x\r\n{MARK}",
+    f"x\x85{MARK}",
+    f"x\u2028{MARK}",
+    f"x\x0b{MARK}",
+    "\x00",
+    "\x1b[2J",
+    "\u202egnorw",
+    "a\u200bb",
+    "\ud800",
+    "\udfff\ud800",
+    "\U0001f469\u200d\U0001f52c",
+    "é",
+    "e\u0301",
+    "١٢٣",
+    "0x10",
+    "1_0",
+    "NaN",
+    "x” is safe. The promise is “y",
+    "a" * 199,
+    "a" * 300,
+    "a" * 100_000,
+    "$\\frac{1}{0}$",
+    "[bold]x[/bold]",
+    "{0}",
+    "%s",
+    "../../x",
+    "beta:1,1",
+    "beta:1e300,1e300",
+    "beta:0,0",
+    "gamma:1e-300,1",
+    "symmetric_dirichlet:1e11",
+    "<missing>",
+    "p",
+    "mean",
+)
 NUMBERS = (
-    "0", "-0", "1", "-1", "2", "1/2", "1/3", "-1/3", "0.1", "1e5", "1/0", "0/1", "00012", "1.0000000000000001", "9" * 18, "9" * 19,
-    "9" * 40, "9" * 300, "1" + "0" * 299, "1/" + "9" * 299, "9" * 5000, "4611686018427387904", "9223372036854775807",
-    "-9223372036854775808", "1000000000000", "1000000000001", "1000000000000000000", "16777216", "16777217", "1" + "0" * 12, "1/1000000000000",
-    "3.14159", "5", "10", "100", "1000", "1000000", "999999937", "36028797018963968", "72057594037927936", "72057594037927937",
-)  # fmt: skip
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "2",
+    "1/2",
+    "1/3",
+    "-1/3",
+    "0.1",
+    "1e5",
+    "1/0",
+    "0/1",
+    "00012",
+    "1.0000000000000001",
+    "9" * 18,
+    "9" * 19,
+    "9" * 40,
+    "9" * 300,
+    "1" + "0" * 299,
+    "1/" + "9" * 299,
+    "9" * 5000,
+    "4611686018427387904",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "1000000000000",
+    "1000000000001",
+    "1000000000000000000",
+    "16777216",
+    "16777217",
+    "1" + "0" * 12,
+    "1/1000000000000",
+    "3.14159",
+    "5",
+    "10",
+    "100",
+    "1000",
+    "1000000",
+    "999999937",
+    "36028797018963968",
+    "72057594037927936",
+    "72057594037927937",
+)
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 7, 100, 10**6, 10**12, 10**12 + 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**40, 10**400, 0.5, -0.0,
-    1e-320, 1e308, -1e308, 0.1, 1.0, [], {}, [[]], [None], [0], ["0"], [[["0"]]], {"": None}, {"name": "x"}, "x",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    7,
+    100,
+    10**6,
+    10**12,
+    10**12 + 1,
+    2**53,
+    2**63 - 1,
+    2**63,
+    2**64,
+    10**40,
+    10**400,
+    0.5,
+    -0.0,
+    1e-320,
+    1e308,
+    -1e308,
+    0.1,
+    1.0,
+    [],
+    {},
+    [[]],
+    [None],
+    [0],
+    ["0"],
+    [[["0"]]],
+    {"": None},
+    {"name": "x"},
+    "x",
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +166,13 @@ def _golden() -> dict[str, str]:
 
 @cache
 def _profiles() -> dict[str, str]:
-    from discreet.profiles import KRandomizedResponse, OneBitPair, ProfileGraph, SmoothCategorical, SmoothOneBit
+    from discreet.profiles import (
+        KRandomizedResponse,
+        OneBitPair,
+        ProfileGraph,
+        SmoothCategorical,
+        SmoothOneBit,
+    )
     from discreet.profiles.codec import mechanism_to_json
 
     two = ProfileGraph({"ana": 0.2, "ben": 0.3, "eva": 0.8}, [("ana", "ben")])
@@ -123,13 +233,17 @@ def _written(body: Any, rng: np.random.Generator) -> str:
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the paths of everything in a body but the body itself; of long lists, some."""
-    items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    items = list(
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, one in items[:12]:
         yield (*path, key)
         yield from places(one, (*path, key))
 
 
-def _pick(body: Any, rng: np.random.Generator, wanted: Callable[[Any], bool] = lambda _: True) -> tuple[Any, Any]:
+def _pick(
+    body: Any, rng: np.random.Generator, wanted: Callable[[Any], bool] = lambda _: True
+) -> tuple[Any, Any]:
     """Return the container and key of a place that is wanted; shallow places are as likely as deep ones."""
     found = [path for path in places(body) if wanted(_at(body, path))]
     if not found:
@@ -148,7 +262,11 @@ def _at(body: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, str) and bool(value) and value.lstrip("-").replace("/", "").replace(".", "").isdigit()
+    return (
+        isinstance(value, str)
+        and bool(value)
+        and value.lstrip("-").replace("/", "").replace(".", "").isdigit()
+    )
 
 
 def _number(body: Any, rng: np.random.Generator, kind: str) -> None:
@@ -159,7 +277,9 @@ def _number(body: Any, rng: np.random.Generator, kind: str) -> None:
         holder[key] = str(rng.choice(NUMBERS))
         return
     value = dc.rational.exact(old, "x") if len(old) < 300 else 1
-    factor = dc.rational.exact(str(rng.choice(["-1", "2", "1/2", "1000", "1/1000", "1000000000", "999999/1000000"])), "x")
+    factor = dc.rational.exact(
+        str(rng.choice(["-1", "2", "1/2", "1000", "1/1000", "1000000000", "999999/1000000"])), "x"
+    )
     holder[key] = str(value * factor + (rng.random() < 0.2))
 
 
@@ -226,12 +346,16 @@ def _repeat(body: Any, rng: np.random.Generator, kind: str) -> None:
     if not isinstance(old, list) or not old:
         return
     times = int(rng.choice([0, 2, 3, 50, 2000, 20_000]))
-    holder[key] = (old * times)[:200_000] if rng.random() < 0.7 else [old[int(i)] for i in rng.permutation(len(old))]
+    holder[key] = (
+        (old * times)[:200_000] if rng.random() < 0.7 else [old[int(i)] for i in rng.permutation(len(old))]
+    )
 
 
 def _many_labels(body: Any, rng: np.random.Generator, kind: str) -> None:
     """Labels by the thousand, as declared."""
-    holder, key = _pick(body, rng, lambda v: isinstance(v, list) and len(v) > 1 and all(isinstance(x, str) for x in v))
+    holder, key = _pick(
+        body, rng, lambda v: isinstance(v, list) and len(v) > 1 and all(isinstance(x, str) for x in v)
+    )
     holder[key] = [f"v{i}" for i in range(int(rng.choice([30, 300, 3000, 30_000])))]
 
 
@@ -270,6 +394,19 @@ def _scale(body: Any, rng: np.random.Generator, kind: str) -> None:
 
 
 WAYS: tuple[Callable[[Any, np.random.Generator, str], None], ...] = (
-    _number, _number, _number, _value, _plain_number, _text, _rename, _rename, _delete, _add, _repeat, _many_labels, _nest, _swap,
+    _number,
+    _number,
+    _number,
+    _value,
+    _plain_number,
+    _text,
+    _rename,
+    _rename,
+    _delete,
+    _add,
+    _repeat,
+    _many_labels,
+    _nest,
+    _swap,
     _scale,
-)  # fmt: skip
+)

@@ -38,8 +38,8 @@ from discreet.artifact.samples import (
     read_samples,
 )
 from discreet.artifact.stamp import encode_stamp, read_stamp
-from discreet.artifact.totals import MOST_RECORDS
 from discreet.artifact.structured import check_family, check_structured, read_imputed, read_model
+from discreet.artifact.totals import MOST_RECORDS
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families.layout import Domain
 from discreet.models.base import Model

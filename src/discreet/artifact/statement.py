@@ -11,8 +11,8 @@ from discreet.artifact.samples import KINDS
 from discreet.models.base import Model
 from discreet.models.columns import Labels
 from discreet.models.declared_loss import DeclaredLoss
-from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.names import shown, shown_label
+from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
 #: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.

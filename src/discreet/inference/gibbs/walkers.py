@@ -46,8 +46,8 @@ _MOST_THIN = 16
 _PILOT, _ATTEMPTS = 6, 5
 # sweeps at most between two steps of the way from the prior
 _MOST_SWEEPS = 10
-# steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that contradict
-# it, by thousands of noise scales, would take as many steps as they are off.
+# steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that
+# contradict it, by thousands of noise scales, would take as many steps as they are off.
 _MOST_ROUNDS = 250
 
 
