@@ -160,6 +160,20 @@ def test_many_labels_cost_no_more_than_memory():
         dc.Categorical(5001)
 
 
+def test_sums_far_from_the_prior_leave_its_beta_positive():
+    s, n = np.array([2e9, 2e18]), 2.0
+    family = dc.Normal()
+    updated = family.update(dc.priors.NormalInverseGamma(0, 1e-9, 1, 1e-10), family.project(s, n), n)
+    assert updated.beta > 0
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
+    with open(tmp_path / "large.json", "wb") as out:
+        out.truncate(2**27 + 1)
+    with pytest.raises(ReleaseFileError, match="128 MiB"):
+        dc.Release.load(tmp_path / "large.json")
+
+
 # -- names ----------------------------------------------------------------------------------------------
 
 ODD = ["x\ny", "x\ry", "x\x85y", "x\u2028y", "\x1b[2J", "\u202ex", "x\u200by", "\ud800", "", "a" * 201]

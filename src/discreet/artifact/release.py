@@ -25,6 +25,8 @@ LAWS: Mapping[str, type[DiscreteLaplace] | type[DiscreteGaussian]] = {
     "discrete_gaussian": DiscreteGaussian,
 }
 
+# Bytes. A million counts with their names take less, and reading takes several times as much memory.
+_LARGEST_FILE = 2**27
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
 
@@ -183,6 +185,8 @@ class Release:
     def load(cls, path: str | Path) -> Release:
         """Read a release file."""
         try:
+            if Path(path).stat().st_size > _LARGEST_FILE:
+                raise ReleaseFileError(f"{path}: this is not a release file: none is larger than 128 MiB.")
             content = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None

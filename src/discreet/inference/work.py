@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from discreet.errors import EngineError
 
 #: Seconds of work for which ``auto`` lets one engine go on before it tries the next.
-PATIENCE = 8.0
+PATIENCE = 5.0
 #: Seconds of work for an engine that was asked for.
 LONG = 900.0
 
