@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -31,12 +32,14 @@ def lies(release: Release) -> str | None:
     said = release.statement()
     if not said.isprintable() or len(said.splitlines()) != 1:
         return "the statement is not one printable line"
-    places = [said.find(part) for part in TEMPLATE]
+    # what a forger writes stands within quotes; what is left is the template's
+    if said.count("“") != said.count("”"):
+        return "the statement does not close its quotes"
+    own = re.sub("“[^”]*”", "", said)
+    places = [own.find(part) for part in TEMPLATE]
     if -1 in places or places != sorted(places):
         return "the statement lacks a part of its template"
-    # what a forger writes stands within quotes
-    outside = "".join(part.rpartition("”")[2] if i else part for i, part in enumerate(said.split("“")))
-    if outside.count("The promise is ") != 1 or said.count("“") != said.count("”"):
+    if any(own.count(part) != 1 for part in TEMPLATE):
         return "the statement says something twice"
     if Release.from_json(release.to_json()) != release:
         return "the release does not survive its own file"

@@ -63,13 +63,13 @@ def _draws(release: Release, samples: Samples) -> Table:
     drawn = infer(release).scalars()
     heads = [shown(name) for name in drawn]
     most = _MOST_COLUMNS if max(map(len, heads)) < _LONG else _MOST_COLUMNS // 2
-    shown = table("released draw", *heads[:most])
+    made = table("released draw", *heads[:most])
     rows = np.column_stack(list(drawn.values()))[:_MOST_DRAWS, :most]
     for i, row in enumerate(rows):
-        shown.add_row(str(i + 1), *(number(float(value)) for value in row))
+        made.add_row(str(i + 1), *(number(float(value)) for value in row))
     if samples.count > _MOST_DRAWS:
-        shown.caption = f"and {samples.count - _MOST_DRAWS:,} more"
-    return shown
+        made.caption = f"and {samples.count - _MOST_DRAWS:,} more"
+    return made
 
 
 def _legend(release: Release) -> list[str]:
