@@ -9,7 +9,7 @@ from typing import Literal, Protocol, cast
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.inference.engine import Answer, Question
-from discreet.inference.work import LONG, PATIENCE, TooLong, allowed
+from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
 Engine = Literal["auto", "exact", "augment", "gibbs", "naive"]
 
@@ -55,31 +55,46 @@ def check(name: Engine, release: Release) -> None:
 def answered(question: Question, name: Engine) -> tuple[str, str, Answer]:
     """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
     if name != "auto":
+        _check_cost(question, name)
         with allowed(LONG):
             return name, "asked for", engine(name).draw(question)
-    too_long: list[str] = []
-    while True:
-        chosen, reason = choose(question, without=tuple(too_long))
-        try:
-            with allowed(PATIENCE):
-                answer = engine(chosen).draw(question)
-        except TooLong:
-            too_long.append(chosen)
-            rest = [each for each in _PREFERENCE if each not in too_long]
-            if not any(engine(each).refusal(question.release) is None for each in rest):
-                raise
-            continue
-        tried = [f"{each} would take too long" for each in too_long]
-        return chosen, "; ".join([*tried, reason]), answer
+    chosen, reason = choose(question)
+    _check_cost(question, chosen)
+    following = _following(question, chosen)
+    try:
+        with allowed(LAST if following is None else PATIENCE):
+            return chosen, reason, engine(chosen).draw(question)
+    except TooLong:
+        if following is None:
+            raise
+    with allowed(LAST):
+        return following, f"{chosen} would take too long", engine(following).draw(question)
 
 
-def choose(question: Question, *, without: tuple[str, ...] = ()) -> tuple[str, str]:
+def _following(question: Question, chosen: str) -> str | None:
+    """Return the next engine that reads the release in reasonable time, if there is one."""
+    for name in _PREFERENCE[_PREFERENCE.index(chosen) + 1 :]:
+        module = engine(name)
+        if module.refusal(question.release) is None and module.predicted_seconds(question) <= REASONABLE:
+            return name
+    return None
+
+
+def _check_cost(question: Question, name: str) -> None:
+    """Raise before the work starts if an engine is known to take too long; what it refuses, it says itself."""
+    seconds = engine(name).predicted_seconds(question)
+    if LONG < seconds < NEVER:
+        raise TooLong(
+            f"{name} would take about {seconds:,.0f} s, and no engine does so much work.",
+            hint="to compare, ignoring the noise: engine='naive'",
+        )
+
+
+def choose(question: Question) -> tuple[str, str]:
     """Return the most exact engine whose predicted cost is reasonable, and the reason."""
     passed_over: list[str] = []
     best: tuple[float, str] | None = None
     for name in _PREFERENCE:
-        if name in without:
-            continue
         module = engine(name)
         refusal = module.refusal(question.release)
         if refusal is not None:

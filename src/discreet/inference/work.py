@@ -12,16 +12,26 @@ from contextvars import ContextVar
 
 from discreet.errors import EngineError
 
-#: Seconds of work for which ``auto`` lets one engine go on before it tries the next.
-PATIENCE = 5.0
+#: Seconds of work for which ``auto`` lets one engine go on before it tries the next; and if there is no next one.
+PATIENCE, LAST = 5.0, 15.0
 #: Seconds of work for an engine that was asked for.
 LONG = 900.0
+#: Predicted for what an engine refuses once it is asked.
+NEVER = 1e9
 
 _left: ContextVar[list[float] | None] = ContextVar("_left", default=None)
 
 
 class TooLong(EngineError):
     """The engine would take longer than it may."""
+
+
+def too_wide() -> TooLong:
+    """Return the error of an engine that would have to enumerate more counts than memory should hold."""
+    return TooLong(
+        "the noise is too wide to enumerate the counts exactly.",
+        hint="release with a larger epsilon, or with missing='none' if no value is missing",
+    )
 
 
 @contextmanager
@@ -42,6 +52,6 @@ def spend(seconds: float) -> None:
     left[0] -= seconds
     if left[0] < 0:
         raise TooLong(
-            f"this engine would take longer than {left[1]:,.0f} s for such wide noise or bounds.",
-            hint="try engine='gibbs', narrower bounds or, to compare, engine='naive'",
+            f"this takes more than {left[1]:,.0f} s of work, for such wide noise or bounds or so many labels.",
+            hint="an engine that is asked for by name, such as engine='exact', may take longer",
         )

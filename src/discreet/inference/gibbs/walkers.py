@@ -48,7 +48,7 @@ _PILOT, _ATTEMPTS = 6, 5
 _MOST_SWEEPS = 10
 # steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that
 # contradict it, by thousands of noise scales, would take as many steps as they are off.
-_MOST_ROUNDS = 250
+_MOST_ROUNDS, _MOST_OF_MANY = 120, 60
 
 
 @dataclass
@@ -97,7 +97,8 @@ class Walkers:
         carried = np.where(np.isnan(carried), -np.inf, carried)
         start = 10 * (1 + float(np.abs(state.place.residual).max()))
         log_kappa, log_old = math.log(start), np.zeros(len(state.x))
-        for _ in range(_MOST_ROUNDS):
+        # with many readings a step takes longer
+        for _ in range(_MOST_ROUNDS if self._target.n_readings <= 3 else _MOST_OF_MANY):
             if self._kappa == 1:
                 return
             kappa, log_weights, log_old_next = self._next(log_kappa, carried, log_old)

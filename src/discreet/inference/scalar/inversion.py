@@ -21,7 +21,7 @@ _ROUNDING = 1e-15
 SKETCH = 2000.0
 _SKETCH_TERMS = 96
 # What a term costs, and what it costs more for each node that the transform sums over; measured.
-_TERM_SECONDS, _NODE_SECONDS = 2e-6, 1e-8
+_TERM_SECONDS, _NODE_SECONDS = 5e-6, 1e-8
 
 
 @dataclass(frozen=True)
