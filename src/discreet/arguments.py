@@ -11,6 +11,7 @@ import inspect
 import os
 from abc import ABCMeta
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -132,12 +133,15 @@ def numbers(value: Any, name: str, *, ndim: int | None = None, finite: bool = Tr
     return array
 
 
-def listed(value: Any, name: str, wanted: str) -> list[Any]:
-    """Read a list or another iterable of things that is no text; ``wanted`` says of what in the complaint."""
+def listed(value: Any, name: str, wanted: str, *, most: int | None = None) -> list[Any]:
+    """Read a list or another iterable of things that is no text, no further than ``most`` of them.
+
+    ``wanted`` says of what in the complaint.
+    """
     try:
         if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
             raise TypeError
-        return list(value)
+        return list(islice(value, most))
     except Exception:  # whatever a caller's object raises
         raise UsageError(f"{name} must be {wanted}, got {name}={shown(value)}.") from None
 

@@ -20,6 +20,8 @@ from discreet.artifact.readers import (
     count,
     exact_fields,
     integer,
+    label_of,
+    name_of,
     none,
     optional,
     pair,
@@ -37,6 +39,7 @@ from discreet.artifact.samples import (
 )
 from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.artifact.structured import check_family, check_structured, read_imputed, read_model
+from discreet.artifact.totals import MOST_RECORDS
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families.layout import Domain
 from discreet.models.base import Model
@@ -117,6 +120,15 @@ def seal(body: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_sealed(body: dict[str, Any]) -> bool:
+    """Tell whether a body that was read has the seal of its content."""
+    try:
+        return body.get("sha256") == seal(body)
+    except (RecursionError, ValueError):
+        # nested too deep, or an integer with more digits than Python prints
+        return False
+
+
 def decode(content: str) -> Release:
     """Read the text of a release file."""
     try:
@@ -130,7 +142,7 @@ def decode(content: str) -> Release:
             f"unknown release version {str(body.get('version'))[:20]}; this discreet reads version {VERSION}.",
             hint="upgrade discreet",
         )
-    if body.get("sha256") != seal(body):
+    if not is_sealed(body):
         raise ReleaseFileError(
             "the file was altered or damaged: its content does not match its seal.",
             hint="ask the curator for the original file",
@@ -158,13 +170,13 @@ def _read(body: dict[str, Any]) -> Release:
     described = read_model(model["name"], model["parameters"])
     structured = isinstance(described, Model)
     return Release(
-        id=text_of(body["id"]),
-        dataset=optional(text_of, body["dataset"]),
+        id=name_of(body["id"]),
+        dataset=optional(name_of, body["dataset"]),
         model=described,
-        columns=tuple_of(text_of, body["columns"]),
+        columns=tuple_of(name_of, body["columns"]),
         domain=Domain(
             bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
-            labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
+            labels=optional(lambda v: tuple_of(label_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
             impute=read_imputed(d["impute"], described) if fills else None,
@@ -180,7 +192,7 @@ def _read(body: dict[str, Any]) -> Release:
         else _read_noise(body["mechanism"]),
         guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
         ledger=optional(read_stamp, body["ledger"]),
-        software={text_of(k): text_of(v) for k, v in body["software"].items()},
+        software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
     )
 
@@ -214,6 +226,10 @@ def _check(release: Release) -> None:
         check_family(release)
     if (release.records is None) != (release.neighbors == "add_remove"):
         raise ValueError("records are public exactly under replace")
+    if release.records is not None and not 0 < release.records <= MOST_RECORDS:
+        raise ValueError("its number of records is none that a table has")
+    if len(set(release.columns)) != len(release.columns):
+        raise ValueError("a column is named twice")
     if release.samples is not None:
         check_samples(release)
     else:

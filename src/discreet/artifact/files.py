@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.arguments import path as read_path
 from discreet.errors import DataError
+
+# of the name of the file, in that of its temporary neighbor: names end at 255 bytes
+_LONGEST_STEM = 40
 
 
 @contextmanager
@@ -22,20 +25,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         if target.is_dir():
             raise DataError(f"cannot write {target}: it is a folder.")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(handle)
+        # the kernel applies the umask to this mode; asking for the umask would mean setting it, for all threads
+        temporary = target.parent / f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.part"
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except DataError:
         raise
     except OSError as problem:
         raise DataError(
             f"cannot write {target}: {problem.strerror or 'the folder is not writable'}."
         ) from None
-    temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as problem:
         raise DataError(f"cannot write {target}: {problem.strerror or 'the write failed'}.") from None

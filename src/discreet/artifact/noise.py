@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from discreet.artifact.choice import check_choices
+from discreet.artifact.totals import check_totals
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def check_noise(release: Release) -> None:
     scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]
     if any(scale <= 0 for scale, _ in scales):
         raise ValueError("a noise scale is not positive")
+    check_totals(release)
     unit_scale = min(scale / width for scale, width in scales)
     promised = release.guarantees["statistics"]
     if isinstance(promised, PureDP):

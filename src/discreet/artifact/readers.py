@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from discreet.names import check_label, check_name
 from discreet.rational import exact
 
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
@@ -37,7 +38,7 @@ def constants(value: Any) -> dict[str, Any]:
 def _constant(value: Any) -> Any:
     """Read one known constant of a family: a finite number, or a list of labels."""
     if isinstance(value, list):
-        return [text_of(label) for label in value]
+        return [label_of(label) for label in value]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("a parameter of the model is neither a number nor a list of labels")
     return value
@@ -85,6 +86,16 @@ def text_of(value: Any) -> str:
     return value
 
 
+def name_of(value: Any) -> str:
+    """Read a name, which is shown to people: printable, and short."""
+    return check_name(text_of(value), "a name")
+
+
+def label_of(value: Any) -> str:
+    """Read a label, which may hold any character."""
+    return check_label(text_of(value))
+
+
 def rational(value: Any) -> Fraction:
     """Read an exact number, written as an integer, a decimal or p/q."""
     if not isinstance(value, str):
@@ -102,7 +113,7 @@ def _rational(value: str) -> Fraction:
 
 def imputed(value: Any, labels: tuple[str, ...] | None) -> tuple[Fraction | str, ...]:
     """Read what stands for missing values: one label if there are labels, else numbers."""
-    return tuple_of(rational if labels is None else text_of, value)
+    return tuple_of(rational if labels is None else label_of, value)
 
 
 def integer(value: Any) -> int:

@@ -14,11 +14,14 @@ from discreet.arguments import listed, shown
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
 from discreet.families.shapes import Cells
+from discreet.names import check_label
 from discreet.priors.base import Prior
 from discreet.priors.dirichlet import Dirichlet
 
 # more labels than a table of counts can use; a file cannot ask for a billion
 _MOST = 1_000_000
+# Of one column alone, the layout and the engines take memory in proportion to their square.
+_MOST_ALONE = 5_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,13 @@ class Categorical(Family):
     def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
         if (labels is None) == (k is None):
             raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
-        object.__setattr__(self, "labels", read_labels(labels if k is None else k))
+        read = read_labels(labels if k is None else k)
+        if len(read) > _MOST_ALONE:
+            raise UsageError(
+                f"categorical takes at most {_MOST_ALONE:,} labels, got {len(read):,}.",
+                hint="join rare labels under one",
+            )
+        object.__setattr__(self, "labels", read)
 
     @property
     def geometry(self) -> Cells:
@@ -135,10 +144,12 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
         if k != int(k) or not least <= k <= _MOST:
             raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={shown(labels)}.")
         return tuple(str(i) for i in range(int(k)))
-    given = listed(labels, "labels", "a list of texts, or their number")
+    given = listed(labels, "labels", "a list of texts, or their number", most=_MOST + 1)
+    if len(given) > _MOST:
+        raise UsageError(f"{owner} takes at most {_MOST:,} labels.", hint="join rare ones under one label")
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
-    names = tuple(str(label) for label in given)
+    names = tuple(check_label(str(label)) for label in given)
     if len(names) < least:
         few = "two labels" if least == 2 else "one label"
         raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
@@ -146,5 +157,5 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
         raise UsageError("an empty text cannot be a label: it means missing.")
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise UsageError(f"labels must be distinct, but {repeated[0]!r} is repeated.")
+        raise UsageError(f"labels must be distinct, but {repeated[0]!r:.60} is repeated.")
     return names

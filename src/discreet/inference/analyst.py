@@ -140,8 +140,7 @@ def infer(
     choice.check(engine, release)
     prior = _prior(release, prior)
     question = Question(release, prior, record_prior(records), draws, chains, rng)
-    name, reason = choice.choose(question) if engine == "auto" else (engine, "asked for")
-    answer = choice.engine(name).draw(question)
+    name, reason, answer = choice.answered(question, engine)
     diagnostics = Diagnostics(
         name,
         answer.approximation,

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, cast
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.inference.engine import Answer, Question
+from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
 Engine = Literal["auto", "exact", "augment", "gibbs", "naive"]
 
@@ -49,6 +50,44 @@ def check(name: Engine, release: Release) -> None:
         else "to compare, ignoring the noise: engine='naive'"
     )
     raise EngineError("; ".join(reasons) + ".", hint=hint)
+
+
+def answered(question: Question, name: Engine) -> tuple[str, str, Answer]:
+    """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
+    if name != "auto":
+        _check_cost(question, name)
+        with allowed(LONG):
+            return name, "asked for", engine(name).draw(question)
+    chosen, reason = choose(question)
+    _check_cost(question, chosen)
+    following = _following(question, chosen)
+    try:
+        with allowed(LAST if following is None else PATIENCE):
+            return chosen, reason, engine(chosen).draw(question)
+    except TooLong:
+        if following is None:
+            raise
+    with allowed(LAST):
+        return following, f"{chosen} would take too long", engine(following).draw(question)
+
+
+def _following(question: Question, chosen: str) -> str | None:
+    """Return the next engine that reads the release in reasonable time, if there is one."""
+    for name in _PREFERENCE[_PREFERENCE.index(chosen) + 1 :]:
+        module = engine(name)
+        if module.refusal(question.release) is None and module.predicted_seconds(question) <= REASONABLE:
+            return name
+    return None
+
+
+def _check_cost(question: Question, name: str) -> None:
+    """Raise before the work starts if an engine is known to take too long; what it refuses, it says itself."""
+    seconds = engine(name).predicted_seconds(question)
+    if LONG < seconds < NEVER:
+        raise TooLong(
+            f"{name} would take about {seconds:,.0f} s, and no engine does so much work.",
+            hint="to compare, ignoring the noise: engine='naive'",
+        )
 
 
 def choose(question: Question) -> tuple[str, str]:

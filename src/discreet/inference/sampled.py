@@ -59,7 +59,7 @@ def answer(release: Release) -> Answer:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if release.sampling_record.name in _CAUTIONS:
         warnings.append(_CAUTIONS[release.sampling_record.name])
-    if release.samples.arithmetic == "floating":
+    if release.in_floating_point:
         warnings.append("the samples were drawn in floating point")
     independent = release.mechanism.name not in DEPENDENT
     return Answer(release.samples.arrays(), kind(release), tuple(warnings), independent=independent)

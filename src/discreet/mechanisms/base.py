@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import ClassVar, Protocol, runtime_checkable
 
 from discreet.arguments import Constructed
+from discreet.artifact.totals import WIDEST_NOISE
 from discreet.errors import UsageError
 from discreet.families.layout import Layout
 from discreet.families.shapes import Neighbors
@@ -38,9 +39,6 @@ def draws(draw: Draw, noise: Noise, n: int) -> list[int]:
 #: Makes one private choice; likewise :func:`discreet.mechanisms.sampler.secure_choose`.
 Choose = Callable[[PermuteAndFlip], int]
 
-# Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
-_WIDEST = 2.0**56
-
 
 class NoiseMechanism(metaclass=Constructed):
     """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
@@ -69,7 +67,7 @@ class NoiseMechanism(metaclass=Constructed):
         # neighbors in the list are mostly alike, and exact numbers are slow
         for (width, grid), run in groupby(zip(layout.width, layout.grid, strict=True)):
             steps = float_up(width * unit / grid)
-            if steps > _WIDEST:
+            if steps > WIDEST_NOISE:
                 raise UsageError(
                     "the budget is too small: its noise does not fit 64-bit integers.",
                     hint="ask for a larger epsilon or rho",

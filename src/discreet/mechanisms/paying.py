@@ -11,6 +11,7 @@ from discreet.artifact import LedgerStamp, Release
 from discreet.errors import DataError, UsageError
 from discreet.mechanisms.base import Choose, Draw
 from discreet.mechanisms.pending import Declared
+from discreet.names import check_name
 
 if TYPE_CHECKING:
     from discreet.privacy import Guarantee
@@ -27,7 +28,10 @@ class Payer:
 
 
 def payer_of(ledger: Ledger | str | None, dataset: str | None, analyst: str | None) -> Payer | None:
-    """Return who pays, or None if no ledger is kept."""
+    """Return who pays, or None if no ledger is kept; check the names that files and ledgers will show."""
+    for what, name in {"dataset": dataset, "analyst": analyst}.items():
+        if name is not None:
+            check_name(name, what)
     if ledger is None:
         if analyst is not None:
             raise UsageError("analyst is for a ledger: give the ledger, or leave it out.")

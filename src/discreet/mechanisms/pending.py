@@ -24,6 +24,7 @@ from discreet.mechanisms.sealing import Mechanism, check_count, draw_samples, pr
 from discreet.models.base import Model
 from discreet.models.base import fallback as first_values
 from discreet.models.markov import MarkovChain
+from discreet.names import check_name
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantees import check_neighbors
 
@@ -110,6 +111,12 @@ class Pending:
     counted: CellCounts | None
     summary: Summary | TableSummary | Records | None
     sampling: SamplingRecord | None = None
+
+    def __post_init__(self) -> None:
+        # of a file without a header the first row stands for names, so that no message repeats one
+        names = self.declared.columns if self.summary is None else self.summary.columns
+        for name in names or ():
+            check_name(name, "the name of a column")
 
     @property
     def n_records(self) -> int:

@@ -23,7 +23,7 @@ from discreet.privacy import PureDP
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.likelihood_range import simplex_range, temperature_for
 from discreet.privacy.parameter_grid import SLACK, ParameterGrid, check_support, grid_cells, grid_refusal
-from discreet.rational import Number, exact, plain
+from discreet.rational import Number, exact, float_up, plain
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
@@ -142,7 +142,7 @@ class PosteriorSamplingMechanism(SamplingMechanism):
             support = ((least, 1 - (len(family.labels) - 1) * least),)
             extra = {}
             # the sampler's own limits, before a row is read
-            check_lower(float(least), len(family.labels))
+            check_lower(float_up(least), len(family.labels))
             if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
                 raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
         else:
@@ -169,7 +169,8 @@ class PosteriorSamplingMechanism(SamplingMechanism):
         temperature, support = record.parameters["temperature"], record.support
         assert support is not None
         if isinstance(totals.family, Categorical):
-            return self._draw_labels(float(temperature), float(support[0][0]), totals, source)
+            # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
+            return self._draw_labels(float_up(temperature), float_up(support[0][0]), totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
         law = grid.law(totals.features(), totals.n_records, temperature)

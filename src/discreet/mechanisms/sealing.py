@@ -18,6 +18,7 @@ from discreet.artifact import (
     SamplingRecord,
     Statistics,
 )
+from discreet.artifact.totals import MOST_RECORDS
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.layout import Domain, layout_for
@@ -153,6 +154,8 @@ def check_count(n_records: int, neighbors: Neighbors) -> None:
             "the table is empty, and under neighbors='replace' its size is public.",
             hint="use neighbors='add_remove' if the number of records must stay private",
         )
+    if neighbors == "replace" and n_records > MOST_RECORDS:
+        raise UsageError(f"a release file holds at most {MOST_RECORDS:,} records.")
 
 
 @cache

@@ -21,7 +21,7 @@ from discreet.models.discrete import DiscreteModel
 from discreet.privacy import PureDP
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.likelihood_range import temperature_for
-from discreet.rational import Number, exact
+from discreet.rational import Number, exact, float_up
 
 if TYPE_CHECKING:
     from discreet.data.records import Records
@@ -122,7 +122,7 @@ class TablePosteriorMechanism(RecordMechanism):
                 hint="noise takes numbers too: leave out mechanism",
             )
         for one in model.conditionals():
-            check_lower(float(self.support), one.child.n_labels)
+            check_lower(float_up(self.support), one.child.n_labels)
         model.concentrations(self.prior)
         needed = needed_range(model, self.support)
         temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
@@ -130,9 +130,10 @@ class TablePosteriorMechanism(RecordMechanism):
         return SamplingRecord(self.name, prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
 
     def draw(self, record: SamplingRecord, records: Records, source: RandomSource) -> Samples:
-        model, temperature = records.model, float(record.parameters["temperature"])
+        # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
+        model, temperature = records.model, float_up(record.parameters["temperature"])
         assert isinstance(model, DiscreteModel)
-        counts, least = model.counts(records.codes), float(self.support)
+        counts, least = model.counts(records.codes), float_up(self.support)
 
         def sampler(rng: np.random.Generator) -> dict[str, Any]:
             draws = {}

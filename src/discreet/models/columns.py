@@ -11,6 +11,7 @@ from discreet.arguments import listed, whole
 from discreet.errors import UsageError
 from discreet.families.bounds import check_pair
 from discreet.families.categorical import read_labels
+from discreet.names import check_name
 from discreet.rational import exact, plain, text
 
 #: Name of the level that stands for a missing or undeclared value in the names of cells.
@@ -157,6 +158,7 @@ def _check_name(name: Any) -> None:
         raise UsageError(
             f"a column is named by text, got {'none' if isinstance(name, str) else type(name).__name__}."
         )
+    check_name(name, "the name of a column")
 
 
 def _texts(value: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
+from discreet.names import check_name
 from discreet.rational import Number, exact
 
 #: The name of a profile or of a category.
@@ -20,6 +21,7 @@ Distribution = Number | Sequence[Number] | np.ndarray | Mapping[Any, Number]
 Edges = Literal["complete", "chain"] | Iterable[tuple[Any, Any]]
 
 BERNOULLI: tuple[Name, ...] = (0, 1)
+_LARGEST_NAME = 2**63 - 1
 
 
 def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
@@ -29,6 +31,10 @@ def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
         plain = name.item() if isinstance(name, np.generic) else name
         if isinstance(plain, bool) or not isinstance(plain, str | int) or plain == "":
             raise UsageError(f"the name of a {what} must be a text or a whole number, got {name!r:.40}.")
+        if isinstance(plain, str):
+            check_name(plain, f"the name of a {what}")
+        elif abs(plain) > _LARGEST_NAME:
+            raise UsageError(f"the name of a {what} is a number beyond 64 bits.")
         names.append(plain)
     if len({str(name) for name in names}) != len(names):
         raise UsageError(f"two {'categories' if what == 'category' else what + 's'} have the same name.")

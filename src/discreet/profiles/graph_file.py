@@ -88,9 +88,10 @@ def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decim
     file = read_path(path)
     try:
         content = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not text"
-        raise DataError(f"cannot read {os.fspath(path)}: {reason}.") from None
+    except UnicodeDecodeError:
+        raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: it is not UTF-8 text.") from None
+    except OSError as problem:
+        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
     try:
         return json.loads(content, parse_float=number, object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:

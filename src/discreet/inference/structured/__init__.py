@@ -14,10 +14,12 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.inference import sampled
+from discreet.inference.choice import REASONABLE
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Answer, Question, about
 from discreet.inference.records import RecordPrior
 from discreet.inference.structured.posterior import ModelPosterior
+from discreet.inference.work import LONG, allowed
 from discreet.models.base import Model
 
 #: Where each model's engines are, by the model's name.
@@ -70,7 +72,8 @@ def infer_structured(
     module = cast(_Module, import_module(MODULES[model.name]))
     name, reason = _chosen(module, release, engine)
     question = Question(release, module.read_prior(model, prior), records, draws, chains, rng)
-    answer = module.draw(question, name)
+    with allowed(REASONABLE if engine == "auto" else LONG):
+        answer = module.draw(question, name)
     how = Diagnostics(name, answer.approximation, reason, answer.warnings, independent=answer.independent)
     return ModelPosterior(
         answer.draws, how, n_chains=chains, labels=_labels(model, answer), about=about(release), model=model
