@@ -20,8 +20,6 @@ from discreet.priors.dirichlet import Dirichlet
 
 # more labels than a table of counts can use; a file cannot ask for a billion
 _MOST = 1_000_000
-# Of one column alone, the layout and the engines take memory in proportion to their square.
-_MOST_ALONE = 5_000
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,7 @@ class Categorical(Family):
     def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
         if (labels is None) == (k is None):
             raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
-        read = read_labels(labels if k is None else k)
-        if len(read) > _MOST_ALONE:
-            raise UsageError(
-                f"categorical takes at most {_MOST_ALONE:,} labels, got {len(read):,}.",
-                hint="join rare labels under one",
-            )
-        object.__setattr__(self, "labels", read)
+        object.__setattr__(self, "labels", read_labels(labels if k is None else k))
 
     @property
     def geometry(self) -> Cells:
