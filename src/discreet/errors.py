@@ -15,6 +15,14 @@ value. No message ever contains a value of the data. ``hint`` says what to do ne
 
 from __future__ import annotations
 
+# What a caller gave is quoted, and may be of many lines or long; the words around it stand at both ends.
+_HEAD, _TAIL = 180, 110
+
+
+def _one_line(words: str) -> str:
+    line = " ".join(words.split())
+    return line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
+
 
 class DiscreetError(Exception):
     """Base of every error this package raises on purpose."""
@@ -22,9 +30,9 @@ class DiscreetError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        super().__init__(_one_line(message))
+        self.message = _one_line(message)
+        self.hint = None if hint is None else _one_line(hint)
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nHint: {self.hint}"

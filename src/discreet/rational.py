@@ -10,8 +10,10 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
+from typing import Any
 
+from discreet.arguments import shown
 from discreet.errors import UsageError
 
 Number = int | float | str | Decimal | Fraction
@@ -21,7 +23,9 @@ Number = int | float | str | Decimal | Fraction
 # read must also be short enough to be written and read again, in a file or a ledger.
 _LARGEST = Fraction(10) ** 300
 _LONGEST = 400
-_EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
+# What a text may look like: an integer, a decimal, either with an exponent, or p/q, in ASCII digits and nothing else.
+_TEXT = re.compile(r"[+-]?([0-9]+/[0-9]+|([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)")
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)$")
 
 
 def exact(value: Number, name: str) -> Fraction:
@@ -46,10 +50,7 @@ def is_short(value: Fraction) -> bool:
 
 def _got(value: Number, name: str) -> str:
     """Quote what the caller gave, as far as Python prints it."""
-    try:
-        return f", got {name}={value!s:.40}"
-    except ValueError:
-        return ""
+    return f", got {name}={shown(value)}"
 
 
 def _is_endless(value: Number) -> bool:
@@ -60,18 +61,28 @@ def _is_endless(value: Number) -> bool:
     return len(str(value)) > _LONGEST or (exponent is not None and abs(int(exponent[1])) > _LONGEST)
 
 
-def _read(value: Number, name: str) -> Fraction:
+def _read(value: Any, name: str) -> Fraction:
     try:
+        # of all that Python could make a number of, only these kinds are meant as one; NumPy's bool is none of them
         if isinstance(value, bool):
             raise ValueError
-        if isinstance(value, Integral):
-            return Fraction(int(value))
-        if isinstance(value, Fraction | Decimal | str):
+        if isinstance(value, str):
+            if not _TEXT.fullmatch(value):
+                raise ValueError
             return Fraction(value)
+        if isinstance(value, Integral):
+            # NumPy's time spans are integers of a kind
+            if hasattr(value, "dtype") and value.dtype.kind not in "iu":
+                raise TypeError
+            return Fraction(int(value))
+        if isinstance(value, Fraction | Decimal):
+            return Fraction(value)
+        if not isinstance(value, Real):
+            raise TypeError
         # repr is the shortest decimal that reads back as the same float
         return Fraction(repr(float(value)))
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a finite number, got {name}={value!r:.60}.") from None
+    except Exception:  # whatever a caller's object raises
+        raise UsageError(f"{name} must be a finite number, got {name}={shown(value)}.") from None
 
 
 def text(value: Fraction) -> str:

@@ -8,6 +8,7 @@ from warnings import warn
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.curator.publish import release
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.entries import feature_columns, target_column, without_rows
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateNaiveBayes"]
 
+# more than a table of counts can use
+_MOST_BINS = 10_000
 _NO_CLASSES = (
     "declare the classes: give classes=[…], or classes='public' if which classes there are is public."
 )
@@ -82,7 +85,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         The classes, in the order of ``predict_proba``'s columns.
     release_ : Release
         What was released.
-    posterior_ : ModelPosterior
+    posterior_ : Posterior
         What was learned from it.
     n_features_in_ : int
         The number of features.
@@ -272,8 +275,7 @@ class _Binned(_Coded):
 
     @classmethod
     def between(cls, name: str, low: float, high: float, bins: int) -> _Binned:
-        if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 2:
-            raise UsageError(f"bins must be a whole number from 2 on, got bins={bins!r:.40}.")
+        bins = whole(bins, "bins", least=2, most=_MOST_BINS)
         if not low < high:
             raise UsageError(f"bounds must have their lower end first, got ({low:g}, {high:g}).")
         edges = np.linspace(low, high, int(bins) + 1)[1:-1]

@@ -86,7 +86,7 @@ CASES = [
     (f"{NUMERIC} --bounds=0,inf", 2, "bounds"),
     (f"{NUMERIC} --bounds=0", 2, "--bounds"),
     (f"{NUMERIC} --bounds=0,9 --bounds=0,9", 2, "bounds"),
-    (f"{RELEASE} --outside clip", 2, "clip"),
+    (f"{RELEASE} --outside cut", 2, "outside"),
     (f"{RELEASE} --outside drop", 2, "--outside"),
     ("release data.csv -m categorical:labels=a|b|a -c answer --epsilon 1 -o out.json", 2, "repeated"),
     ("release data.csv -m categorical:labels=a -c answer --epsilon 1 -o out.json", 2, "two labels"),

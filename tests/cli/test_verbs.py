@@ -169,9 +169,9 @@ def test_show_as_json_is_the_file(smoking: Path, capsys: pytest.CaptureFixture[s
     assert answer["release"] == json.loads(smoking.read_text())
 
 
-def test_show_defuses_terminal_codes_in_names(capsys: pytest.CaptureFixture[str]) -> None:
-    data = {"a\x1b[2Jb": ["yes", "no"]}
-    dc.release(data, dc.Bernoulli(), column="a\x1b[2Jb", epsilon=1, dataset="x\x07").save("odd.json")
+def test_show_defuses_terminal_codes_in_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = ["a\x1b[2Jb", "x\x07"]
+    dc.release(labels, dc.Categorical(labels), epsilon=1).save("odd.json")
     assert run(["show", "odd.json"]) == 0
     printed = capsys.readouterr().out
     assert "\x1b" not in printed

@@ -149,3 +149,14 @@ def test_leaps_weigh_far_modes(rng: np.random.Generator) -> None:
     mine = (answer.draws["variance"] > FAR).mean()
     # draws are worth a quarter of the thousand that are wanted, or a warning is given
     assert abs(mine - expected) < LIMIT * np.hypot(error, np.sqrt(expected * (1 - expected) / 250))
+
+
+def test_gibbs_is_not_recommended_where_it_refuses() -> None:
+    release = dc.release(
+        np.zeros((10, 4)), dc.MultivariateNormal(4), bounds=[(-1, 1)] * 4, outside="redact", epsilon=50
+    )
+    prior = dc.priors.NormalInverseWishart([0.0] * 4, 1, 6, np.eye(4).tolist())
+    assert gibbs.refusal(release) is not None
+    warnings = dc.infer(release, prior=prior, engine="augment", draws=4, rng=1).diagnostics.warnings
+    (mine,) = [words for words in warnings if "second mode" in words]
+    assert mine.endswith("does not read this release, so compare a few calls with different rng")

@@ -162,7 +162,7 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
         ({"steps": 10}, "need epsilon"),
         ({"epsilon": 1, "steps": 10}, "need delta"),
         (BUDGET, "need steps"),
-        ({**BUDGET, "steps": 0}, "steps must be an integer of at least 1"),
+        ({**BUDGET, "steps": 0}, "steps must be a positive whole number"),
         ({**BUDGET, "steps": 10**9}, "steps must be at most"),
         ({**BUDGET, "steps": 10, "samples": 6}, "6 need at least 11 steps"),
         ({**BUDGET, "steps": 10, "samples": 5, "rate": 2}, "rate must be at least 1e-12 and at most 1"),

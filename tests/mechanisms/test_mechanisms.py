@@ -96,7 +96,6 @@ def test_gaussian_zcdp_loss() -> None:
         ({"epsilon": 1, "neighbors": "swap"}, "neighbors must be"),
         ({"epsilon": 1, "missing": "drop"}, "missing must be"),
         ({"epsilon": 1, "outside": "drop"}, "outside must be"),
-        ({"epsilon": 1, "outside": "clip"}, "labels cannot be clipped"),
         ({"epsilon": 1, "bounds": (0, 1)}, "takes no bounds"),
         ({"epsilon": 1, "column": "a", "columns": ["a"]}, "not both"),
         ({"epsilon": 1, "mechanism": dc.LaplaceMechanism(1)}, "holds its own budget"),

@@ -262,7 +262,7 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
             {"epsilon": "0.1", "delta": "1e-6", "order": "secret", "orders": (2, 8)},
             "orders up to 8 cannot say epsilon=0.1",
         ),
-        ({"rho": 1, "extra_steps": -1}, "extra_steps must be an integer of at least 0"),
+        ({"rho": 1, "extra_steps": -1}, "extra_steps must be a whole number from 0 on"),
         ({"rho": 1, "extra_steps": 10**12}, "extra_steps must be at most"),
         ({"rho": 1, "public": [], "extra_steps": 0}, "public records are for extra steps"),
     ],

@@ -234,3 +234,7 @@ def test_command_line_release_show_and_infer(survey: Path, capsys: pytest.Captur
 
 def test_a_predicate_has_no_likelihood_to_temper() -> None:
     refused("samples of predicate are not available", dc.families.Predicate(), ONE, impute=0)
+
+
+def test_labels_have_nothing_to_clip() -> None:
+    dc.release([0, 1], dc.Bernoulli(), mechanism=ONE, impute=0, outside="clip")

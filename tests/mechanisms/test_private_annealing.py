@@ -177,7 +177,8 @@ class TestMechanism:
         assert 1 - 1e-9 < cost <= 1
         draws = mechanism.draw(record, self.totals(150, 500), RandomSource.seeded(rng))
         assert draws.count == 3
-        assert draws.arithmetic == "exact"
+        # the weights that get noise are normalized in float64
+        assert draws.arithmetic == ("floating" if weights == "laplace" else "exact")
 
     def test_many_cheap_trajectories_come_near_the_posterior(self, rng: np.random.Generator) -> None:
         mechanism = dc.PrivateAnnealingMechanism(

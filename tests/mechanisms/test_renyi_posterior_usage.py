@@ -102,7 +102,7 @@ def test_direct_sampling_that_costs_more() -> None:
 
 
 def test_modes_that_do_not_exist() -> None:
-    refused("mode must be 'direct', 'diffused' or 'concentrated'", mode="tempered")
+    refused("mode must be one of 'direct', 'diffused', 'concentrated'", mode="tempered")
 
 
 @pytest.mark.parametrize("samples", [0, -1, 1.5, True, 10**6])

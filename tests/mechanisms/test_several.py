@@ -78,6 +78,19 @@ def test_columns_policies_and_bought_bounds_by_name(tmp_path: Path) -> None:
     assert ledger.account("clinic").remaining == {"epsilon": 0}
 
 
+def test_labels_have_nothing_to_clip() -> None:
+    made = dc.release(ROWS, MODELS, bounds={"age": (0, 110)}, outside="clip", epsilon=1)
+    assert [one.domain.outside for one in made.values()] == ["redact", "clip"]
+    assert "nearest bound" not in made["smoker"].statement()
+    alone = dc.release(ROWS["smoker"], dc.Bernoulli(), outside="clip", epsilon=1)
+    assert dc.Release.from_json(alone.to_json()).domain == dc.release([1], dc.Bernoulli(), epsilon=1).domain
+    two = dc.models.Labels("smoker", ["yes", "no"]), dc.models.Labels("asthma", ["yes", "no"])
+    table = dc.models.NaiveBayes(two[0], [two[1]])
+    assert dc.release(
+        {**ROWS, "asthma": ROWS["smoker"]}, table, outside="clip", epsilon=1
+    ).domain.outside == ("redact")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -91,7 +104,7 @@ def test_columns_policies_and_bought_bounds_by_name(tmp_path: Path) -> None:
         ({"column": "age"}, "leave out column"),
         ({"epsilon": None}, "give a budget"),
         ({"epsilon": None, "mechanism": dc.LaplaceMechanism(1)}, "by its name"),
-        ({"outside": "clip"}, "labels cannot be clipped"),
+        ({"outside": "cut"}, "outside must be"),
     ],
 )
 def test_what_cannot_be_meant(arguments: dict[str, Any], words: str) -> None:

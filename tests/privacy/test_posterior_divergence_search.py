@@ -110,3 +110,15 @@ def test_orders_of_one_are_refused() -> None:
     for order in (1.0, 0.3):
         with pytest.raises(UsageError, match="order must be above 1"):
             near.find_r(order, 0.1)
+
+
+def test_bounds_are_read_as_a_curator_writes_them() -> None:
+    plain = NeighboringPosteriors(dc.Exponential(), priors.Gamma(2, 30), 50, bounds=(0, 100))
+    pairs = NeighboringPosteriors(
+        dc.Exponential(), priors.Gamma(2, 30), 50, dc.Exponential().parse_bounds((0, 100))
+    )
+    assert plain == pairs
+    assert plain.worst_divergence(1.5) == pairs.worst_divergence(1.5)
+    for n in (0, True, 2.0, "3"):
+        with pytest.raises(UsageError, match="n_records must be a positive whole number"):
+            NeighboringPosteriors(dc.Bernoulli(), priors.Beta(1, 1), n)  # pyright: ignore[reportArgumentType]

@@ -218,7 +218,7 @@ def test_a_users_family_is_refused() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="takes a Beta prior"):
         NeighboringPosteriors(dc.Bernoulli(), priors.Gamma(1, 1), 10)
-    with pytest.raises(UsageError, match="at least 1"):
+    with pytest.raises(UsageError, match="n_records must be a positive whole number"):
         NeighboringPosteriors(dc.Bernoulli(), priors.Beta(1, 1), 0)
     with pytest.raises(UsageError, match="needs bounds"):
         NeighboringPosteriors(dc.Poisson(), priors.Gamma(1, 1), 10)

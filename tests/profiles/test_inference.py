@@ -221,7 +221,7 @@ def test_the_posterior_is_the_projects_own(rng: np.random.Generator) -> None:
         ([0], {"prior": [1, 1, -1]}, "alpha must be"),
         ([0], {"engine": "gibbs"}, "'slice' or 'naive'"),
         ([0], {"draws": 10, "chains": 3}, "multiple of chains"),
-        ([0], {"draws": 0}, "multiple of chains"),
+        ([0], {"draws": 0}, "draws must be a positive whole number"),
     ],
 )
 def test_bad_questions_are_refused(reports: Any, options: dict[str, Any], message: str) -> None:

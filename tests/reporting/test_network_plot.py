@@ -71,7 +71,7 @@ def test_what_cannot_be_drawn_is_refused(rng: np.random.Generator) -> None:
     bayes = dc.models.NaiveBayes({"c": 2}, {"x": 2})
     with pytest.raises(UsageError, match="Bayesian network"):
         plot_network(made_up(bayes, rng))
-    with pytest.raises(UsageError, match="prob must lie"):
+    with pytest.raises(UsageError, match="prob must be between 0 and 1"):
         plot_network(made_up(MODEL, rng), prob=2)
     with pytest.raises(UsageError, match="cannot draw to"):
         made_up(MODEL, rng).plot("network.doc")

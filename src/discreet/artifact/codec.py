@@ -14,11 +14,14 @@ from typing import Any
 
 from discreet.artifact.bounds_choice import encode_choice, read_choice
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
+from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.readers import (
     choice,
     count,
     exact_fields,
     integer,
+    label_of,
+    name_of,
     none,
     optional,
     pair,
@@ -105,11 +108,20 @@ def seal(body: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_sealed(body: dict[str, Any]) -> bool:
+    """Tell whether a body that was read has the seal of its content."""
+    try:
+        return body.get("sha256") == seal(body)
+    except (RecursionError, ValueError):
+        # nested too deep, or an integer with more digits than Python prints
+        return False
+
+
 def decode(content: str) -> Release:
     """Read the text of a release file."""
     try:
         body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=no_repeats)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         raise ReleaseFileError("this is not a release file: its JSON is damaged or incomplete.") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ReleaseFileError("this is not a release file: its format is not discreet/release.")
@@ -118,7 +130,7 @@ def decode(content: str) -> Release:
             f"unknown release version {str(body.get('version'))[:20]}; this discreet reads version {VERSION}.",
             hint="upgrade discreet",
         )
-    if body.get("sha256") != seal(body):
+    if not is_sealed(body):
         raise ReleaseFileError(
             "the file was altered or damaged: its content does not match its seal.",
             hint="ask the curator for the original file",
@@ -145,13 +157,13 @@ def _read(body: dict[str, Any]) -> Release:
     sampled = body["statistics"] is None
     described = build(text_of(model["name"]), plain_json(model["parameters"]))
     return Release(
-        id=text_of(body["id"]),
-        dataset=optional(text_of, body["dataset"]),
+        id=name_of(body["id"]),
+        dataset=optional(name_of, body["dataset"]),
         model=described,
-        columns=tuple_of(text_of, body["columns"]),
+        columns=tuple_of(name_of, body["columns"]),
         domain=Domain(
             bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
-            labels=optional(lambda v: tuple_of(text_of, v), d["labels"]),
+            labels=optional(lambda v: tuple_of(label_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
             impute=described.decode_impute(tuple_of(text_of, d["impute"])) if fills else None,
@@ -165,7 +177,7 @@ def _read(body: dict[str, Any]) -> Release:
         mechanism=_read_record(body["mechanism"], "samples" if sampled else "statistics"),
         guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
         ledger=optional(read_stamp, body["ledger"]),
-        software={text_of(k): text_of(v) for k, v in body["software"].items()},
+        software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
     )
 
@@ -196,6 +208,10 @@ def _check(release: Release) -> None:
     release.model.check_domain(release.domain, release.columns)
     if (release.records is None) != (release.neighbors == "add_remove"):
         raise ValueError("records are public exactly under replace")
+    if release.records is not None and not 0 < release.records <= MOST_RECORDS:
+        raise ValueError("its number of records is none that a table has")
+    if len(set(release.columns)) != len(release.columns):
+        raise ValueError("a column is named twice")
     release.mechanism.check(release)
 
 

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.arguments import path as read_path
 from discreet.errors import DataError
+
+# of the name of the file, in that of its temporary neighbor: names end at 255 bytes
+_LONGEST_STEM = 40
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; move it over ``path`` if the block succeeds, else remove it.
 
     The temporary file is created at once, so an unwritable place is found before the work inside the block.
     """
-    target = Path(path)
-    if target.is_dir():
-        raise DataError(f"cannot write {target}: it is a folder.")
+    target = read_path(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(handle)
+        if target.is_dir():
+            raise DataError(f"cannot write {target}: it is a folder.")
+        # the kernel applies the umask to this mode; asking for the umask would mean setting it, for all threads
+        temporary = target.parent / f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.part"
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except DataError:
+        raise
     except OSError as problem:
         raise DataError(
             f"cannot write {target}: {problem.strerror or 'the folder is not writable'}."
         ) from None
-    temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as problem:
         raise DataError(f"cannot write {target}: {problem.strerror or 'the write failed'}.") from None
@@ -41,7 +44,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def write_text(path: str | Path, content: str) -> None:
+def write_text(path: str | os.PathLike[str], content: str) -> None:
     """Write ``content`` to ``path`` atomically and durably."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as out:
         out.write(content)

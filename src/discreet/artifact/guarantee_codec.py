@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.artifact.readers import choice, exact_fields, rational, text_of, tuple_of
+from discreet.artifact.readers import choice, exact_fields, name_of, rational, tuple_of
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy import (
@@ -53,7 +53,7 @@ def read_guarantee(value: Any, neighbors: Neighbors, unit: str | None = None) ->
         return RenyiDP(tuple_of(rational, value["orders"]), tuple_of(rational, value["epsilons"]), **about)
     if kind == MetricDP.kind:
         exact_fields("a metric", value["metric"], "name diameter")
-        metric = PseudoMetric(text_of(value["metric"]["name"]), rational(value["metric"]["diameter"]))
+        metric = PseudoMetric(name_of(value["metric"]["name"]), rational(value["metric"]["diameter"]))
         return MetricDP(rational(value["epsilon"]), rational(value["delta"]), metric, **about)
     if kind == PureDP.kind:
         return PureDP(rational(value["epsilon"]), **about)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from discreet.names import check_label, check_name
 from discreet.rational import exact
 
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
@@ -67,6 +68,16 @@ def text_of(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text is missing")
     return value
+
+
+def name_of(value: Any) -> str:
+    """Read a name, which is shown to people: printable, and short."""
+    return check_name(text_of(value), "a name")
+
+
+def label_of(value: Any) -> str:
+    """Read a label, which may hold any character."""
+    return check_label(text_of(value))
 
 
 def rational(value: Any) -> Fraction:

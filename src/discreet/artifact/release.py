@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+from discreet.arguments import path as read_path
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
@@ -21,6 +22,9 @@ from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
 from discreet.rational import quotient
+
+# Bytes. A million counts with their names take less, and reading takes several times as much memory.
+_LARGEST_FILE = 2**27
 
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
@@ -103,6 +107,16 @@ class Release:
             raise UsageError("this release holds noisy totals, not samples.")
         return self.mechanism
 
+    @property
+    def in_floating_point(self) -> bool:
+        """Whether a floating-point sampler made samples, so that the promise is for the law that it approximates.
+
+        Early files of annealing with noisy weights say ``exact``, and their weights were floating-point all the same.
+        """
+        if self.samples is None:
+            return False
+        return self.samples.arithmetic == "floating" or "weights_epsilon" in self.sampling_record.parameters
+
     @cached_property
     def layout(self) -> Layout:
         """The layout behind the statistics, rebuilt from the declarations."""
@@ -157,8 +171,11 @@ class Release:
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Read a release file."""
+        file = read_path(path)
         try:
-            content = Path(path).read_text(encoding="utf-8")
+            if file.stat().st_size > _LARGEST_FILE:
+                raise ReleaseFileError(f"{path}: this is not a release file: none is larger than 128 MiB.")
+            content = file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None
         except OSError as problem:

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.artifact.readers import count, exact_fields, text_of
 
+_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -30,4 +31,6 @@ def read_stamp(value: Any) -> LedgerStamp:
     exact_fields("ledger", value, "id sequence charge")
     if not _HASH.fullmatch(text_of(value["charge"])):
         raise ValueError("the hash of the charge is none")
-    return LedgerStamp(text_of(value["id"]), count(value["sequence"]), value["charge"])
+    if not _ID.fullmatch(text_of(value["id"])):
+        raise ValueError("the identifier of the ledger is none")
+    return LedgerStamp(value["id"], count(value["sequence"]), value["charge"])

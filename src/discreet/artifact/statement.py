@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
+from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
 
@@ -26,8 +27,8 @@ _NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
 def statement(release: Release) -> str:
     """Say who is protected, against what, how much, and what was assumed."""
-    columns = _listing([f"“{column}”" for column in release.columns])
-    source = "" if release.dataset is None else f" of the data set “{release.dataset}”"
+    columns = _listing([f"“{shown(column)}”" for column in release.columns])
+    source = "" if release.dataset is None else f" of the data set “{shown(release.dataset)}”"
     return " ".join(
         [
             f"This file describes {columns}{source} by {_held(release)} "
@@ -70,7 +71,7 @@ def _sampled(release: Release) -> list[str]:
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
-    if release.samples.arithmetic == "floating":
+    if release.in_floating_point:
         said.append(
             f"{were} drawn in floating point, and the promise is for the law that this arithmetic approximates."
         )
@@ -166,7 +167,7 @@ def _charged(release: Release) -> list[str]:
     if release.ledger is None:
         return []
     return [
-        f"This release was charged to the ledger {release.ledger.id}, as entry {release.ledger.sequence}."
+        f"This release was charged to the ledger {shown(release.ledger.id)}, as entry {release.ledger.sequence}."
     ]
 
 
@@ -212,8 +213,8 @@ def _assumed(release: Release) -> str:
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
-        shown = _listing([value if isinstance(value, str) else plain(value) for value in d.impute])
-        parts.append(f"missing values were replaced by {shown}")
+        filled = _listing([shown_label(v) if isinstance(v, str) else plain(v) for v in d.impute])
+        parts.append(f"missing values were replaced by {filled}")
     else:
         parts.append(release.model.missing_in_words(release.neighbors))
     return f"What was assumed: {'; '.join(parts)}."
@@ -247,7 +248,7 @@ def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False) -> str:
 
 def _some(labels: tuple[str, ...]) -> str:
     """List labels, the first of them if there are many."""
-    some = list(labels[:_MOST_LABELS])
+    some = [shown_label(label) for label in labels[:_MOST_LABELS]]
     return _listing([*some, f"{len(labels) - len(some)} more"] if len(labels) > len(some) else some)
 
 

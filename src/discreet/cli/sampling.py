@@ -12,7 +12,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.families.base import Family
-    from discreet.mechanisms.sampling import SamplingMechanism
+    from discreet.mechanisms.base import Mechanism
 
 SAMPLING = "Samples"
 
@@ -140,7 +140,7 @@ def choose_mechanism(
 
 def _posterior_sample(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
-) -> SamplingMechanism:
+) -> Mechanism:
     from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
 
     given = _tempered("posterior-sample", family, budget, options, ("samples",))
@@ -175,7 +175,7 @@ def _tempered(
 
 def _private_metropolis(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
-) -> SamplingMechanism:
+) -> Mechanism:
     from discreet.mechanisms.private_metropolis import PrivateMetropolisMechanism
 
     given = _tempered("private-metropolis", family, budget, options, (), ("steps",))
@@ -184,7 +184,7 @@ def _private_metropolis(
 
 def _private_annealing(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
-) -> SamplingMechanism:
+) -> Mechanism:
     from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
 
     given = _tempered("private-annealing", family, budget, options, ("samples",))
@@ -209,7 +209,7 @@ def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | Non
 
 def _renyi_posterior(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
-) -> SamplingMechanism:
+) -> Mechanism:
     from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
 
     return RenyiPosteriorMechanism(**_renyi("renyi-posterior", options, budget))
@@ -217,16 +217,14 @@ def _renyi_posterior(
 
 def _statistical_query(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
-) -> SamplingMechanism:
+) -> Mechanism:
     from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
 
     return StatisticalQueryMechanism(**_renyi("statistical-query", options, budget))
 
 
 #: Mechanisms that release samples, by their name on the command line.
-MECHANISMS: Mapping[
-    str, Callable[[Family, Mapping[str, str | None], Mapping[str, Any]], SamplingMechanism]
-] = {
+MECHANISMS: Mapping[str, Callable[[Family, Mapping[str, str | None], Mapping[str, Any]], Mechanism]] = {
     "posterior-sample": _posterior_sample,
     "renyi-posterior": _renyi_posterior,
     "statistical-query": _statistical_query,

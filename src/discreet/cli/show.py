@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.cli.arguments import AsJson, ReleaseFile
-from discreet.cli.console import console, number, paragraph, plain, print_json, table
+from discreet.cli.console import console, number, paragraph, print_json, table
 from discreet.cli.files import load_release
+from discreet.names import shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,7 +45,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     for name, value, step, scale in rows:
         total = float(value * step)
         totals.add_row(
-            plain(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
+            shown(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
         )
     out.print(totals)
     for line in _legend(release):
@@ -60,15 +61,15 @@ def _draws(release: Release, samples: Samples) -> Table:
     from discreet.inference.analyst import infer
 
     drawn = infer(release).scalars()
-    heads = [plain(name) for name in drawn]
+    heads = [shown(name) for name in drawn]
     most = _MOST_COLUMNS if max(map(len, heads)) < _LONG else _MOST_COLUMNS // 2
-    shown = table("released draw", *heads[:most])
+    made = table("released draw", *heads[:most])
     rows = np.column_stack(list(drawn.values()))[:_MOST_DRAWS, :most]
     for i, row in enumerate(rows):
-        shown.add_row(str(i + 1), *(number(float(value)) for value in row))
+        made.add_row(str(i + 1), *(number(float(value)) for value in row))
     if samples.count > _MOST_DRAWS:
-        shown.caption = f"and {samples.count - _MOST_DRAWS:,} more"
-    return shown
+        made.caption = f"and {samples.count - _MOST_DRAWS:,} more"
+    return made
 
 
 def _legend(release: Release) -> list[str]:
@@ -153,7 +154,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         widest = ", ".join(f"{float(x):g}" for x in made.within)
         price = f"epsilon = {float(made.epsilon):g}"
         facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
-    filled = ", ".join(map(str, release.domain.impute or ()))
+    filled = ", ".join(shown(str(value)) for value in release.domain.impute or ())
     facts.append(("missing", release.domain.missing + (f" {filled}" if filled else "")))
     if release.dataset is not None:
         facts.append(("data set", release.dataset))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
+from discreet.arguments import one_of
 from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
@@ -83,6 +84,9 @@ def declare(
         choices = plan_choices(bounds, model.require(Family, "private quantiles are bounds of a family"))
         # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
         bounds = [how.within for how in choices]
+    if not mechanism.every_record and not model.has_numbers:
+        # no label lies outside the bounds, so either word does nothing, and files write the same one
+        outside = "redact"
     domain = model.read_domain(bounds, outside, missing, impute)
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
@@ -98,10 +102,10 @@ def declare(
 
 def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:
     """Return what becomes of values outside the bounds and of missing ones, as the mechanism allows."""
-    if outside not in (None, *get_args(Outside)):
-        raise UsageError(f"outside must be 'redact' or 'clip', got outside={outside!r}.")
-    if missing not in (None, *get_args(Missing)):
-        raise UsageError(f"missing must be 'count' or 'none', got missing={missing!r}.")
+    if outside is not None:
+        one_of(outside, "outside", Outside)
+    if missing is not None:
+        one_of(missing, "missing", Missing)
     if not mechanism.every_record:
         if impute is not None or missing == "impute":
             raise UsageError(

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from discreet.artifact import LedgerStamp, Record, Release
+from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
 from discreet.data.sources.conceal import sealed
 from discreet.data.summaries.bin_counts import BinCounts, count_bins
@@ -17,6 +18,7 @@ from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.quantile import choose_bounds
+from discreet.names import check_name
 from discreet.version import __version__
 
 if TYPE_CHECKING:
@@ -60,6 +62,11 @@ def read(asked: Declaration) -> Reading:
             "the table is empty, and under neighbors='replace' its size is public.",
             hint="use neighbors='add_remove' if the number of records must stay private",
         )
+    if asked.neighbors == "replace" and n_records > MOST_RECORDS:
+        raise UsageError(f"a release file holds at most {MOST_RECORDS:,} records.")
+    # of a file without a header the first row stands for names, so that no message repeats one
+    for name in columns:
+        check_name(name, "the name of a column")
     public = n_records if asked.neighbors == "replace" else None
     record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
     return Reading(asked, columns, n_records, record, data, bins)

@@ -6,9 +6,10 @@ Declare, read, charge, draw: each step is one call, and its result is carried to
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from discreet.arguments import listed, shown
 from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
@@ -19,6 +20,7 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import GaussianMechanism
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.models.base import Model
+from discreet.names import check_name
 from discreet.objects import asked_for
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
@@ -128,7 +130,8 @@ def release(
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
         ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
-        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound.
+        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound. Labels have no bounds:
+        either word is accepted and does nothing.
     missing
         ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
         curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.
@@ -163,8 +166,11 @@ def release(
     :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
-    if unit is not None or max_rows != 1:
+    if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
         raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
+    for what, name in {"dataset": dataset, "analyst": analyst}.items():
+        if name is not None:
+            check_name(name, what)
     payer = None
     if ledger is not None or analyst is not None:
         from discreet.curator.charge import payer_of
@@ -288,9 +294,7 @@ def _columns(column: Any, columns: Any) -> tuple[str, ...] | None:
         return (asked_for(column),)
     if columns is None:
         return None
-    if not isinstance(columns, Iterable):
-        raise UsageError(f"columns must be a list of names, got {type(columns).__name__}.")
-    return tuple(asked_for(name) for name in columns)
+    return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
 
 
 def choose_mechanism(
@@ -302,7 +306,11 @@ def choose_mechanism(
         if budget != (None, None, None):
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
         return mechanism
-    if mechanism in ("laplace", "gaussian") and budget == (None, None, None):
+    if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian"):
+        raise UsageError(
+            f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={shown(mechanism)}."
+        )
+    if epsilon is None and delta is None and rho is None:
         example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
         raise UsageError(f"give a budget, such as {example}.")
     if mechanism == "laplace":
@@ -311,6 +319,4 @@ def choose_mechanism(
                 "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
             )
         return LaplaceMechanism(epsilon)
-    if mechanism == "gaussian":
-        return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
-    raise UsageError(f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={mechanism!r}.")
+    return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)

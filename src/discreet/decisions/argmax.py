@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import instance
 from discreet.decisions.base import Draws, Function, Utility
 from discreet.decisions.regret_bound import (
     SamplingBound,
@@ -27,6 +28,12 @@ BLOCK = 1 << 20
 _ROUNDING = 1e-9
 
 
+def _check_posterior(posterior: Any) -> None:
+    from discreet.inference.posterior import Posterior
+
+    instance(posterior, "posterior", Posterior, "a posterior, as infer returns it")
+
+
 def respond(
     posterior: Posterior,
     utility: Utility | Callable[[Draws, Any], Any],
@@ -38,6 +45,7 @@ def respond(
 ) -> Response:
     """Return the candidate with the highest expected utility; see :meth:`discreet.Posterior.respond`."""
     check_confidence(confidence, questions)
+    _check_posterior(posterior)
     declared = None if bounds is None else check_bounds(bounds)
     asked = _utility(utility)
     read = asked.read(posterior)

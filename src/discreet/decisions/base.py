@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import listed as read_list
+from discreet.arguments import numbers
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,9 +92,7 @@ class Function(Utility):
 
 def listed(candidates: Any) -> list[Any]:
     """Return the candidates as a list with at least one element."""
-    if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
-        raise UsageError("candidates must be a sequence of possible responses.")
-    made = list(candidates)
+    made = read_list(candidates, "candidates", "a sequence of possible responses")
     if not made:
         raise UsageError("give at least one candidate.")
     return made
@@ -102,8 +102,8 @@ def number_array(candidates: Any, width: int | None, what: str) -> np.ndarray:
     """Return the candidates as finite numbers, ``width`` to each (None: one)."""
     given = candidates if isinstance(candidates, np.ndarray) else listed(candidates)
     try:
-        made = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+        made = numbers(given, "candidates", finite=False).copy()
+    except UsageError:
         raise UsageError(f"candidates must be {what}.") from None
     if not made.size:
         raise UsageError("give at least one candidate.")

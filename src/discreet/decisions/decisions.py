@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import numbers
 from discreet.decisions.base import (
     Draws,
     Event,
@@ -98,11 +99,15 @@ class DecisionTable(Utility):
 
     def __post_init__(self) -> None:
         actions = tuple(listed(self.actions))
-        if any(action in actions[:place] for place, action in enumerate(actions)):
+        try:
+            repeated = any(action in actions[:place] for place, action in enumerate(actions))
+        except Exception:  # whatever a caller's object raises
+            raise UsageError("actions must be names that can be compared.") from None
+        if repeated:
             raise UsageError("each action must be named once.")
         try:
-            payoffs = np.array(self.table, dtype=float)
-        except (TypeError, ValueError):
+            payoffs = numbers(self.table, "table", finite=False).copy()
+        except UsageError:
             raise UsageError("the decision table must hold numbers, in rows of equal length.") from None
         if isinstance(self.states, Mapping):
             for event in self.states.values():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import numbers, probability, shown
 from discreet.decisions.base import Scalar, Utility, called, number_array, read_scalar
 from discreet.errors import UsageError
 
@@ -28,13 +29,12 @@ class _Loss(Utility):
     def __post_init__(self) -> None:
         if self.within is None:
             return
-        try:
-            low, high = map(float, self.within)
-        except (TypeError, ValueError):
-            low = high = float("nan")
-        if not -np.inf < low < high < np.inf:
-            raise UsageError(f"within must be two finite numbers, low and high, got within={self.within!r}.")
-        object.__setattr__(self, "within", (low, high))
+        ends = numbers(self.within, "within")
+        if ends.shape != (2,) or not ends[0] < ends[1]:
+            raise UsageError(
+                f"within must be two finite numbers, low and high, got within={shown(self.within)}."
+            )
+        object.__setattr__(self, "within", (float(ends[0]), float(ends[1])))
 
     def read(self, posterior: Posterior) -> np.ndarray:
         values = read_scalar(self.of, posterior)
@@ -147,9 +147,7 @@ class IntervalScore(_Loss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # written so that nan fails too
-        if not (isinstance(self.prob, int | float | np.number) and 0 < self.prob < 1):
-            raise UsageError(f"prob must lie strictly between 0 and 1, got prob={self.prob!r}.")
+        probability(self.prob, "prob")
 
     def accept(self, candidates: Any) -> np.ndarray:
         made = super().accept(candidates)

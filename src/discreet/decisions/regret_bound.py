@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-import numpy as np
-
+from discreet.arguments import numbers, probability, shown, whole
 from discreet.errors import UsageError
 from discreet.privacy.metric.utility_bounds import sampling_half_width
 
@@ -111,23 +109,13 @@ def sampling_bound(
 
 def check_confidence(confidence: Any, n_questions: Any) -> None:
     """Raise unless the two make sense."""
-    # written so that nan fails too
-    if not (isinstance(confidence, int | float | np.number) and 0 < confidence < 1):
-        raise UsageError(
-            f"confidence must lie strictly between 0 and 1, got confidence={confidence!r}.",
-            hint="0.95 is 95%",
-        )
-    whole = isinstance(n_questions, int | np.integer) and not isinstance(n_questions, bool)
-    if not whole or n_questions < 1:
-        raise UsageError(f"questions must be a positive whole number, got questions={n_questions!r}.")
+    probability(confidence, "confidence")
+    whole(n_questions, "questions")
 
 
 def check_bounds(bounds: Any) -> tuple[float, float]:
     """Return declared bounds of a utility as two numbers."""
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        low = high = float("nan")
-    if not (isfinite(low) and isfinite(high) and low <= high):
-        raise UsageError(f"bounds must be two finite numbers, low and high, got bounds={bounds!r}.")
-    return low, high
+    ends = numbers(bounds, "bounds")
+    if ends.shape != (2,) or not ends[0] <= ends[1]:
+        raise UsageError(f"bounds must be two finite numbers, low and high, got bounds={shown(bounds)}.")
+    return float(ends[0]), float(ends[1])

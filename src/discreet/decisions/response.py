@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.decisions.base import Utility
 from discreet.decisions.regret_bound import SamplingBound
 from discreet.inference.diagnostics import Diagnostics
@@ -78,6 +79,8 @@ class Response:
 
     def ranked(self, most: int | None = None) -> list[int]:
         """Return the places of the candidates, best first, at most so many; ties keep their order."""
+        if most is not None:
+            whole(most, "most")
         return [int(i) for i in np.argsort(-self.utilities, kind="stable")[:most]]
 
     def summary(self, most: int | None = 10) -> ResponseSummary:

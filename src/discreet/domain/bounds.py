@@ -24,7 +24,7 @@ def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
         rows = (
             [items] if items and all(np.ndim(item) == 0 for item in items) else [list(item) for item in items]
         )
-    except TypeError:
+    except Exception:  # whatever a caller's object raises
         rows = []
     if isinstance(bounds, str) or not rows or any(len(row) != 2 for row in rows):
         raise UsageError(

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.arguments import listed, whole
 from discreet.domain.bounds import check_pair
 from discreet.domain.labels import read_labels
 from discreet.errors import UsageError
+from discreet.names import check_name, shown, shown_label
 from discreet.rational import exact, plain, text
 
 #: Name of the level that stands for a missing or undeclared value in the names of cells.
@@ -39,11 +41,11 @@ class Labels:
 
     def in_words(self) -> str:
         """Say what was declared, for the privacy statement; a long list of labels is cut."""
-        some = list(self.labels[:_MOST_IN_WORDS])
+        some = [shown_label(label) for label in self.labels[:_MOST_IN_WORDS]]
         more = [f"{self.n_labels - len(some)} more"] if self.n_labels > len(some) else []
         *others, last = some + more
         listed = f"{', '.join(others)} and {last}" if others else last
-        return f"the declared labels of “{self.name}” are {listed}"
+        return f"the declared labels of “{shown(self.name)}” are {listed}"
 
     def position(self, value: Any) -> int:
         """Return the position of a label that the caller wrote, or raise."""
@@ -71,7 +73,7 @@ class Numeric:
 
     def in_words(self) -> str:
         """Say what was declared, for the privacy statement."""
-        return f"the declared bounds of “{self.name}” are {self}"
+        return f"the declared bounds of “{shown(self.name)}” are {self}"
 
     def __str__(self) -> str:
         return f"[{plain(self.low)}, {plain(self.high)}]"
@@ -90,12 +92,15 @@ def read_columns(
     """
     if isinstance(columns, Mapping):
         read = tuple(_read_column(name, declared) for name, declared in columns.items())
-    elif isinstance(columns, Iterable) and not isinstance(columns, str | bytes):
-        read = tuple(columns)
-        if any(not isinstance(column, Labels | Numeric) for column in read):
-            raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
     else:
-        raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
+        try:
+            read: tuple[Column, ...] = tuple(listed(columns, "columns", "a dictionary"))
+            known = all(isinstance(column, Labels | Numeric) for column in read)
+        except UsageError:
+            read, known = (), False
+        if not known:
+            raise UsageError("columns are declared by name, in a dictionary.", hint=f"for example {_EXAMPLE}")
+    whole(least_labels, "least_labels", least=0)
     if not read:
         raise UsageError("a model needs at least one column.", hint=f"for example {_EXAMPLE}")
     if len(read) > _MOST_COLUMNS:
@@ -164,7 +169,10 @@ def _read_column(name: Any, declared: Any) -> Column:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name:
-        raise UsageError(f"a column is named by text, got {type(name).__name__ if name != '' else 'none'}.")
+        raise UsageError(
+            f"a column is named by text, got {'none' if isinstance(name, str) else type(name).__name__}."
+        )
+    check_name(name, "the name of a column")
 
 
 def _texts(value: Any) -> bool:

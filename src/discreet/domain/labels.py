@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from discreet.arguments import listed, shown
 from discreet.errors import UsageError
+from discreet.names import check_label
 from discreet.rational import exact
 
 # more labels than a table of counts can use; a file cannot ask for a billion
@@ -20,16 +21,14 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
         k = float(exact(labels, "k"))
         if k != int(k) or not least <= k <= _MOST:
-            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={labels}.")
+            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={shown(labels)}.")
         return tuple(str(i) for i in range(int(k)))
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise UsageError(
-            "labels must be a list of texts, or their number.", hint='dc.Categorical(["a", "b"])'
-        )
-    given = list(labels)
+    given = listed(labels, "labels", "a list of texts, or their number", most=_MOST + 1)
+    if len(given) > _MOST:
+        raise UsageError(f"{owner} takes at most {_MOST:,} labels.", hint="join rare ones under one label")
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
-    names = tuple(str(label) for label in given)
+    names = tuple(check_label(str(label)) for label in given)
     if len(names) < least:
         few = "two labels" if least == 2 else "one label"
         raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
@@ -37,5 +36,5 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
         raise UsageError("an empty text cannot be a label: it means missing.")
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise UsageError(f"labels must be distinct, but {repeated[0]!r} is repeated.")
+        raise UsageError(f"labels must be distinct, but {repeated[0]!r:.60} is repeated.")
     return names

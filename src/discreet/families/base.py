@@ -263,7 +263,10 @@ class Family(Model):
             raise UsageError(
                 f"records must be a list with {self.n_columns} value(s) each, got shape {x.shape}."
             )
-        inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        try:
+            inside = self.sufficient(x).any(axis=-1) if self.labels is not None else self.support.contains(x)
+        except Exception:  # of a user's family; the message repeats no record
+            raise UsageError(f"records must be a list with {self.n_columns} value(s) each.") from None
         if not inside.all():
             raise UsageError(f"some of the records are outside the support of {self.name}.")
         return self.update(prior, self.sufficient(x).sum(axis=0), float(len(x)))

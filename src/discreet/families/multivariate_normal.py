@@ -139,8 +139,13 @@ class MultivariateNormal(Family):
             + n * outer(center)
         )
         kappa = prior.kappa + n
-        scale = np.array(prior.scale) + second - outer(first) / kappa
-        return NormalInverseWishart(center + first / kappa, kappa, prior.df + n, scale)
+        added = second - outer(first) / kappa
+        at = center + first / kappa
+        try:
+            return NormalInverseWishart(at, kappa, prior.df + n, np.array(prior.scale) + added)
+        except UsageError:
+            scale = _with_semidefinite(np.array(prior.scale), added)
+            return NormalInverseWishart(at, kappa, prior.df + n, scale)
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         """Keep the first moments and move the scatter matrix s_2 - s_1 s_1^T / n to the nearest semidefinite one."""
@@ -170,3 +175,12 @@ class MultivariateNormal(Family):
 
     def _precision(self, eta: np.ndarray) -> np.ndarray:
         return unpack(-np.asarray(eta, dtype=float)[..., self.dim :] / self._weights, self.dim)
+
+
+def _with_semidefinite(scale: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """Return the scale plus what is semidefinite but for rounding, without the part that rounding made negative."""
+    root = np.linalg.cholesky(scale)
+    inverse = np.linalg.inv(root)
+    values, vectors = np.linalg.eigh(inverse @ (added + added.T) @ inverse.T / 2)
+    out = root @ (np.eye(len(scale)) + (vectors * np.maximum(values, 0.0)) @ vectors.T) @ root.T
+    return (out + out.T) / 2

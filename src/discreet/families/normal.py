@@ -104,7 +104,8 @@ class Normal(Family):
             prior.mean + first / kappa,
             kappa,
             prior.alpha + n / 2,
-            prior.beta + (second - first**2 / kappa) / 2,
+            # not negative but for rounding, which can exceed a small beta where the sums are large
+            prior.beta + max(second - first**2 / kappa, 0.0) / 2,
         )
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:

@@ -47,7 +47,7 @@ class Predicate(Family):
         return super().parse_bounds((0, 1) if bounds is None else bounds)
 
     def check_bounds(self, bounds: Bounds | None) -> None:
-        if bounds != _UNIT:
+        if not isinstance(bounds, tuple) or bounds != _UNIT:
             raise UsageError("a predicate lies between 0 and 1: leave out bounds.")
 
     @property

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from discreet.arguments import instance, shown
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.bernoulli import Bernoulli
@@ -54,7 +55,7 @@ def parse(text: str) -> Family:
     ``"normal"``, ``"normal:variance=4"``, ``"categorical:labels=a|b|c"``, ``"categorical:k=4"``. Several constants are
     separated by commas.
     """
-    name, _, rest = text.partition(":")
+    name, _, rest = instance(text, "model", str, "a text").partition(":")
     name = name.strip().lower().replace("-", "_")
     options: dict[str, str] = {}
     # a comma starts a new constant only if a key follows, so labels may hold commas
@@ -78,7 +79,7 @@ def _checked(name: str, constants: Mapping[str, Any]) -> Any:
     unknown = [key for key in constants if key not in taken]
     if unknown:
         known = f"it knows {', '.join(taken)}" if taken else "it has no constants"
-        raise UsageError(f"{name} does not take {unknown[0]!r}: {known}.")
+        raise UsageError(f"{name} does not take {shown(unknown[0])}: {known}.")
     needed = [
         key
         for key, value in taken.items()

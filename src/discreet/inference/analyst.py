@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, overload
 
 import numpy as np
 
+from discreet.arguments import MOST_DRAWS, generator, one_of, shown, text, whole
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference import bought_bounds, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question, about
-from discreet.inference.engines.registry import EngineName, check, choose
+from discreet.inference.engines.registry import EngineName, ask, check
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import record_prior
 from discreet.priors.base import Prior
@@ -24,6 +25,7 @@ _FAR = 6.0
 _MOST_NUMBERS = 100_000_000
 
 
+@overload
 def infer(
     release: Release | str | Path,
     *,
@@ -33,19 +35,46 @@ def infer(
     chains: int = 4,
     records: Any = None,
     rng: int | np.random.Generator | None = None,
-) -> Posterior:
+) -> Posterior: ...
+
+
+@overload
+def infer(
+    release: Mapping[str, Release | str | Path],
+    *,
+    prior: Prior | str | float | Mapping[str, Any] | None = None,
+    engine: EngineName = "auto",
+    draws: int = 4000,
+    chains: int = 4,
+    records: Any = None,
+    rng: int | np.random.Generator | None = None,
+) -> dict[str, Posterior]: ...
+
+
+def infer(
+    release: Release | str | Path | Mapping[str, Release | str | Path],
+    *,
+    prior: Prior | str | float | Mapping[str, Any] | None = None,
+    engine: EngineName = "auto",
+    draws: int = 4000,
+    chains: int = 4,
+    records: Any = None,
+    rng: int | np.random.Generator | None = None,
+) -> Posterior | dict[str, Posterior]:
     """Return the posterior of the model's parameters given a release.
 
     Parameters
     ----------
     release
-        A release, or the path of a release file.
+        A release, or the path of a release file. Or several, by name: a dictionary of them gives a dictionary of
+        posteriors, each from random numbers of its own, as :func:`discreet.release` gives for several models.
         Of a release of samples the posterior is those samples: it takes neither ``prior`` nor ``engine``, and
         ``draws`` and ``rng`` have no effect.
     prior
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
         totals can be read under any prior, again and again, at no cost. For one of ``dc.models``, what that model
         takes: for models of labels a positive number, the Dirichlet parameter of every label, or numbers by column.
+        With several releases, one prior for all, or a dictionary by the names of the releases.
     engine
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
         ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
@@ -58,24 +87,42 @@ def infer(
         Prior on the number of *usable* records, those whose value is not missing, where it is private
         (``add_remove``): a tuple ``(low, high)`` for a uniform one, or an array of weights on 0, 1, 2, ...; flat
         by default. A prior that contradicts the release is used as given, and a warning says so. In models of several
-        columns it is on all records, whatever they miss; in naive Bayes, on those with a class.
+        columns it is on all records, whatever they miss; in naive Bayes, on those with a class. With several
+        releases, one for all or a dictionary by name.
     rng
         A seed (a whole number from 0 on) or a generator.
 
     Returns
     -------
-    Posterior
+    Posterior, or a dictionary of one for each release
         Whose ``diagnostics`` say which engine was used, why, and what it approximates.
     """
+    rng = generator(rng)
+    if isinstance(release, Mapping):
+        several = _loaded(release)
+        own_prior, own_records = _by_name(prior, "prior", several), _by_name(records, "records", several)
+        # in the order of the names, so that the order of the dictionary does not matter
+        streams = dict(zip(sorted(several), _spawned(rng, len(several)), strict=True))
+        return {
+            name: infer(
+                each,
+                prior=own_prior[name],
+                engine=engine,
+                draws=draws,
+                chains=chains,
+                records=own_records[name],
+                rng=streams[name],
+            )
+            for name, each in several.items()
+        }
+    if isinstance(release, list | tuple | set | frozenset):
+        raise UsageError(
+            "a list of releases cannot be read together yet: give one release, or a dictionary of them by name.",
+        )
     if not isinstance(release, Release):
         release = Release.load(release)
-    if engine not in get_args(EngineName):
-        raise UsageError(
-            f"engine must be one of {', '.join(map(repr, get_args(EngineName)))}, got engine={engine!r}."
-        )
-    for name, value in (("draws", draws), ("chains", chains)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise UsageError(f"{name} must be a positive whole number, got {name}={value!r}.")
+    engine = one_of(engine, "engine", EngineName)
+    draws, chains = whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
     if records is not None and release.records is not None and release.samples is None:
@@ -91,9 +138,8 @@ def infer(
         _check_size(release, draws, chains)
         check(release, engine)
         prior = release.model.read_prior(prior, release.domain)
-        question = Question(release, prior, record_prior(records), draws, chains, _generator(rng))
-        chosen, reason = choose(question, engine)
-        answer, name = chosen.draw(question), chosen.name
+        question = Question(release, prior, record_prior(records), draws, chains, rng)
+        name, reason, answer = ask(question, engine)
         warnings = (
             *answer.warnings,
             *two_modes.doubts(release, answer.draws),
@@ -120,13 +166,38 @@ def _check_size(release: Release, draws: int, chains: int) -> None:
     )
 
 
-def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
+def _loaded(releases: Mapping[Any, Any]) -> dict[str, Release]:
+    """Return several releases by name, read from their files where they are paths."""
+    if not releases:
+        raise UsageError("there is no release to read: the dictionary is empty.")
+    for name, release in releases.items():
+        text(name, "the name of a release")
+        if not isinstance(release, Release | str | Path):
+            raise UsageError(
+                f"{name!r:.60} must be a release or the path of one, got {type(release).__name__:.40}."
+            )
+    return {
+        name: release if isinstance(release, Release) else Release.load(release)
+        for name, release in releases.items()
+    }
+
+
+def _by_name(given: Any, argument: str, releases: Mapping[str, Release]) -> dict[str, Any]:
+    """Return what each release is given: its own from a dictionary by name, or the same for all."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(releases, given)
+    unknown = [name for name in given if name not in releases]
+    if unknown:
+        raise UsageError(f"{argument} names {shown(unknown[0])}, and there is no release of that name.")
+    return {name: given.get(name) for name in releases}
+
+
+def _spawned(rng: np.random.Generator, n: int) -> list[np.random.Generator]:
+    """Return generators that are independent of each other."""
     try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise UsageError(
-            f"rng must be a seed (a whole number from 0 on) or a generator, got {rng!r}."
-        ) from None
+        return rng.spawn(n)
+    except TypeError:  # made from a bare state, which cannot spawn: seeds from it do as well
+        return [np.random.default_rng(seed) for seed in rng.integers(2**63, size=(n, 4))]
 
 
 def _doubts(question: Question) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import numbers, probability, shown
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for
@@ -106,12 +107,9 @@ class Posterior:
 
     def quantile(self, q: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
         """Return the quantile of each parameter at ``q`` in [0, 1]; for several ``q``, they come first."""
-        try:
-            levels = np.asarray(q, dtype=float)
-        except (TypeError, ValueError):
-            raise UsageError(f"q must be a number in [0, 1], got q={q!r}.") from None
-        if not ((levels >= 0) & (levels <= 1)).all():
-            raise UsageError(f"q must lie in [0, 1], got q={q!r}.", hint="the median is quantile(0.5)")
+        levels = numbers(q, "q", finite=False)
+        if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
+            raise UsageError(f"q must lie in [0, 1], got q={shown(q)}.", hint="the median is quantile(0.5)")
         return {name: _plain(np.quantile(x, levels, axis=0)) for name, x in self.draws.items()}
 
     def interval(self, prob: float = 0.95) -> dict[str, tuple[Any, Any]]:
@@ -284,7 +282,7 @@ class Posterior:
         from discreet.artifact.files import replacing
 
         tree = self.to_arviz()
-        with replacing(os.fspath(path)) as draft:
+        with replacing(path) as draft:
             tree.to_netcdf(draft, engine="h5netcdf")
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
@@ -314,11 +312,7 @@ class Posterior:
 
 def _tails(prob: float) -> list[float]:
     """Return the two quantile levels of a central interval."""
-    # written so that nan fails too
-    if not (isinstance(prob, int | float | np.number) and 0 < prob < 1):
-        raise UsageError(
-            f"prob must lie strictly between 0 and 1, got prob={prob!r}.", hint="0.95 is a 95% interval"
-        )
+    prob = probability(prob, "prob")
     return [(1 - prob) / 2, (1 + prob) / 2]
 
 

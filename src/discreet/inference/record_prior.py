@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import numbers
 from discreet.errors import UsageError
 
 
@@ -61,7 +62,7 @@ def record_prior(records: Any) -> RecordPrior:
         return RecordPrior(low, high)
     if not isinstance(records, np.ndarray | Sequence) or isinstance(records, str):
         raise UsageError("records must be a tuple (low, high) of whole numbers, or an array of weights.")
-    weights = np.asarray(records, dtype=float)
+    weights = numbers(records, "records", finite=False)
     if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
         raise UsageError("records weights must be a list of non-negative numbers, not all zero.")
     heavy = np.flatnonzero(weights)

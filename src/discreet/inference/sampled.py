@@ -46,7 +46,7 @@ def answer(release: Release) -> Answer:
         warnings.append("one draw says nothing of how sure it is: there is no interval and no error")
     if record.caution is not None:
         warnings.append(record.caution)
-    if release.samples.arithmetic == "floating":
+    if release.in_floating_point:
         warnings.append("the samples were drawn in floating point")
     return Answer(release.samples.arrays(), record.kind, tuple(warnings), independent=record.independent)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
+from discreet.names import shown
 
 # A longer table is printed with its first and last lines only.
 _MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
@@ -135,7 +136,8 @@ def _cells(row: SummaryRow, decimals: int) -> list[str]:
     cells = [("-" if math.isnan(v) else f"{v:.{decimals}f}" if plain else f"{v:.6g}") for v in numbers]
     ess = f"{row.ess:.0f}" if math.isfinite(row.ess) else "-"
     r_hat = f"{row.r_hat:.3f}" if math.isfinite(row.r_hat) else "-"
-    return [row.name, *cells, ess, r_hat]
+    # a label is whatever the rows hold
+    return [shown(row.name), *cells, ess, r_hat]
 
 
 def _json_safe(value: Any) -> Any:

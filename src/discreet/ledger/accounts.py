@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.arguments import shown
 from discreet.errors import BudgetError, UsageError
 from discreet.ledger.filters import (
     Countable,
@@ -131,7 +132,9 @@ def unknown(dataset: str) -> UsageError:
 def checked_name(value: str, argument: str) -> str:
     """Return a name that every database can keep and a reader can tell from others, or say what is wrong with it."""
     if not isinstance(value, str) or not value.strip() or value != value.strip():
-        raise UsageError(f"{argument} must be a name without blanks around it, got {argument}={value!r:.60}.")
+        raise UsageError(
+            f"{argument} must be a name without blanks around it, got {argument}={shown(value)}."
+        )
     if len(value) > _LONGEST_NAME or not value.isprintable() or _INVISIBLE.search(value):
         raise UsageError(
             f"{argument} must have at most {_LONGEST_NAME} characters, all of them printable and visible."

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import real, shown
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
 from discreet.ledger.accounts import Account, Charge, after_charge, asked_terms, checked_name, unknown
@@ -60,8 +61,7 @@ class Ledger:
     """
 
     def __init__(self, url: str, budget: Guarantee | None = None, *, patience: float = 60.0) -> None:
-        if not (isinstance(patience, int | float) and 0 <= patience < 1e6):
-            raise UsageError(f"patience must be a number of seconds, got patience={patience!r:.40}.")
+        _check_patience(patience)
         self._default = None if budget is None else countable(budget, "budget")
         self._key = chain.key_from_environment()
         self._store = Store(url, patience)
@@ -91,6 +91,7 @@ class Ledger:
     @classmethod
     def create(cls, url: str, *, patience: float = 60.0) -> Ledger:
         """Create a ledger without a default budget, unless there is one: every data set must then be opened by name."""
+        _check_patience(patience)
         blank = cls.__new__(cls)
         blank._default, blank._key = None, chain.key_from_environment()
         blank._store = Store(url, patience)
@@ -271,6 +272,7 @@ class Ledger:
         from discreet.ledger.trouble import no_ledger
         from discreet.ledger.verify import verify
 
+        _check_patience(patience)
         store = Store(url, patience)
         if not store.exists():
             raise no_ledger(store.name)
@@ -351,3 +353,8 @@ class Ledger:
         if self._key is None:
             return None
         return chain.seal_head(self._key, entry.ledger, entry.sequence, entry.hash)
+
+
+def _check_patience(patience: float) -> None:
+    if not 0 <= real(patience, "patience") < 1e6:
+        raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")

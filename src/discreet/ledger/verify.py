@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DiscreetError, LedgerError
+from discreet.arguments import listed, text
+from discreet.errors import DiscreetError, LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
 from discreet.ledger.filters import (
     Terms,
@@ -165,6 +166,9 @@ def verify(
     head: str | None = None,
 ) -> Verification:
     """Check a ledger; see :meth:`Ledger.verify`."""
+    if head is not None:
+        text(head, "head")
+    against = listed(against, "against", "a list of releases or paths")
     claims = [_claim(one) for one in against]
     replay = _Replay()
     wanted = {claim["sequence"] for claim in claims if claim["sequence"] is not None}
@@ -238,6 +242,8 @@ def _claim(release: Release | str | Path) -> dict[str, Any]:
     """Return what a release file says about its charge."""
     from discreet.artifact.release import Release
 
+    if not isinstance(release, Release | str | Path):
+        raise UsageError(f"against must be releases or their paths, got {type(release).__name__:.40}.")
     name = str(release) if isinstance(release, str | Path) else f"the release {release.id}"
     made = release if isinstance(release, Release) else Release.load(release)
     stamp = made.ledger

@@ -8,7 +8,7 @@ more. Noise and samples differ in the mechanism, and nowhere else.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import Constructed, whole
 from discreet.artifact import Record, Samples, Statistics
 from discreet.domain.declarations import Domain, Neighbors
-from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
@@ -31,7 +31,7 @@ __all__ = ["Mechanism", "RandomSource", "Totals", "conjugate_family", "read_samp
 _MOST_SAMPLES = 10_000
 
 
-class Mechanism(ABC):
+class Mechanism(metaclass=Constructed):
     """Turns exact totals, or every record, into what a release holds."""
 
     #: Name in release files.
@@ -112,12 +112,7 @@ def conjugate_family(mechanism: Any, model: Model) -> Family:
 
 def read_samples(samples: Any) -> int:
     """Read how many samples are to be released."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or not 1 <= samples <= _MOST_SAMPLES:
-        raise UsageError(
-            f"samples must be a whole number from 1 to {_MOST_SAMPLES}, got samples={samples!r:.40}."
-        )
-    return int(samples)
+    return whole(samples, "samples", most=_MOST_SAMPLES)
 
 
 def _exact_array(values: Sequence[Fraction]) -> np.ndarray:

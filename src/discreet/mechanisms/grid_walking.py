@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.artifact import SamplingRecord
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -68,10 +69,7 @@ def barker_walk(
 
 def read_steps(steps: Any, name: str = "steps", most: int = _MOST_STEPS) -> int:
     """Read how many steps a chain takes."""
-    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
-    if not whole or not 1 <= steps <= most:
-        raise UsageError(f"{name} must be a whole number from 1 to {most}, got {name}={steps!r:.40}.")
-    return int(steps)
+    return whole(steps, name, most=most)
 
 
 def read_temperature(temperature: Number | None) -> Fraction | None:

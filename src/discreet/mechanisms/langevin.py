@@ -25,7 +25,7 @@ from discreet.privacy.costs.sampled_gaussian import (
     least_multiplier,
     read_rate,
 )
-from discreet.privacy.guarantees import failure_probability, positive_budget
+from discreet.privacy.guarantees import check_neighbors, failure_probability, positive_budget
 from discreet.rational import Number, float_down, plain
 from discreet.samplers.descent import langevin
 
@@ -151,6 +151,7 @@ class LangevinMechanism(Mechanism):
 
     def accounted(self, neighbors: Neighbors) -> SampledGaussian:
         """Return the steps as sampled Gaussian mechanisms, or refuse more of them than the budget pays for."""
+        check_neighbors(neighbors)
         budget = float_down(self.epsilon), float_down(self.delta)
         if self.step_size is None:
             sampling = "poisson" if neighbors == "add_remove" else "fixed_size"

@@ -8,15 +8,13 @@ from itertools import groupby
 from typing import ClassVar
 
 from discreet.artifact import NoiseRecord, Statistics
+from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.rational import float_up, quotient
-
-# Noise this wide would touch the edge of a 64-bit integer with probability above e^-128.
-_WIDEST = 2.0**56
 
 
 class NoiseMechanism(Mechanism):
@@ -42,7 +40,7 @@ class NoiseMechanism(Mechanism):
             (width, grid): Fraction(float_up(width * unit / grid)) * grid
             for width, grid in set(zip(layout.width, layout.grid, strict=True))
         }
-        if max(scale / grid for (_, grid), scale in kinds.items()) > _WIDEST:
+        if max(scale / grid for (_, grid), scale in kinds.items()) > WIDEST_NOISE:
             raise UsageError(
                 "the budget is too small: its noise does not fit 64-bit integers.",
                 hint="ask for a larger epsilon or rho",

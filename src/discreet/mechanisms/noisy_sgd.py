@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import one_of
 from discreet.artifact import Samples
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
 from discreet.domain.declarations import Domain, Neighbors
@@ -117,8 +118,7 @@ class NoisySGDMechanism(Mechanism):
         public: Any = None,
         extra_steps: int | None = None,
     ) -> None:
-        if order not in get_args(Order):
-            raise UsageError(f"order must be 'public' or 'secret', got order={order!r:.40}.")
+        order = one_of(order, "order", Order)
         budget, known = _budget(rho, epsilon, delta, order, orders)
         for name, value in {
             "rho": budget,

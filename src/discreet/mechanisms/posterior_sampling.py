@@ -28,7 +28,7 @@ from discreet.privacy.costs.parameter_grid import (
     grid_refusal,
 )
 from discreet.privacy.guarantees import positive_budget
-from discreet.rational import Number, exact, plain
+from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
@@ -151,7 +151,7 @@ class PosteriorSamplingMechanism(Mechanism):
             support = ((least, 1 - (k - 1) * least),)
             extra = {}
             # the sampler's own limits, before a row is read
-            check_lower(float(least), k)
+            check_lower(float_up(least), k)
             if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
                 raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
         else:
@@ -178,7 +178,8 @@ class PosteriorSamplingMechanism(Mechanism):
         temperature, support = record.parameters["temperature"], record.support
         assert support is not None
         if totals.family.n_probabilities is not None:
-            return self._draw_labels(float(temperature), float(support[0][0]), totals, source)
+            # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
+            return self._draw_labels(float_up(temperature), float_up(support[0][0]), totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
         law = grid.law(totals.features(), totals.n_records, temperature)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import one_of
 from discreet.artifact import Samples
 from discreet.artifact.records.private_walks import PrivateAnnealingRecord
 from discreet.domain.declarations import Domain, Neighbors
@@ -75,8 +76,9 @@ class PrivateAnnealingMechanism(Mechanism):
     of d times (epsilon_0 - epsilon_n) / R, so that all weights move within epsilon_0 - epsilon_n of each other: a
     choice in proportion to them is the exponential mechanism at that price, and the normalized weights have L1
     sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.costs.annealing_path`). The printed
-    sensitivity, 2, is true of any two points of a simplex. All choices are made by OpenDP in exact arithmetic, and
-    the noise on weights is OpenDP's discrete Laplace, in steps of 2^-20.
+    sensitivity, 2, is true of any two points of a simplex. All choices along the trajectories, and resampling, are
+    made by OpenDP in exact arithmetic. The noise on weights is OpenDP's discrete Laplace, in steps of 2^-20, but the
+    weights that it is added to are normalized in float64: with ``weights="laplace"`` the release says ``floating``.
 
     Notes
     -----
@@ -125,8 +127,7 @@ class PrivateAnnealingMechanism(Mechanism):
             if value is None:
                 raise UsageError(f"annealing needs {what}.", hint=_EXAMPLE)
         assert epsilon is not None
-        if weights not in ("resample", "laplace"):
-            raise UsageError(f"weights must be 'resample' or 'laplace', got weights={weights!r:.40}.")
+        weights = one_of(weights, "weights", ("resample", "laplace"))
         if weights_epsilon is not None and weights != "laplace":
             raise UsageError("weights_epsilon is for weights='laplace'; resampling costs what the path says.")
         budget = positive_budget(epsilon, "epsilon")
@@ -229,7 +230,9 @@ class PrivateAnnealingMechanism(Mechanism):
             noisy = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
             picked = source.floating(lambda rng: rng.choice(len(ends), self.samples, p=noisy))
             chosen = [ends[i] for i in picked]
-        return Samples.of({name: values[chosen] for name, values in walk.grid.points.items()}, "exact")
+        # noise is added to normalized weights, which are computed in float64
+        arithmetic = "exact" if self.weights_epsilon is None else "floating"
+        return Samples.of({name: values[chosen] for name, values in walk.grid.points.items()}, arithmetic)
 
     def _noisy_weights(
         self, log_weights: list[int], path: AnnealingPath, epsilon: Fraction, source: RandomSource

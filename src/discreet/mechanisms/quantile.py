@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from numbers import Integral
 from typing import Any
 
+from discreet.arguments import whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
@@ -102,14 +102,12 @@ class PrivateQuantiles:
             check_pair(pair, "", float("-inf"), float("inf"), discrete=False, name="within")
         if epsilon is None:
             raise UsageError("private quantiles need an epsilon of their own.", hint=_EXAMPLE)
-        if not isinstance(cells, Integral) or isinstance(cells, bool) or not 2 <= cells <= MOST_CELLS:
-            raise UsageError(f"cells must be a whole number from 2 to {MOST_CELLS}, got cells={cells!r:.40}.")
         for name, value in {
             "low": quantiles[0],
             "high": quantiles[1],
             "within": pairs,
             "epsilon": positive_budget(epsilon, "epsilon"),
-            "cells": int(cells),
+            "cells": whole(cells, "cells", least=2, most=MOST_CELLS),
         }.items():
             object.__setattr__(self, name, value)
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from discreet.arguments import one_of
 from discreet.artifact import Samples, SamplingRecord
 from discreet.artifact.records.renyi_posterior import (
     ConcentratedPosteriorRecord,
@@ -109,8 +110,7 @@ class RenyiPosteriorMechanism(Mechanism):
             raise UsageError(
                 f"prior must be a prior such as dc.priors.Beta(6, 12), got {type(prior).__name__}."
             )
-        if mode not in self._modes:
-            raise UsageError(f"mode must be {_listed(self._modes)}, got mode={mode!r:.40}.")
+        one_of(mode, "mode", self._modes)
         for name, value in {
             "prior": prior,
             "order": check_orders([order])[0],

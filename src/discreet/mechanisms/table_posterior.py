@@ -19,7 +19,7 @@ from discreet.models.layout import Layout
 from discreet.privacy import PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.guarantees import positive_budget
-from discreet.rational import Number, exact
+from discreet.rational import Number, exact, float_up
 from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class TablePosteriorMechanism(Mechanism):
                 hint="noise takes numbers too: leave out mechanism",
             )
         for one in model.conditionals():
-            check_lower(float(self.support), one.child.n_labels)
+            check_lower(float_up(self.support), one.child.n_labels)
         model.concentrations(self.prior)
         needed = needed_range(model, self.support)
         temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
@@ -130,8 +130,9 @@ class TablePosteriorMechanism(Mechanism):
         return TablePosteriorRecord(prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
 
     def draw(self, record: TablePosteriorRecord, records: Records, source: RandomSource) -> Samples:
-        model, temperature = _tables(records.model), float(record.parameters["temperature"])
-        counts, least = model.counts(records.codes), float(self.support)
+        # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
+        model, temperature = _tables(records.model), float_up(record.parameters["temperature"])
+        counts, least = model.counts(records.codes), float_up(self.support)
 
         def sampler(rng: np.random.Generator) -> dict[str, Any]:
             draws = {}

@@ -13,13 +13,14 @@ never what class it is:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
@@ -28,7 +29,7 @@ from discreet.priors.base import Prior
 _Kind = TypeVar("_Kind", bound="Model")
 
 
-class Model(ABC):
+class Model(metaclass=Constructed):
     """What is learned: columns, the vector that is released about them, the likelihood, and the prior it takes.
 
     Subclasses are frozen dataclasses. :attr:`name` and :meth:`constants` are what a release file records.

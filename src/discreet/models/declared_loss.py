@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import listed
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -74,7 +75,7 @@ class DeclaredLoss(LossModel):
                     f"a declared loss needs {name}, one of the constants that its guarantee rests on.",
                     hint="strong_convexity=0 is always true of a convex loss",
                 )
-        names = tuple(weights)
+        names = tuple(listed(weights, "weights", "a list of names"))
         if not 0 < len(names) <= _MOST_WEIGHTS or not all(isinstance(one, str) for one in names):
             raise UsageError(f"weights must be a list of 1 to {_MOST_WEIGHTS} names.")
         bounds = LossConstants(**{name: read_constant(value, name) for name, value in given.items()})

@@ -131,8 +131,8 @@ class DiscreteModel(ColumnModel):
 
 def concentration(given: Any, column: Labels) -> np.ndarray:
     """Read the Dirichlet parameters of a column's labels: one positive number for all, or one for each."""
-    several = isinstance(given, list | tuple | np.ndarray)
-    values = list(given) if several else [given] * column.n_labels
+    several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    values: list[Any] = list(given) if several else [given] * column.n_labels
     if len(values) != column.n_labels:
         raise UsageError(
             f"the prior of column {column.name!r:.60} has {len(values)} entries for {column.n_labels} labels."

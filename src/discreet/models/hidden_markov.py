@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -274,9 +275,7 @@ def _one(column: Mapping[str, Any] | Labels, part: str) -> Labels:
 
 
 def _check_states(states: Any, n_cells: int) -> None:
-    if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:
-        raise UsageError(f"states must be a positive whole number, got states={states!r:.40}.")
-    if states > min(n_cells, _MOST_STATES):
+    if whole(states, "states") > min(n_cells, _MOST_STATES):
         most = f"{n_cells} cells of sequence and time" if n_cells < _MOST_STATES else f"{_MOST_STATES} states"
         raise UsageError(f"states={states} is more than there can be: there are at most {most}.")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import logsumexp
 
+from discreet.arguments import whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -50,11 +51,7 @@ class Mixture(ColumnModel):
     columns: tuple[Labels, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, components: int, columns: Mapping[str, Any] | Iterable[Column]) -> None:
-        whole = isinstance(components, int | np.integer) and not isinstance(components, bool)
-        if not whole or not 1 <= components <= _MOST_COMPONENTS:
-            raise UsageError(
-                f"components must be a whole number from 1 to {_MOST_COMPONENTS}, got components={components!r:.40}."
-            )
+        components = whole(components, "components", most=_MOST_COMPONENTS)
         read = only_labels(read_columns(columns), self.name)
         for column in read:
             if column.name == WEIGHTS:

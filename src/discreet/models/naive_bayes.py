@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import instance
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -82,10 +83,11 @@ class NaiveBayes(DiscreteModel):
         if classes[0].name in {feature.name for feature in others}:
             raise UsageError(f"column {classes[0].name!r:.60} is the target and cannot be a feature as well.")
         names = [feature.name for feature in others]
-        unknown = [name for name in split or {} if name not in names]
+        split = {} if split is None else instance(split, "split", Mapping, "a dictionary of weights by name")
+        unknown = [name for name in split if name not in names]
         if unknown:
             raise UsageError(f"split names {unknown[0]!r:.60}, and there is no feature of that name.")
-        weights = tuple(exact((split or {}).get(name, 1), "a weight of split") for name in names)
+        weights = tuple(exact(split.get(name, 1), "a weight of split") for name in names)
         if any(weight <= 0 for weight in weights):
             raise UsageError("the weights of split must be positive.")
         for name, value in (("target", classes[0]), ("features", others), ("weights", weights)):

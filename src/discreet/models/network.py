@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from discreet.arguments import listed, text
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
 from discreet.models.discrete import Conditional, DiscreteModel
@@ -65,6 +66,7 @@ class BayesianNetwork(DiscreteModel):
 
     def parents(self, column: str) -> tuple[Labels, ...]:
         """Return the parents of a column, in the order in which columns are declared."""
+        text(column, "column")
         above = {parent for parent, child in self.edges if child == column}
         return tuple(one for one in self.label_columns if one.name in above)
 
@@ -96,9 +98,8 @@ def _read_edges(edges: Any) -> tuple[tuple[str, str], ...]:
         raise UsageError(
             "the graph must not have several edges between two columns.", hint="give a networkx.DiGraph"
         )
-    pairs = list(edges.edges) if hasattr(edges, "edges") else edges
-    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise UsageError("edges must be pairs of column names, parent first.", hint=f"for example {_EXAMPLE}")
+    given = edges.edges if hasattr(edges, "edges") else edges
+    pairs = listed(given, "edges", f"pairs of column names, parent first, such as {_EXAMPLE}")
     read = []
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):

@@ -123,6 +123,22 @@ class RecordShape(ABC):
         Only meaningful when no record was redacted; the naive engine uses it, noise-aware engines never do.
         """
 
+    @property
+    def feature_ranges(self) -> tuple[tuple[int, int], ...]:
+        """Where each feature of a usable record can lie."""
+        return ((-1, 1),) * len(self.feature_names)
+
+    def coordinate_ranges(
+        self, neighbors: Neighbors, missing: Missing
+    ) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Return between which numbers, 0 among them, one record can add to each released coordinate."""
+        ranges = []
+        for usable, *row in self.basis(neighbors, missing).rows:
+            ends = [(c * low, c * high) for c, (low, high) in zip(row, self.feature_ranges, strict=True)]
+            low, high = (usable + sum((pick(pair) for pair in ends), Fraction(0)) for pick in (min, max))
+            ranges.append((min(low, Fraction(0)), max(high, Fraction(0))))
+        return tuple(ranges)
+
     def _plain(
         self, neighbors: Neighbors, missing: Missing, *, grid: Fraction, usable_width: Fraction
     ) -> Basis:
@@ -210,6 +226,18 @@ class Quadratic(RecordShape):
         d = self.n_columns
         return (*(f"z{i + 1}" for i in range(d)), *(f"z{i + 1}*z{j + 1}" for i, j in self._pairs))
 
+    @property
+    def feature_ranges(self) -> tuple[tuple[int, int], ...]:
+        return (*[(-1, 1)] * self.n_columns, *((0 if i == j else -1, 1) for i, j in self._pairs))
+
+    def coordinate_ranges(
+        self, neighbors: Neighbors, missing: Missing
+    ) -> tuple[tuple[Fraction, Fraction], ...]:
+        if self._bernstein(neighbors):
+            # Bernstein polynomials: z and its square are one number, and these are not negative
+            return ((Fraction(0), UNIT), (Fraction(0), UNIT / 2), (Fraction(0), UNIT))
+        return super().coordinate_ranges(neighbors, missing)
+
     def features(self, z: Sequence[Any]) -> list[Any]:
         return [*z, *(z[i] * z[j] for i, j in self._pairs)]
 
@@ -286,6 +314,16 @@ class Cells(RecordShape):
     @property
     def feature_names(self) -> tuple[str, ...]:
         return self.labels
+
+    @property
+    def feature_ranges(self) -> tuple[tuple[int, int], ...]:
+        return ((0, 1),) * len(self.labels)
+
+    def coordinate_ranges(
+        self, neighbors: Neighbors, missing: Missing
+    ) -> tuple[tuple[Fraction, Fraction], ...]:
+        # every coordinate is a count; there can be a million, and a row for each has as many entries
+        return ((Fraction(0), UNIT),) * len(self.basis(neighbors, missing).names)
 
     def features(self, z: Sequence[Any]) -> list[Any]:
         raise NotImplementedError("labels are counted, not mapped")

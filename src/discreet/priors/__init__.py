@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
+from discreet.arguments import instance
 from discreet.errors import UsageError
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
@@ -32,7 +33,7 @@ _KNOWN: dict[str, type[Prior]] = {
 
 def parse(text: str) -> Prior:
     """Read a prior as the command line writes it, such as ``"beta:1,1"``; ``str(prior)`` writes it back."""
-    name, _, rest = text.partition(":")
+    name, _, rest = instance(text, "prior", str, "a text").partition(":")
     kind = _KNOWN.get(name.strip().lower().replace("-", "_"))
     if kind is None:
         other = re.search(r"(\w+)\s*[ (=](.*)", text)

@@ -6,7 +6,7 @@ A prior's density is exp(eta . T(theta) - C(eta)) up to a base measure that does
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import Constructed, real, shown
 from discreet.errors import UsageError
 
 
-class Prior(ABC):
+class Prior(metaclass=Constructed):
     """A conjugate prior with named, validated hyperparameters."""
 
     #: Name on the command line, as in ``--prior beta:1,1``.
@@ -75,19 +76,24 @@ _LEAST = 1e-100
 def positive(**values: float) -> None:
     """Raise unless each named hyperparameter is positive and finite."""
     for name, value in values.items():
-        if not (np.isfinite(value) and value > 0):
-            raise UsageError(f"{name} must be positive and finite, got {name}={value}.")
-        if not _LEAST <= value <= 1 / _LEAST:
-            raise UsageError(f"{name} must be between 1e-100 and 1e100, got {name}={value}.")
+        if not (number := _number(value, name)) > 0 or not np.isfinite(number):
+            raise UsageError(f"{name} must be positive and finite, got {name}={shown(value)}.")
+        if not _LEAST <= number <= 1 / _LEAST:
+            raise UsageError(f"{name} must be between 1e-100 and 1e100, got {name}={shown(value)}.")
 
 
 def finite(**values: float) -> None:
     """Raise unless each named hyperparameter is finite."""
     for name, value in values.items():
-        if not np.isfinite(value):
-            raise UsageError(f"{name} must be finite, got {name}={value}.")
+        if not np.isfinite(_number(value, name)):
+            raise UsageError(f"{name} must be finite, got {name}={shown(value)}.")
 
 
 def three_digits(value: Fraction | float) -> float:
     """Round to three significant digits: a suggestion should be easy to read."""
     return float(f"{float(value):.3g}")
+
+
+def _number(value: Any, name: str) -> float:
+    # most are floats, made by updates in inner loops
+    return value if type(value) is float else real(value, name, finite=False)

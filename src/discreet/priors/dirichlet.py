@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from discreet.arguments import listed, real
 from discreet.errors import UsageError
 from discreet.priors.base import Prior, positive
 
@@ -28,7 +29,7 @@ class Dirichlet(Prior):
     alpha: tuple[float, ...]
 
     def __init__(self, alpha: Iterable[float]) -> None:
-        values = tuple(float(a) for a in alpha)
+        values = tuple(real(a, "alpha") for a in listed(alpha, "alpha", "a list of numbers"))
         if len(values) < 2:
             raise UsageError(f"alpha must have at least two entries, got {len(values)}.")
         for value in values:

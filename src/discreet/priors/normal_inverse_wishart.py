@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
+from discreet.arguments import numbers
 from discreet.errors import UsageError
 from discreet.priors.base import Prior, finite, positive
 
@@ -59,14 +60,12 @@ class NormalInverseWishart(Prior):
     scale: tuple[tuple[float, ...], ...]
 
     def __init__(self, mean: Any, kappa: float, df: float, scale: Any) -> None:
-        center, matrix = np.array(mean, dtype=float), np.array(scale, dtype=float)
+        center, matrix = numbers(mean, "mean"), numbers(scale, "scale")
         d = center.size
         if center.ndim != 1 or d == 0 or matrix.shape != (d, d):
             raise UsageError(
                 f"scale must be a square matrix as long as the mean, got {matrix.shape} for {d} value(s)."
             )
-        for value in (*center, *matrix.flat):
-            finite(**{"mean or scale": float(value)})
         positive(kappa=kappa)
         finite(df=df)
         if not df > d - 1:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from discreet.arguments import listed
+from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.conversion import Sorted
@@ -41,6 +43,9 @@ class ComposedDP(Guarantee):
     unit: str | None = field(default=None, kw_only=True)
 
     def __init__(self, parts: Sequence[Guarantee]) -> None:
+        parts = listed(parts, "parts", "a list of guarantees")
+        if not parts or not all(isinstance(part, Guarantee) for part in parts):
+            raise UsageError("parts must be guarantees, and at least one.")
         fill(self, parts=tuple(parts), neighbors=parts[0].neighbors, unit=parts[0].unit)
 
     def budgets(self) -> dict[str, Fraction]:
@@ -57,6 +62,7 @@ class ComposedDP(Guarantee):
         )
 
 
+@checked
 def compose(*guarantees: Guarantee) -> Guarantee:
     """Add up guarantees for the same neighbors, in the weakest of their kinds.
 

@@ -12,12 +12,13 @@ starts from their sum.
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar, get_args
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from discreet.arguments import Constructed, one_of
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
@@ -53,11 +54,10 @@ def failure_probability(value: Number) -> Fraction:
 
 def check_neighbors(neighbors: str) -> None:
     """Raise unless ``neighbors`` names a neighbor relation."""
-    if neighbors not in get_args(Neighbors):
-        raise UsageError(f"neighbors must be 'replace' or 'add_remove', got neighbors={neighbors!r}.")
+    one_of(neighbors, "neighbors", Neighbors)
 
 
-class Guarantee(ABC):
+class Guarantee(metaclass=Constructed):
     """A bound on how much one record can change the law of a release."""
 
     #: Name in release files.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.arguments import shown
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, fill, meaningful
@@ -38,7 +39,7 @@ class PseudoMetric:
     diameter: Fraction
 
     def __init__(self, name: str, diameter: Number) -> None:
-        if not name:
+        if not isinstance(name, str) or not name:
             raise UsageError("a pseudo-metric needs a name.")
         reach = exact(diameter, "diameter")
         if reach <= 0:
@@ -95,8 +96,8 @@ class MetricDP(Guarantee):
                 raise UsageError(f"{name} must not be negative, got {name}={plain(rate)}.")
         if not any(rates.values()):
             raise UsageError("epsilon and delta cannot both be 0.")
-        if metric != "hamming" and not isinstance(metric, PseudoMetric):
-            raise UsageError(f"metric must be 'hamming' or a PseudoMetric, got metric={metric!r:.60}.")
+        if not isinstance(metric, PseudoMetric) and not (isinstance(metric, str) and metric == "hamming"):
+            raise UsageError(f"metric must be 'hamming' or a PseudoMetric, got metric={shown(metric)}.")
         named = metric if isinstance(metric, PseudoMetric) else PseudoMetric.hamming()
         if named == PseudoMetric.hamming() and neighbors != "replace":
             raise UsageError(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.conversion import Sorted
 from discreet.privacy.curves import curve_at
@@ -22,6 +23,7 @@ from discreet.privacy.rounding import short_up
 GroupKey = Literal["private", "public"]
 
 
+@checked
 def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guarantee:
     """Return what mechanisms on disjoint groups of the records promise together; one guarantee for each group.
 

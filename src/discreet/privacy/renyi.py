@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
+from discreet.arguments import listed
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, check_neighbors, fill, positive_budget
@@ -49,6 +50,10 @@ class RenyiDP(Guarantee):
         unit: str | None = None,
     ) -> None:
         check_neighbors(neighbors)
+        orders, epsilons = (
+            listed(orders, "orders", "a list of numbers"),
+            listed(epsilons, "epsilons", "a list of numbers"),
+        )
         if not 0 < len(orders) == len(epsilons):
             raise UsageError(
                 "a Rényi curve needs one epsilon for each order, "
@@ -113,7 +118,7 @@ class RenyiDP(Guarantee):
 
 def check_orders(orders: Sequence[Number]) -> tuple[Fraction, ...]:
     """Read orders, or explain that they must be at least :data:`LEAST_ORDER` and increase."""
-    read = tuple(exact(order, "order") for order in orders)
+    read = tuple(exact(order, "order") for order in listed(orders, "orders", "a list of numbers"))
     if not read:
         raise UsageError("there is no order.")
     for order in read:

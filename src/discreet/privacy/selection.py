@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arguments import listed, positive
+from discreet.errors import UsageError
+
 
 @dataclass(frozen=True)
 class PermuteAndFlip:
@@ -35,8 +38,11 @@ class PermuteAndFlip:
     scale: float
 
     def __init__(self, scores: Sequence[int], scale: float) -> None:
-        object.__setattr__(self, "scores", tuple(scores))
-        object.__setattr__(self, "scale", scale)
+        read = tuple(listed(scores, "scores", "a list of whole numbers"))
+        if not read or not all(isinstance(score, int | np.integer) for score in read):
+            raise UsageError("scores must be whole numbers, and at least one.")
+        object.__setattr__(self, "scores", read)
+        object.__setattr__(self, "scale", positive(scale, "scale"))
 
     @property
     def _log_odds(self) -> np.ndarray:
@@ -89,8 +95,11 @@ class ExponentialChoice:
     scale: float
 
     def __init__(self, scores: Sequence[int], scale: float) -> None:
-        object.__setattr__(self, "scores", tuple(scores))
-        object.__setattr__(self, "scale", scale)
+        read = tuple(listed(scores, "scores", "a list of whole numbers"))
+        if not read or not all(isinstance(score, int | np.integer) for score in read):
+            raise UsageError("scores must be whole numbers, and at least one.")
+        object.__setattr__(self, "scores", read)
+        object.__setattr__(self, "scale", positive(scale, "scale"))
 
     @property
     def _log_weights(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
@@ -22,6 +23,7 @@ Sampling = Literal["poisson", "fixed_size"]
 FITTING: dict[Sampling, Neighbors] = {"poisson": "add_remove", "fixed_size": "replace"}
 
 
+@checked
 def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guarantee:
     """Return what a mechanism promises if it is run on a secret random sample with this sampling ``rate``.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import instance
 from discreet.errors import UsageError
 from discreet.privacy.rounding import log_up
 from discreet.profiles.distributions import read_distribution
@@ -103,7 +104,7 @@ def audit(mechanism: FittedMechanism | Mapping[Any, Any] | Any, graph: ProfileGr
 
     if isinstance(mechanism, FittedMechanism):
         known = mechanism.graph
-        graph = known if graph is None else graph
+        graph = known if graph is None else instance(graph, "graph", type(known), "a ProfileGraph")
         if (graph.profiles, graph.categories) != (known.profiles, known.categories):
             raise UsageError("the graph has other profiles or categories than the mechanism.")
         outputs = Outputs.of(graph, mechanism.table)
@@ -124,6 +125,9 @@ def audit(mechanism: FittedMechanism | Mapping[Any, Any] | Any, graph: ProfileGr
 
 def _outputs(matrices: Any, graph: ProfileGraph) -> Outputs:
     """Return exact outputs of matrices that somebody wrote down."""
+    from discreet.profiles.graph import ProfileGraph
+
+    instance(graph, "graph", ProfileGraph, "a ProfileGraph")
     if isinstance(matrices, Mapping):
         if set(matrices) != set(graph.profiles):
             raise UsageError("there must be a matrix for every profile, and no other.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import Constructed
 from discreet.errors import UsageError
 from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.profiles.composition import ProfileGuarantee
 
 
-class ProfileMechanism(ABC):
+class ProfileMechanism(metaclass=Constructed):
     """A way to perturb observations; :meth:`fit` makes it ready for one graph and one budget."""
 
     #: What files and the command line call it.
@@ -48,7 +49,7 @@ class ProfileMechanism(ABC):
         table = self.table(graph, growth_of(budget))
         return FittedMechanism(graph, budget, self.name, table, self.settings())
 
-    def check(self, graph: ProfileGraph) -> None:  # noqa: B027
+    def check(self, graph: ProfileGraph) -> None:
         """Raise if the mechanism is not for such graphs."""
 
     def settings(self) -> dict[str, Any]:

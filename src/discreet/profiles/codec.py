@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import is_sealed, seal
 from discreet.artifact.readers import exact_fields, integer, rational, text_of, tuple_of
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.profiles.exact import WHOLE, read_epsilon
@@ -55,7 +55,7 @@ def mechanism_from_json(body: Any) -> FittedMechanism:
         raise ReleaseFileError("this is not a mechanism file: its format is not discreet/profile-mechanism.")
     if body.get("version") != VERSION or isinstance(body.get("version"), bool):
         raise ReleaseFileError("unknown version of a mechanism file.", hint="upgrade discreet")
-    if body.get("sha256") != seal(body):
+    if not is_sealed(body):
         raise ReleaseFileError(
             "the file was altered or damaged: its content does not match its seal.",
             hint="discreet profiles fit makes it again",

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.arguments import one_of
 from discreet.errors import UsageError
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import plain
@@ -88,10 +89,8 @@ def compose(
         profile was chosen independently; the promise is then about each person. ``"dependent"``: refused.
     """
     promised = _read(guarantees)
-    if observations not in ("independent", "reused") or people not in ("same", "independent", "dependent"):
-        raise UsageError(
-            "observations must be 'independent' or 'reused', people 'same', 'independent' or 'dependent'."
-        )
+    one_of(observations, "observations", ("independent", "reused"))
+    one_of(people, "people", ("same", "independent", "dependent"))
     if people == "dependent":
         raise UsageError(
             "nothing is promised for people whose profiles depend on one another: one's report speaks about both.",

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
+from discreet.names import check_name
 from discreet.rational import Number, exact
 
 #: The name of a profile or of a category.
@@ -19,6 +21,7 @@ Distribution = Number | Sequence[Number] | np.ndarray | Mapping[Any, Number]
 Edges = Literal["complete", "chain"] | Iterable[tuple[Any, Any]]
 
 BERNOULLI: tuple[Name, ...] = (0, 1)
+_LARGEST_NAME = 2**63 - 1
 
 
 def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
@@ -28,6 +31,10 @@ def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
         plain = name.item() if isinstance(name, np.generic) else name
         if isinstance(plain, bool) or not isinstance(plain, str | int) or plain == "":
             raise UsageError(f"the name of a {what} must be a text or a whole number, got {name!r:.40}.")
+        if isinstance(plain, str):
+            check_name(plain, f"the name of a {what}")
+        elif abs(plain) > _LARGEST_NAME:
+            raise UsageError(f"the name of a {what} is a number beyond 64 bits.")
         names.append(plain)
     if len({str(name) for name in names}) != len(names):
         raise UsageError(f"two {'categories' if what == 'category' else what + 's'} have the same name.")
@@ -40,10 +47,10 @@ def read_categories(profiles: Mapping[Any, Distribution], given: tuple[Any, ...]
     if given is None:
         if isinstance(first, Mapping):
             given = tuple(first)
-        elif np.ndim(first) == 0:  # pyright: ignore[reportArgumentType]
+        elif isinstance(first, str) or not hasattr(first, "__len__"):  # pyright: ignore[reportArgumentType]
             given = BERNOULLI
         else:
-            given = tuple(range(len(first)))  # pyright: ignore[reportArgumentType]
+            given = tuple(range(len(read_list(first, "a profile", "a list of probabilities"))))
     if len(given) < 2:
         raise UsageError("there must be at least two categories.")
     return read_names(given, "category")
@@ -80,13 +87,13 @@ def read_edges(names: tuple[Name, ...], given: Edges) -> tuple[tuple[int, int], 
         return tuple(combinations(every, 2) if given == "complete" else pairwise(every))
     position = {name: i for i, name in enumerate(names)}
     found: dict[tuple[int, int], None] = {}
-    for edge in given:
+    for edge in read_list(given, "edges", "pairs of names, 'complete' or 'chain'"):
         try:
             a, b = edge
             i, j = position[a], position[b]
         except KeyError as unknown:
             raise UsageError(f"an edge names {unknown.args[0]!r:.40}, which is no profile.") from None
-        except (TypeError, ValueError):
+        except Exception:  # whatever a caller's object raises
             raise UsageError("every edge must be a pair of names.") from None
         if i == j:
             raise UsageError(f"an edge joins profile {a!r:.40} with itself.")

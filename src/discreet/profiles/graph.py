@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.objects import plain_value
 from discreet.profiles.distributions import read_distribution
@@ -83,7 +84,9 @@ class ProfileGraph:
         if not profiles:
             raise UsageError("a graph needs at least one profile.")
         names = read_names(profiles, "profile")
-        labels = read_categories(profiles, None if categories is None else tuple(categories))
+        labels = read_categories(
+            profiles, None if categories is None else tuple(read_list(categories, "categories", "a list"))
+        )
         rows = tuple(
             read_distribution(ordered(given, labels, name), f"profile {name!r}")
             for name, given in zip(names, profiles.values(), strict=True)

@@ -10,9 +10,9 @@ import json
 import os
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
+from discreet.arguments import path as read_path
 from discreet.artifact.codec import no_repeats
 from discreet.artifact.files import write_text
 from discreet.errors import DataError, ReleaseFileError, UsageError
@@ -80,16 +80,18 @@ def save_graph(graph: ProfileGraph, path: str | os.PathLike[str]) -> None:
 def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write an object, one field on each line."""
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
-    write_text(os.fspath(path), "{\n" + ",\n".join(lines) + "\n}\n")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:
     """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
+    file = read_path(path)
     try:
-        content = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not text"
-        raise DataError(f"cannot read {os.fspath(path)}: {reason}.") from None
+        content = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: it is not UTF-8 text.") from None
+    except OSError as problem:
+        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
     try:
         return json.loads(content, parse_float=number, object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:

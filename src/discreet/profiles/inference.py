@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from discreet.arguments import MOST_DRAWS, generator, listed, numbers, one_of, whole
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -85,19 +86,19 @@ def infer_mix(
     more than 1/epsilon^2 reports. That many do tell the mix, which no edge hides: an edge is about one person's report.
     Frequencies are often sharper than the mix.
     """
-    graph = mechanism.graph
+    graph = _known(mechanism).graph
     counts = _counts(reports, graph)
     alpha = _prior(prior, graph.n_profiles, "profile")
     components = mechanism.outputs if _checked(engine) == "slice" else graph.probabilities
-    generator = np.random.default_rng(rng)
-    mix = _sample(counts, components, alpha, draws, chains, generator)
+    source = generator(rng)
+    mix = _sample(counts, components, alpha, draws, chains, source)
     matrices = mechanism.matrices
     if engine == "naive":
         matrices = np.broadcast_to(np.eye(graph.n_categories), matrices.shape)
     found = {
         "mix": mix,
         "frequency": mix @ graph.probabilities,
-        "observed": _observed(counts, mix, graph.probabilities, matrices, generator),
+        "observed": _observed(counts, mix, graph.probabilities, matrices, source),
     }
     labels = {"mix": graph.profiles, "frequency": graph.categories, "observed": graph.categories}
     return _posterior(found, labels, engine, chains, f"mix of profiles behind {int(counts.sum()):,} reports")
@@ -133,7 +134,7 @@ def infer_frequencies(
     Posterior
         With draws of ``frequency``.
     """
-    graph = mechanism.graph
+    graph = _known(mechanism).graph
     counts = _counts(reports, graph)
     alpha = _prior(prior, graph.n_categories, "category")
     if profile is not None:
@@ -146,15 +147,13 @@ def infer_frequencies(
             hint="if it is not known, infer_mix finds the mix of profiles",
         )
     components = matrix if _checked(engine) == "slice" else np.eye(graph.n_categories)
-    found = _sample(counts, components, alpha, draws, chains, np.random.default_rng(rng))
+    found = _sample(counts, components, alpha, draws, chains, generator(rng))
     about = f"observations behind {int(counts.sum()):,} reports"
     return _posterior({"frequency": found}, {"frequency": graph.categories}, engine, chains, about)
 
 
 def _checked(engine: str) -> str:
-    if engine not in ("slice", "naive"):
-        raise UsageError(f"engine must be 'slice' or 'naive', got engine={engine!r:.40}.")
-    return engine
+    return one_of(engine, "engine", ("slice", "naive"))
 
 
 def _posterior(
@@ -170,16 +169,28 @@ def _posterior(
     return Posterior(draws, how, n_chains=chains, labels=words, about=about)
 
 
+def _known(mechanism: Any) -> Any:
+    if not isinstance(getattr(mechanism, "graph", None), ProfileGraph):
+        raise UsageError(
+            f"mechanism must be a fitted mechanism or its public part, got {type(mechanism).__name__:.40}."
+        )
+    return mechanism
+
+
 def _counts(reports: Any, graph: ProfileGraph) -> np.ndarray:
     """Count reports of each category."""
-    if isinstance(reports, Mapping):
-        seen = dict(reports)
-    else:
-        seen = Counter(reports if isinstance(reports, list) else np.asarray(reports).tolist())
-    if not set(seen) <= set(graph.categories):
-        raise UsageError("a report is none of the mechanism's categories.")
-    counts = np.array([seen.get(label, 0) for label in graph.categories], dtype=float)
-    if not ((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)).all():
+    try:
+        if isinstance(reports, Mapping):
+            seen = dict(reports)
+        else:
+            items = reports.tolist() if isinstance(reports, np.ndarray) else reports
+            seen = Counter(listed(items, "reports", "a list of reports, or their counts"))
+        if not set(seen) <= set(graph.categories):
+            raise UsageError("a report is none of the mechanism's categories.")
+    except TypeError:  # what cannot be a key is no category
+        raise UsageError("a report is none of the mechanism's categories.") from None
+    counts = numbers([seen.get(label, 0) for label in graph.categories], "counts of reports", finite=False)
+    if counts.ndim != 1 or not ((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)).all():
         raise UsageError("counts of reports must be whole numbers from 0 on.")
     return counts
 
@@ -189,12 +200,9 @@ def _prior(prior: Any, size: int, what: str) -> np.ndarray:
         return np.ones(size)
     read: Any = parse(prior) if isinstance(prior, str) else prior
     if not isinstance(read, Dirichlet):
-        try:
-            read = Dirichlet(read)
-        except TypeError:
-            raise UsageError(
-                "prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])"
-            ) from None
+        if isinstance(read, str | bytes) or not isinstance(read, Iterable):
+            raise UsageError("prior must be a Dirichlet prior.", hint="dc.priors.Dirichlet([1, 1, 1])")
+        read = Dirichlet(read)
     if len(read.alpha) != size:
         raise UsageError(f"the prior has {len(read.alpha)} numbers; it needs one for each {what}, {size}.")
     return np.array(read.alpha)
@@ -209,7 +217,9 @@ def _sample(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw mixture weights, chain after chain."""
-    if chains < 1 or draws < chains or draws % chains:
+    whole(draws, "draws", most=MOST_DRAWS)
+    whole(chains, "chains")
+    if draws < chains or draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws}, chains={chains}.")
     if len(alpha) == 1:
         return np.ones((draws, 1))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arguments import one_of
 from discreet.errors import UsageError
 from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_table
 from discreet.profiles.exact import WHOLE, nudge, to_table
@@ -75,8 +76,7 @@ class OneBitPair(ProfileMechanism):
     name: ClassVar[str] = "one_bit_pair"
 
     def __post_init__(self) -> None:
-        if self.solver not in ("closed", "program"):
-            raise UsageError(f"solver must be 'closed' or 'program', got solver={self.solver!r:.40}.")
+        one_of(self.solver, "solver", ("closed", "program"))
 
     def check(self, graph: ProfileGraph) -> None:
         check_one_bit(graph, "OneBitPair")

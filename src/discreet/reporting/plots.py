@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.reporting.panels import density_panel, interval_panel, interval_words, overlay, share_panel
 from discreet.reporting.style import (
@@ -261,8 +262,5 @@ def _cut_note(shown: int, n: int) -> str:
 
 def _check_most(**options: int | None) -> None:
     for name, value in options.items():
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
-        if value is not None and not whole:
-            raise UsageError(
-                f"{name} must be a positive whole number, or None for all, got {name}={value!r}."
-            )
+        if value is not None:
+            whole(value, name)

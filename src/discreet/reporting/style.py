@@ -11,12 +11,12 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import path as read_path
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 
@@ -189,10 +189,11 @@ def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
         return figure
     from discreet.artifact.files import replacing
 
-    suffix = Path(path).suffix.lower().lstrip(".")
+    path = read_path(path)
+    suffix = path.suffix.lower().lstrip(".")
     formats = figure.canvas.get_supported_filetypes()
     if suffix not in formats:
-        raise UsageError(f"cannot draw to {Path(path).name}.", hint="end the name in .png, .svg or .pdf")
-    with replacing(os.fspath(path)) as draft:
+        raise UsageError(f"cannot draw to {path.name}.", hint="end the name in .png, .svg or .pdf")
+    with replacing(path) as draft:
         figure.savefig(draft, format=suffix, dpi=160)
     return figure

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import MOST_DRAWS, flag, generator, one_of, whole
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
@@ -98,11 +99,16 @@ def calibrate(
     ----------
     Cook, Gelman and Rubin (2006); Talts et al. (2018); Bernstein and Sheldon (2018), section 5.
     """
-    for name, value in (("n", n), ("trials", trials), ("draws", draws), ("workers", workers)):
-        if name == "workers" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise UsageError(f"{name} must be a positive whole number, got {name}={value!r}.")
+    n, trials, draws = (
+        whole(n, "n"),
+        whole(trials, "trials", most=MOST_DRAWS),
+        whole(draws, "draws", most=MOST_DRAWS),
+    )
+    if progress is not None:
+        flag(progress, "progress")
+    one_of(outside, "outside", Outside)
+    one_of(missing, "missing", Missing)
+    workers = None if workers is None else whole(workers, "workers")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     check_neighbors(neighbors)
     if neighbors == "add_remove":
@@ -123,13 +129,9 @@ def calibrate(
         records,
         int(draws),
     )
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise UsageError(
-            f"rng must be a seed (a whole number from 0 on) or a generator, got {rng!r}."
-        ) from None
-    first, *seeds = np.random.SeedSequence(generator.integers(2**32, size=8).tolist()).spawn(int(trials) + 1)
+    first, *seeds = np.random.SeedSequence(generator(rng).integers(2**32, size=8).tolist()).spawn(
+        int(trials) + 1
+    )
     start = perf_counter()
     # a trial that counts for nothing: everything refused is refused here, and it tells whether draws are independent
     setting = replace(setting, chained=not run_trial(setting, first).independent)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from discreet.arguments import generator, listed, real, whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.privacy.guarantees import Guarantee
@@ -108,6 +109,7 @@ def distinguish(
     """
     check_error(delta)
     asked = _read_draws(draws)
+    real(distance, "distance")
     if isinstance(first, Guarantee):
         if second is not None or model is not None or mechanism is not None or trials:
             raise UsageError("a guarantee is all there is to know: leave out tables, model and trials.")
@@ -118,8 +120,7 @@ def distinguish(
         return Distinguishability(looks, delta, needed, limit, (f"{apart}, {first.describe()}",))
     if distance != 1:
         raise UsageError("the distance between two tables is counted: leave out distance.")
-    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 0:
-        raise UsageError(f"trials must be a whole number from 0 on, got trials={trials!r:.40}.")
+    trials = whole(trials, "trials", least=0)
     if second is None or model is None:
         raise UsageError(
             "distinguish takes two tables and a model, or a guarantee.",
@@ -129,10 +130,10 @@ def distinguish(
     pair, n_records, apart = _compared(law, first, second)
     limit = ErrorLimit.of_range(apart * law.span)
     best = cache(pair.best_test)
-    generator = np.random.default_rng(rng)
+    source = generator(rng)
     looks = []
     for n in asked or _until(least_number(lambda n: best(n).error <= delta) or MOST_DRAWS):
-        wrong = pair.simulate(best(n), n, int(trials), generator) if trials else ()
+        wrong = pair.simulate(best(n), n, int(trials), source) if trials else ()
         looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
@@ -157,7 +158,10 @@ def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, in
 
 
 def _values(table: Any) -> list[Any]:
-    values = np.asarray(table)
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise UsageError("a table is a list of records, one value each.") from None
     if values.ndim != 1:
         raise UsageError(f"a table is a list of records, one value each, got {values.ndim} dimensions.")
     return values.tolist()
@@ -176,8 +180,7 @@ def _until(last: int) -> list[int]:
 def _read_draws(draws: Any) -> list[int] | None:
     if draws is None:
         return None
-    numbers = [draws] if isinstance(draws, int) else list(draws)
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers)
-    if not numbers or not whole or not all(1 <= n <= MOST_DRAWS for n in numbers):
-        raise UsageError(f"draws must be whole numbers from 1 to {MOST_DRAWS:,}, got draws={draws!r:.60}.")
-    return sorted({int(n) for n in numbers})
+    numbers = listed(draws, "draws", "whole numbers") if isinstance(draws, Iterable) else [draws]
+    if not numbers:
+        raise UsageError("draws must be whole numbers, and there is none.")
+    return sorted({whole(n, "draws", most=MOST_DRAWS) for n in numbers})

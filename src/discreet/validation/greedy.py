@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
@@ -183,11 +184,7 @@ def adversary(
     law = PosteriorLaw.of(model, mechanism, bounds)
     if law.grid.tables[0].shape[1] != 1:
         raise UsageError(f"the adversary is for one parameter, and {model.name} has two.")
-    whole = isinstance(records, int | np.integer) and not isinstance(records, bool)
-    if not whole or not 1 <= records <= _MOST_RECORDS:
-        raise UsageError(
-            f"records must be a whole number from 1 to {_MOST_RECORDS:,}, got records={records!r:.40}."
-        )
+    records = whole(records, "records", most=_MOST_RECORDS)
     shift, half = model.affine_map(law.grid.domain)
     assert shift is not None
     assert half is not None

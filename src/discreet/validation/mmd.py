@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import generator, numbers, shown
 from discreet.errors import UsageError
 from discreet.inference.posterior import Posterior
 
@@ -86,8 +87,8 @@ def discrepancy(
     >>> found.squared > 10 * found.standard_error
     True
     """
-    generator = np.random.default_rng(rng)
-    x, y = (_chosen(values, generator) for values in _matrices(a, b))
+    source = generator(rng)
+    x, y = (_chosen(values, source) for values in _matrices(a, b))
     widths = _median_distance(x, y) if bandwidth is None else _checked(bandwidth, x.shape[1])
     x, y = x / widths, y / widths
     xx, yy = _row_sums(x, x) - 1, _row_sums(y, y) - 1
@@ -125,8 +126,8 @@ def _matrix(values: Any) -> np.ndarray:
     if isinstance(values, Posterior):
         return np.column_stack(list(values.scalars().values()))
     try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        array = numbers(values, "draws", finite=False)
+    except UsageError:
         raise UsageError("discrepancy takes posteriors or arrays of numbers.") from None
     if array.ndim == 0 or array.size == 0:
         raise UsageError("discrepancy needs at least three draws of each.")
@@ -141,12 +142,13 @@ def _chosen(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _checked(bandwidth: Any, width: int) -> np.ndarray:
     try:
-        widths = np.asarray(bandwidth, dtype=float)
-    except (TypeError, ValueError):
+        widths = numbers(bandwidth, "bandwidth")
+    except UsageError:
         widths = np.array(np.nan)
     if widths.shape not in ((), (width,)) or not ((widths > 0) & np.isfinite(widths)).all():
         raise UsageError(
-            f"bandwidth must be a positive number, or one for each of {width} scalars, got bandwidth={bandwidth!r}."
+            f"bandwidth must be a positive number, or one for each of {width} scalars, "
+            f"got bandwidth={shown(bandwidth)}."
         )
     return widths
 

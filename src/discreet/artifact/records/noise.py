@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.artifact.bounds_choice import check_choices
+from discreet.artifact.possible_totals import check_totals
 from discreet.artifact.readers import exact_fields, rational, tuple_of
 from discreet.artifact.records.base import Record
 from discreet.privacy import (
@@ -66,6 +67,7 @@ class NoiseRecord(Record):
         scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]
         if any(scale <= 0 for scale, _ in scales):
             raise ValueError("a noise scale is not positive")
+        check_totals(release)
         unit_scale = min(scale / width for scale, width in scales)
         promised = release.guarantees["statistics"]
         if isinstance(promised, PureDP):

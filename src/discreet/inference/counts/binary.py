@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from discreet.errors import EngineError
 from discreet.inference.counts.weights import (
     DEPTH,
     locate,
@@ -28,10 +27,13 @@ from discreet.inference.counts.weights import (
     sample_index,
     spread,
 )
+from discreet.inference.work import too_wide
 from discreet.privacy import Noise
 
-# Some twenty seconds of work; with missing values counted epsilon would have to be below 0.001 to need more.
-_MOST_CELLS = 1e10
+# Some ten seconds of work; with missing values counted epsilon would have to be below 0.0015 to need more.
+_MOST_CELLS = 5e9
+# What a table along one count may hold, in memory.
+_LONGEST = 8e6
 # Tables whose entries span less than e^600 together can be multiplied; others are added as logs.
 _DEEPEST = 600.0
 _BLOCK = 100_000
@@ -165,8 +167,8 @@ def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
 
         likely = [(y_z + n) / 2, n * a / (a + b)]
         low, high = locate(rough, 0, n, likely, finest=max(1.0, noise.sd / 8))
-    if high - low > _MOST_CELLS:
-        raise _too_wide()
+    if high - low > _LONGEST:
+        raise too_wide()
     log_weights = log_rising(a, low, high) + log_rising(b, n - high, n - low)[::-1]
     log_weights += noise.log_mass(np.arange(2 * low - n - y_z, 2 * high - n - y_z + 1, 2))
     return YesCounts(n, low, np.exp(log_weights - log_weights.max()))
@@ -204,8 +206,9 @@ def _enumerate(
     """Make the tables over the two windows."""
     (u_low, u_high), (z_low, z_high), (y_z, noise_z) = u_window, z_window, read_z
     z_low, z_high = max(z_low, -u_high), min(z_high, u_high)
-    if (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
-        raise _too_wide()
+    longest = max(u_high - u_low, z_high - z_low)
+    if longest > _LONGEST or (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
+        raise too_wide()
     usable = np.arange(u_low, u_high + 1)
     log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
     # yes = (u + z) / 2 and no = (u - z) / 2 over the two windows
@@ -220,13 +223,6 @@ def _enumerate(
     as_logs = sum(-table[np.isfinite(table)].min() for table in tables) > _DEEPEST
     yes, no_backwards, noise = tables if as_logs else [np.exp(table) for table in tables]
     return BinaryCounts(usable, log_usable, yes, no_backwards, noise, yes_low, no_high, z_low, as_logs)
-
-
-def _too_wide() -> EngineError:
-    return EngineError(
-        "the noise is too wide to enumerate the counts exactly.",
-        hint="release with a larger epsilon, or with missing='none' if no value is missing",
-    )
 
 
 def _log_table(alpha: float, low: int, high: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from discreet.inference.counts.sum_tree import Tree
 from discreet.inference.counts.tilt import Cell, tilt_for
 from discreet.inference.counts.weights import DEPTH
 from discreet.inference.record_prior import RecordPrior
+from discreet.inference.work import too_wide
 
 # How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
 _ASTRAY = 1e-11
@@ -20,6 +21,8 @@ _TRUSTED = FLOOR / _ASTRAY
 # Totals this far below the most likely one carry less than 1e-12 of the mass.
 _DEPTH = 34.0
 _MOST_PANELS = 400
+# Numbers in all tables of a panel; each takes 8 bytes, and a convolution several times that of its own.
+_MOST_NUMBERS = 3e7
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
 # Weights of all cells that differ, a gigabyte of them.
@@ -118,6 +121,9 @@ class PanelMaker:
         tables = [Table(low, weights) for low, weights, _ in made]
         tree = None if members is None else Tree.of(tables, members)
         if tree is None:
+            # the sums of the first cells, one after the other, are all kept
+            if sum(np.cumsum([table.weights.size for table in tables])) > _MOST_NUMBERS:
+                raise too_wide()
             order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
             tables = [tables[k] for k in order]
             partial = [tables[0]]

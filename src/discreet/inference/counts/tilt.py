@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import EngineError
 from discreet.inference.counts.weights import locate, log_rising, rough_log_rising, spread
+from discreet.inference.work import too_wide
 from discreet.privacy import Noise
 
-_WIDEST = 2e7
+# Counts of one cell that are tabled, at most: noise of an epsilon below 0.00002 needs more.
+_WIDEST = 4e6
 # Where doubling the tilt gives up; narrow noise far from any possible count needs steep ones.
 _STEEPEST = 1e12
 
@@ -45,7 +46,7 @@ class Cell:
             lambda c: self.rough(c) + tilt * (c - self.y), 0, most, [self.y], finest=self.finest
         )
         if high - low > _WIDEST:
-            raise EngineError("the noise is too wide to enumerate the counts exactly.")
+            raise too_wide()
         offset = np.arange(low, high + 1) - self.y
         height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(offset)
         height += tilt * offset

@@ -9,7 +9,8 @@ from typing import Literal
 
 from discreet.artifact import Release
 from discreet.errors import EngineError
-from discreet.inference.engine import Engine, Question
+from discreet.inference.engine import Answer, Engine, Question
+from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
 
@@ -79,6 +80,47 @@ def check(release: Release, name: EngineName) -> None:
         else "to compare, ignoring the noise: engine='naive'"
     )
     raise EngineError("; ".join(reasons) + ".", hint=hint)
+
+
+def ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
+    """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
+    engine, reason = choose(question, name)
+    _check_cost(question, engine)
+    if name != "auto":
+        with allowed(LONG):
+            return engine.name, reason, engine.draw(question)
+    following = _following(question, engine)
+    try:
+        with allowed(LAST if following is None else PATIENCE):
+            return engine.name, reason, engine.draw(question)
+    except TooLong:
+        if following is None:
+            raise
+    with allowed(LAST):
+        return following.name, f"{engine.name} would take too long", following.draw(question)
+
+
+def _following(question: Question, chosen: Engine) -> Engine | None:
+    """Return the next automatic engine that reads the release in reasonable time, if there is one."""
+    later = False
+    for place in ENGINES[question.release.model.engines]:
+        if later:
+            engine = _load(place)
+            reads = engine.automatic and engine.refusal(question.release) is None
+            if reads and engine.predicted_seconds(question) <= REASONABLE:
+                return engine
+        later = later or _load(place) is chosen
+    return None
+
+
+def _check_cost(question: Question, engine: Engine) -> None:
+    """Raise before the work starts if an engine is known to take too long; what it refuses, it says itself."""
+    seconds = engine.predicted_seconds(question)
+    if LONG < seconds < NEVER:
+        raise TooLong(
+            f"{engine.name} would take about {seconds:,.0f} s, and no engine does so much work.",
+            hint="to compare, ignoring the noise: engine='naive'",
+        )
 
 
 def choose(question: Question, name: EngineName) -> tuple[Engine, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arguments import numbers, real, shown, whole
 from discreet.errors import UsageError
 
 # Rows written with ten digits still count as probabilities.
@@ -13,38 +14,36 @@ _SUM_SLACK = 1e-9
 
 def positive(value: float, name: str) -> float:
     """Return a finite positive number, or say which argument is not one."""
-    number = _number(value, name)
-    if not (np.isfinite(number) and number > 0):
-        raise UsageError(f"{name} must be positive and finite, got {name}={value}.")
+    number = real(value, name)
+    if not number > 0:
+        raise UsageError(f"{name} must be positive and finite, got {name}={shown(value)}.")
     return number
 
 
 def at_least_zero(value: float, name: str) -> float:
     """Return a finite number that is not negative, or say which argument is not one."""
-    number = _number(value, name)
-    if not (np.isfinite(number) and number >= 0):
-        raise UsageError(f"{name} must be finite and not negative, got {name}={value}.")
+    number = real(value, name)
+    if not number >= 0:
+        raise UsageError(f"{name} must be finite and not negative, got {name}={shown(value)}.")
     return number
 
 
 def fraction(value: float, name: str) -> float:
     """Return a number of [0, 1], or say which argument is not one."""
-    number = _number(value, name)
+    number = real(value, name)
     if not 0 <= number <= 1:
-        raise UsageError(f"{name} must be between 0 and 1, got {name}={value}.")
+        raise UsageError(f"{name} must be between 0 and 1, got {name}={shown(value)}.")
     return number
 
 
 def count(value: int, name: str, least: int = 1) -> int:
     """Return an integer that is not too small, or say which argument is not one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise UsageError(f"{name} must be an integer of at least {least}, got {name}={value}.")
-    return int(value)
+    return whole(value, name, least=least)
 
 
 def orders(values: ArrayLike) -> np.ndarray:
     """Return Rényi orders as floats; each is above 1, and may be infinite."""
-    array = np.asarray(values, dtype=float)
+    array = numbers(values, "order", finite=False)
     if array.size == 0 or not np.all(array > 1):
         raise UsageError("Rényi orders must be above 1.", hint="numpy.inf is the order of pure privacy")
     return array
@@ -60,17 +59,10 @@ def finite_orders(values: ArrayLike) -> np.ndarray:
 
 def probabilities(values: ArrayLike, name: str) -> np.ndarray:
     """Return an array whose last axis holds distributions, their sums made 1, or say which argument does not."""
-    array = np.asarray(values, dtype=float)
+    array = numbers(values, name)
     if array.ndim == 0 or array.shape[-1] == 0 or not np.all(array >= 0):
         raise UsageError(f"{name} must hold probabilities.")
     sums = array.sum(axis=-1, keepdims=True)
     if not np.max(np.abs(sums - 1)) <= _SUM_SLACK:
         raise UsageError(f"{name} must sum to 1 along its last axis.")
     return array / sums
-
-
-def _number(value: float, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise UsageError(f"{name} must be a number, got {name}={value!r:.60}.") from None

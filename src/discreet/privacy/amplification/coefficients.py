@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import probabilities
 from discreet.privacy.amplification.divergences import hockey_stick_divergence
@@ -39,6 +40,7 @@ class MarkovKernel(ABC):
     """
 
     @abstractmethod
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         """Return the largest D_{e^epsilon}(K(x) || K(x')): the Dobrushin coefficient at 0, its generalization above."""
 
@@ -70,6 +72,7 @@ class FiniteKernel(MarkovKernel):
         rows.setflags(write=False)
         object.__setattr__(self, "matrix", rows)
 
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         # one row against all others at a time keeps memory at the size of the matrix
         return max(float(hockey_stick_divergence(row, self.matrix, epsilon).max()) for row in self.matrix)
@@ -83,6 +86,7 @@ class FiniteKernel(MarkovKernel):
         reached = self.matrix[:, self.matrix.max(axis=0) > 0]
         return float((np.ptp(reached, axis=0) / reached.max(axis=0)).max())
 
+    @checked
     def then(self, other: FiniteKernel) -> FiniteKernel:
         """Return the kernel that feeds this one's output to ``other``."""
         if self.matrix.shape[1] != other.matrix.shape[0]:

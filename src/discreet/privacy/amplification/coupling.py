@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import orders, positive, probabilities
 from discreet.privacy.amplification.coefficients import FiniteKernel
@@ -23,6 +24,7 @@ from discreet.privacy.amplification.divergences import renyi_divergence
 _LARGE = 500.0
 
 
+@checked
 def coupling_bound(order: float, nu: ArrayLike, coupling: ArrayLike, kernel: FiniteKernel) -> float:
     r"""Bound R_order(mu K || nu K) on a finite space by a coupling of some omega with mu.
 
@@ -60,6 +62,7 @@ def coupling_bound(order: float, nu: ArrayLike, coupling: ArrayLike, kernel: Fin
     return first + float(renyi_divergence(transported, kernel.matrix[moved], order).max())
 
 
+@checked
 def iterated_gaussian_rho(
     l2_sensitivity: float, sigma: float, kernel_sigma: float, lipschitz: float = 1.0
 ) -> float:
@@ -79,6 +82,7 @@ def iterated_gaussian_rho(
     return positive(l2_sensitivity, "l2_sensitivity") ** 2 / (2 * (positive(sigma, "sigma") ** 2 + ratio**2))
 
 
+@checked
 def laplace_epsilons(order: ArrayLike, shift: ArrayLike, laplace_scale: float) -> np.ndarray:
     """Return the Rényi divergence log g(z) / (order - 1) of two Laplace laws z = shift / laplace_scale scales apart.
 
@@ -97,6 +101,7 @@ def laplace_epsilons(order: ArrayLike, shift: ArrayLike, laplace_scale: float) -
     )
 
 
+@checked
 def iterated_laplace_bound(
     order: ArrayLike, l1_sensitivity: float, laplace_scale: float, kernel_scale: float
 ) -> np.ndarray:
@@ -127,6 +132,7 @@ def iterated_laplace_bound(
     return np.where(np.isinf(a), shift / max(first, second), sums.min(axis=0) / (finite - 1))
 
 
+@checked
 def iterated_laplace_epsilons(
     order: ArrayLike, l1_sensitivity: float, laplace_scale: float, kernel_scale: float
 ) -> np.ndarray:

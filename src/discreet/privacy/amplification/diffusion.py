@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.privacy.amplification.checks import at_least_zero, count, positive
 from discreet.privacy.amplification.statements import concentrated
@@ -78,6 +79,7 @@ class OrnsteinUhlenbeck:
         with np.errstate(over="ignore"):
             return float(self.sd * np.exp(self.pull * self.time))
 
+    @checked
     def rho(self, l2_sensitivity: float) -> float:
         """Return rho = pull l2_sensitivity^2 / (2 spread^2 (e^(2 pull time) - 1)); the Rényi divergence is order * rho.
 
@@ -91,6 +93,7 @@ class OrnsteinUhlenbeck:
         """Return what holds for neighbors of this relation, whose f differ by at most ``l2_sensitivity``."""
         return concentrated(self.rho(l2_sensitivity), neighbors=neighbors, unit=unit)
 
+    @checked
     def mean_squared_error(self, radius: float, dimension: int) -> float:
         """Return the expected squared distance of X_t and f, for f of norm ``radius`` in this dimension.
 
@@ -101,6 +104,7 @@ class OrnsteinUhlenbeck:
         bias = -np.expm1(-self.pull * self.time) * at_least_zero(radius, "radius")
         return float(bias**2 + count(dimension, "dimension") * self.sd**2)
 
+    @checked
     def later(self, time: float) -> OrnsteinUhlenbeck:
         """Return the process stopped ``time`` later; it can be made from X_t alone."""
         return OrnsteinUhlenbeck(self.pull, self.spread, self.time + positive(time, "time"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.differences import log_mean_exp
 
 
+@checked
 def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> np.ndarray:
     r"""Return D_{e^epsilon}(p || q) = sum_y max(0, p(y) - e^epsilon q(y)) along the last axis.
 
@@ -19,7 +21,7 @@ def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> np.nd
     ----------
     Geumlek (2020), section 6.2 and the footnote to theorem 15.
     """
-    p, q = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(q, dtype=float))
+    p, q = _masses(p, q)
     if not epsilon >= 0:
         raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
     # where q has no mass the product would be 0 * inf once e^epsilon overflows
@@ -29,6 +31,7 @@ def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> np.nd
     return np.minimum(np.maximum(0.0, p - scaled).sum(axis=-1), 1.0)
 
 
+@checked
 def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> np.ndarray:
     """Return the Rényi divergence R_order(p || q) along the last axis, for an order from 1 (relative entropy) to inf.
 
@@ -38,7 +41,7 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> np.ndarray:
     ----------
     Geumlek (2020), section 6.2. Van Erven and Harremoës (2014), Rényi divergence and Kullback-Leibler divergence.
     """
-    p, q = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(q, dtype=float))
+    p, q = _masses(p, q)
     if not order >= 1:
         raise UsageError(f"a Rényi order must be at least 1, got order={order}.")
     with np.errstate(divide="ignore"):
@@ -54,3 +57,14 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> np.ndarray:
         value = log_mean_exp((order - 1) * log_ratio, p) / (order - 1)
     # rounding can leave -1e-17 where the two are equal
     return np.where(outside, np.inf, np.maximum(value, 0.0))
+
+
+def _masses(p: ArrayLike, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return two arrays of masses, of one shape."""
+    try:
+        p, q = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(q, dtype=float))
+    except ValueError:
+        raise UsageError("p and q must have one number for each point, and for the same points.") from None
+    if p.ndim == 0 or p.shape[-1] == 0 or not all(((m >= 0) & (m <= 2)).all() for m in (p, q)):
+        raise UsageError("p and q must hold probabilities.")
+    return p, q

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, count, positive
 
 
+@checked
 def path_rho(hidden: ArrayLike, lipschitz: ArrayLike, sigma: ArrayLike) -> float:
     r"""Bound the Rényi divergence after noisy iteration, for a given split of the distance over the steps.
 
@@ -46,6 +48,7 @@ def path_rho(hidden: ArrayLike, lipschitz: ArrayLike, sigma: ArrayLike) -> float
     return float(0.5 * np.sum((parts * np.exp(log_stretch - log_sigma)) ** 2))
 
 
+@checked
 def best_split(
     distance: float, lipschitz: ArrayLike, sigma: ArrayLike, n_steps: int | None = None
 ) -> np.ndarray:
@@ -65,6 +68,7 @@ def best_split(
     return distance * np.exp(log_weight - logsumexp(log_weight))
 
 
+@checked
 def iteration_rho(
     distance: float, lipschitz: ArrayLike, sigma: ArrayLike, n_steps: int | None = None
 ) -> float:
@@ -97,6 +101,7 @@ def iteration_rho(
     return float(0.5 * np.exp(2 * np.log(distance) - logsumexp(2 * (log_sigma - log_stretch))))
 
 
+@checked
 def gradient_step_lipschitz(step_size: float, smoothness: float, strong_convexity: float) -> float:
     """Return the Lipschitz constant of x - step_size * gradient, for a smooth and strongly convex loss.
 

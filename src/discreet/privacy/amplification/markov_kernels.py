@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf, log_ndtr
 
+from discreet.checked import checked
 from discreet.privacy.amplification.checks import at_least_zero, count, positive
 from discreet.privacy.amplification.coefficients import MarkovKernel
 
@@ -40,6 +41,7 @@ class RandomizedResponseKernel(MarkovKernel):
         count(self.n_labels, "n_labels", 2)
         at_least_zero(self.epsilon, "epsilon")
 
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         # divided by e^epsilon, so that a large one does not overflow
         gain = -np.expm1(min(epsilon - self.epsilon, 0.0))
@@ -83,6 +85,7 @@ class LaplaceKernel(MarkovKernel):
     def _t(self) -> float:
         return self.width / self.laplace_scale
 
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         return float(-np.expm1(min((epsilon - self._t) / 2, 0.0)))
 
@@ -119,6 +122,7 @@ class GaussianKernel(MarkovKernel):
         at_least_zero(self.radius, "radius")
         count(self.dimension, "dimension")
 
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         return _gaussian_hockey_stick(2 * self.radius / self.sigma, epsilon)
 
@@ -171,6 +175,7 @@ class ProjectedGaussianKernel(MarkovKernel):
     def _t(self) -> float:
         return self.width / self.sigma
 
+    @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
         t = self._t
         if t == 0 or epsilon == np.inf:

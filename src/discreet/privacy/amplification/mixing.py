@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, fraction
 from discreet.privacy.amplification.coefficients import MarkovKernel
@@ -42,6 +43,7 @@ class Amplified:
     delta: float
 
 
+@checked
 def after_dobrushin(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
     """Return (epsilon, gamma delta), for a gamma-Dobrushin kernel.
 
@@ -55,6 +57,7 @@ def after_dobrushin(epsilon: float, delta: float, gamma: float) -> tuple[float, 
     return epsilon, gamma * delta
 
 
+@checked
 def hockey_stick_level(epsilon: float, delta: float) -> float:
     """Return log(1 + (e^epsilon - 1) / delta), the level at which :func:`after_hockey_stick` wants its coefficient.
 
@@ -73,6 +76,7 @@ def hockey_stick_level(epsilon: float, delta: float) -> float:
     return float(np.logaddexp(0.0, epsilon + np.log(-np.expm1(-epsilon)) - np.log(delta)))
 
 
+@checked
 def after_hockey_stick(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
     """Return (epsilon, gamma delta), for a (gamma, level)-Dobrushin kernel, level = :func:`hockey_stick_level`.
 
@@ -87,6 +91,7 @@ def after_hockey_stick(epsilon: float, delta: float, gamma: float) -> tuple[floa
     return after_dobrushin(epsilon, delta, gamma)
 
 
+@checked
 def after_doeblin(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
     """Return (epsilon', gamma (1 - e^(epsilon' - epsilon) (1 - delta))), epsilon' = log(1 + gamma (e^epsilon - 1)).
 
@@ -105,6 +110,7 @@ def after_doeblin(epsilon: float, delta: float, gamma: float) -> tuple[float, fl
     return amplified, float(gamma * (lost + delta * (1 - lost)))
 
 
+@checked
 def after_ultra_mixing(epsilon: float, delta: float, gamma: float) -> tuple[float, float]:
     """Return (epsilon', gamma delta e^(epsilon' - epsilon)), epsilon' = log(1 + gamma (e^epsilon - 1)).
 
@@ -118,6 +124,7 @@ def after_ultra_mixing(epsilon: float, delta: float, gamma: float) -> tuple[floa
     return _subsampled(epsilon, gamma), float(gamma * delta * (1 - lost))
 
 
+@checked
 def after_pure_ultra_mixing(epsilon: float, gamma: float) -> float:
     r"""Return log((1 + e^(epsilon + e)) / (e^epsilon + e^e)), e = -log(1 - gamma): a pure guarantee after ultra-mixing.
 
@@ -156,6 +163,7 @@ _RULES: dict[Condition, Callable[[float, float, float], tuple[float, float]]] = 
 }
 
 
+@checked
 def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[Condition, Amplified]:
     """Return what each condition makes of (epsilon, delta)-DP after ``kernel``, by name; none includes all others.
 
@@ -184,6 +192,7 @@ def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[C
     return found
 
 
+@checked
 def after_kernel(
     guarantee: PureDP | ApproxDP, kernel: MarkovKernel, condition: Condition
 ) -> PureDP | ApproxDP:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, count, finite_orders, positive
 from discreet.privacy.amplification.differences import log_mean_exp
@@ -132,6 +133,7 @@ class NoisySGD:
             return float(2 * (self.gradient_bound / self.sigma) ** 2 * np.exp(-hidden))
         return float(self.rhos().max())
 
+    @checked
     def shuffled_epsilons(self, order: ArrayLike) -> np.ndarray:
         r"""Return the Rényi curve for everybody if the records are shuffled uniformly and the permutation stays secret.
 
@@ -144,20 +146,24 @@ class NoisySGD:
         """
         return shuffled_epsilons(order, self.rhos())
 
+    @checked
     def guarantee_at(self, index: int, *, unit: str | None = None) -> ZeroConcentratedDP:
         """Return what holds for the record at place ``index``, from 1 to n, in an order that may be known."""
         if not 1 <= count(index, "index") <= self.n_records:
             raise UsageError(f"index must be from 1 to {self.n_records}, got index={index}.")
         return concentrated(float(self.rhos()[index - 1]), unit=unit)
 
+    @checked
     def guarantee(self, *, unit: str | None = None) -> ZeroConcentratedDP:
         """Return what holds for everybody if the order may be known (:meth:`rho`)."""
         return concentrated(self.rho(), unit=unit)
 
+    @checked
     def shuffled_guarantee(self, orders: ArrayLike, *, unit: str | None = None) -> RenyiDP:
         """Return what holds for everybody if the order is random and secret (:meth:`shuffled_epsilons`)."""
         return curve(orders, self.shuffled_epsilons(orders), unit=unit)
 
+    @checked
     def with_least_noise(self, rho: float, orders: ArrayLike | None = None) -> NoisySGD:
         """Return the same descent with the least noise, rounded up, that is worth ``rho`` to everybody.
 
@@ -177,6 +183,7 @@ class NoisySGD:
         return replace(self, sigma=high * _UP)
 
 
+@checked
 def shuffled_epsilons(order: ArrayLike, rhos: ArrayLike) -> np.ndarray:
     """Return the Rényi curve of a mechanism that is order * rho_i at place i, for a record at a secret uniform place.
 
@@ -186,7 +193,7 @@ def shuffled_epsilons(order: ArrayLike, rhos: ArrayLike) -> np.ndarray:
     ``replace``.
     """
     a, places = finite_orders(order), np.atleast_1d(np.asarray(rhos, dtype=float))
-    if places.ndim != 1 or not np.all(places >= 0):
+    if places.ndim != 1 or not places.size or not np.all((places >= 0) & np.isfinite(places)):
         raise UsageError("rhos must be a list of numbers that are not negative.")
     # one order at a time: orders times records may not fit in memory
     values = [log_mean_exp((b - 1) * b * places) / (b - 1) for b in a.ravel()]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
+from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.privacy.costs.chain_updates import barker_law, metropolis_law
@@ -129,6 +130,4 @@ def read_width(width: Any, cells: int) -> int:
     """Return how far a proposal may go: a sixteenth of the grid, or what was asked for."""
     if width is None:
         return max(1, cells // 16)
-    if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < cells:
-        raise UsageError(f"width must be a whole number from 1 to {cells - 1}, got width={width!r:.40}.")
-    return int(width)
+    return whole(width, "width", most=cells - 1)

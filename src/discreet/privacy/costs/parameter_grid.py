@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.arguments import whole
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -193,9 +194,7 @@ def grid_cells(family: Family, cells: Any) -> int:
     most = round(MOST_POINTS ** (1 / d))
     if cells is None:
         return _DEFAULT_POINTS[d]
-    if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or not 2 <= cells <= most:
-        raise UsageError(f"cells must be a whole number from 2 to {most}, got cells={cells!r:.40}.")
-    return int(cells)
+    return whole(cells, "cells", least=2, most=most)
 
 
 def check_support(family: Family, support: Sequence[tuple[Fraction, Fraction]]) -> None:

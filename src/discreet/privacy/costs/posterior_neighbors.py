@@ -39,6 +39,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -71,7 +72,7 @@ class NeighboringPosteriors:
     n_records
         How many records there are; public.
     bounds
-        The declared bounds, as the family reads them; None for labels.
+        The declared bounds, such as ``(0, 100)``; None for labels.
 
     Notes
     -----
@@ -87,9 +88,8 @@ class NeighboringPosteriors:
     def __post_init__(self) -> None:
         check_family(self.family)
         self.family.check_prior(self.prior)
-        self.family.check_bounds(self.bounds)
-        if self.n_records < 1:
-            raise UsageError(f"n_records must be at least 1, got n_records={self.n_records}.")
+        object.__setattr__(self, "bounds", self.family.parse_bounds(self.bounds))
+        object.__setattr__(self, "n_records", whole(self.n_records, "n_records"))
 
     def pairs(self, *, r: float = 1.0, m: float = 1.0) -> list[Pair]:
         """Return the pairs among which the largest divergence is."""

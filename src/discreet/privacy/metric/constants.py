@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+from discreet.arguments import real, whole
+from discreet.checked import checked
 from discreet.errors import UsageError
 
 
@@ -53,7 +55,7 @@ class StochasticLipschitz:
             ("start", self.start, 0.0),
             ("ratio", self.ratio, 1.0),
         ):
-            if not (least <= value < math.inf) or (name == "c" and value == 0):
+            if not (least <= real(value, name) < math.inf) or (name == "c" and value == 0):
                 raise UsageError(f"{name} must be finite and at least {least:g}, got {name}={value}.")
 
     @property
@@ -61,6 +63,7 @@ class StochasticLipschitz:
         """At most this is the prior mean of l(theta): L0 + 1/c."""
         return self.start + 1 / self.c
 
+    @checked
     def growth(self, distance: float) -> float:
         """Return a bound on the prior mean of e^(l(theta) distance): e^(L0 distance) c / (c - distance), or inf.
 
@@ -71,6 +74,7 @@ class StochasticLipschitz:
         return math.exp(self.start * distance) * self.c / (self.c - distance)
 
 
+@checked
 def exponential_constants(
     prior_rate: float, support: tuple[float, float], largest: float
 ) -> StochasticLipschitz:
@@ -82,6 +86,7 @@ def exponential_constants(
     return StochasticLipschitz(prior_rate, low, high / _least_density(low, high, largest))
 
 
+@checked
 def laplace_constants(
     prior_rate: float, support: tuple[float, float], largest: float, location: float
 ) -> StochasticLipschitz:
@@ -94,6 +99,7 @@ def laplace_constants(
     return StochasticLipschitz(prior_rate, low, high / _least_density(low, high, largest + abs(location)))
 
 
+@checked
 def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     """Return the constants of ``n_records`` yes-or-no records under Hamming's distance (lemma 21, corrected).
 
@@ -103,6 +109,7 @@ def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     """
     if not alpha > 1:
         raise UsageError(f"alpha must be above 1, got alpha={alpha}.")
+    whole(n_records, "n_records", least=0, most=10**7)
     c = math.exp((1 - 2 * alpha) * math.log(2) - float(betaln(alpha, alpha)))
     k, n = np.arange(n_records + 1), max(n_records, 1)
     best = xlogy(k, k / n) + xlog1py(n_records - k, -k / n)
@@ -110,6 +117,7 @@ def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     return StochasticLipschitz(c, 0.0, max(1.0, float(np.exp(np.max(best - average)))))
 
 
+@checked
 def precision_constants(
     prior_rate: float, support: tuple[float, float], largest: float, mean: float
 ) -> StochasticLipschitz:

@@ -29,6 +29,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.checked import checked
 from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import positive_budget
@@ -54,6 +55,7 @@ class RecordDistance:
     centered: bool = False
 
     @classmethod
+    @checked
     def hamming(cls, low: Number | None = None, high: Number | None = None) -> RecordDistance:
         """Return the distance 1 between any two records; numbers, unlike labels, need the bounds they lie in."""
         bounds = None
@@ -62,12 +64,14 @@ class RecordDistance:
         return cls("hamming", PseudoMetric.hamming(), lambda x, y: (x != y).astype(float), bounds)
 
     @classmethod
+    @checked
     def absolute(cls, low: Number, high: Number) -> RecordDistance:
         """Return abs(x - y) for x and y in [low, high]."""
         ends = _ends(low, high)
         return cls("absolute", PseudoMetric.absolute(*ends), lambda x, y: np.abs(x - y), (ends,))
 
     @classmethod
+    @checked
     def quadratic(cls, low: Number, high: Number) -> RecordDistance:
         """Return abs(x^2 - y^2) + 2 abs(x - y) for x and y in [low, high] (lemma 22).
 
@@ -81,6 +85,7 @@ class RecordDistance:
         return cls("quadratic", PseudoMetric(name, reach), _quadratic, (ends,))
 
     @classmethod
+    @checked
     def outer_product(cls, radius: Number, dim: int, *, centered: bool = False) -> RecordDistance:
         r"""Return norm(xx' - yy') + 2 norm(x - y) for vectors of norm at most ``radius`` (lemma 23).
 

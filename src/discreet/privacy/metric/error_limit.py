@@ -30,6 +30,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.arguments import positive, real, shown
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from discreet.privacy.metric_dp import MetricDP
@@ -151,8 +152,8 @@ class ErrorLimit:
 
 def check_error(delta: float) -> None:
     """Raise unless ``delta`` is an error that guessing does not reach."""
-    if not 0 < delta < 0.5:
-        raise UsageError(f"delta is an error below that of guessing, in (0, 0.5), got delta={delta!r:.40}.")
+    if not 0 < real(delta, "delta") < 0.5:
+        raise UsageError(f"delta is an error below that of guessing, in (0, 0.5), got delta={shown(delta)}.")
 
 
 def _response_errors(epsilon: float, failure: float, n: int) -> float:
@@ -167,7 +168,4 @@ def _response_errors(epsilon: float, failure: float, n: int) -> float:
 
 
 def _positive(value: Any, name: str) -> float:
-    number = float(value)
-    if not 0 < number < math.inf:
-        raise UsageError(f"{name} must be positive, got {name}={value!r:.40}.")
-    return number
+    return positive(value, name)

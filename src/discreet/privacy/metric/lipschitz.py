@@ -42,6 +42,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import numbers, shown
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
 from discreet.families.bernoulli import Bernoulli
@@ -66,6 +68,7 @@ _ONE_STATISTIC = (*_LINEAR, NormalKnownMean)
 Ends = tuple[Fraction | None, Fraction | None]
 
 
+@checked
 def statistic_slope(family: Family, distance: RecordDistance) -> Fraction:
     """Return K = sup abs(t(x) - t(y)) / rho(x, y) over records in the distance's bounds, an exact rational.
 
@@ -106,6 +109,7 @@ def _quadratic_slope(center: Fraction | None, low: Fraction, high: Fraction) -> 
     return max((1 if center is None else abs(s - 2 * center)) / (abs(s) + 2) for s in sums)
 
 
+@checked
 def lipschitz(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarray:
     """Return l(theta) in closed form, for each parameter value.
 
@@ -123,6 +127,7 @@ def lipschitz(family: Family, theta: Theta, distance: RecordDistance) -> np.ndar
     numpy.ndarray
         The supremum itself, except under ``outer_product``, where it is an upper bound.
     """
+    theta = _read_theta(family, theta)
     if isinstance(family, Categorical):
         if distance.kind != "hamming":
             raise UsageError("labels have the Hamming distance only.")
@@ -144,6 +149,7 @@ def _multivariate(theta: Theta, distance: RecordDistance) -> np.ndarray:
     return precision / 2 * np.maximum(mean, 1.0)
 
 
+@checked
 def lipschitz_by_pairs(
     family: Family, theta: Theta, distance: RecordDistance, records: Any, *, base_measure: bool = False
 ) -> np.ndarray:
@@ -163,10 +169,10 @@ def lipschitz_by_pairs(
     base_measure
         Whether h(x) counts, as in the printed definition. It cancels in the posterior.
     """
-    x = np.asarray(records)
+    x = numbers(records, "records") if family.labels is None else np.asarray(records)
+    table = log_likelihoods(family, theta, x, base_measure=base_measure)
     pairs = np.triu_indices(len(x), k=1)
     rho = np.asarray(distance.between(*(x[i] for i in pairs)), dtype=float)
-    table = log_likelihoods(family, theta, x, base_measure=base_measure)
     change = np.abs(np.subtract(*(table[..., i] for i in pairs)))
     # records at distance 0 must be alike
     undefined = np.any(change[..., rho == 0] > 0, axis=-1)
@@ -176,14 +182,11 @@ def lipschitz_by_pairs(
 
 def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure: bool = False) -> np.ndarray:
     """Return log p(x | theta) of every record, records last, with or without what does not depend on theta."""
-    x = np.asarray(records)
-    if x.ndim == 0 or len(x) < 2:
+    x = numbers(records, "records") if family.labels is None else np.asarray(records)
+    if x.ndim != (1 if family.n_columns == 1 else 2) or len(x) < 2:
         # without a pair of them nothing changes, and nothing is learned about what could
         raise UsageError("give at least two records: what counts is how the likelihood differs between them.")
-    if set(theta) != set(family.draw_names):
-        known, given = ", ".join(family.draw_names), ", ".join(map(str, theta))
-        raise UsageError(f"the parameters of {family.name} are {known}, got {given!r:.60}.")
-    values = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
+    values = _read_theta(family, theta)
     shape = np.broadcast_shapes(
         *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())
     )
@@ -193,12 +196,24 @@ def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure:
     return table if base_measure else table - family.log_base_measure(x)
 
 
+def _read_theta(family: Family, theta: Theta) -> dict[str, np.ndarray]:
+    """Read parameter values by draw name."""
+    if set(theta) != set(family.draw_names):
+        known, given = (
+            ", ".join(family.draw_names),
+            ", ".join(name for name in theta if isinstance(name, str)),
+        )
+        raise UsageError(f"the parameters of {family.name} are {known}, got {shown(given)}.")
+    return {name: numbers(value, name) for name, value in theta.items()}
+
+
 def _entry_dimensions(family: Family, name: str) -> int:
     if isinstance(family, MultivariateNormal):
         return 2 if name == "covariance" else 1
     return int(isinstance(family, Categorical))
 
 
+@checked
 def smooth_set(family: Family, level: Number, distance: RecordDistance) -> Ends:
     """Return Theta_L = {theta: l(theta) <= level}, an interval of the family's parameter, rounded inwards.
 
@@ -240,6 +255,7 @@ def natural_width(family: Family, ends: Ends) -> Fraction:
     return log_up(high * (1 - low) / (low * (1 - high)))
 
 
+@checked
 def finite_bernoulli(step: Number) -> tuple[tuple[Fraction, ...], Fraction]:
     """Return the parameters step, 2 step, ... strictly between 0 and 1, and the Lipschitz constant of the family.
 
@@ -272,6 +288,8 @@ def check_ends(family: Family, support: Sequence[Number | None]) -> Ends:
     """Read an interval of the family's parameter, or say why the likelihood is not Lipschitz on it."""
     if type(family) not in _WHOLE:
         raise UsageError(f"{family.name} has no interval of one parameter.")
+    if len(support) != 2:
+        raise UsageError(f"support must be a pair (low, high), got {len(support)} number(s).")
     low, high = (None if end is None else exact(end, "support") for end in support)
     lowest, with_lowest, highest, with_highest = _WHOLE[type(family)]
     name = family.draw_names[0]

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.bernoulli import Bernoulli
@@ -57,6 +58,7 @@ class Bracket:
     high: float
 
 
+@checked
 def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
     """Return H_epsilon(P || Q) of two beta, gamma or normal laws; at epsilon = 0 their total variation.
 
@@ -87,6 +89,7 @@ def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
     return Bracket(float(low), float(high))
 
 
+@checked
 def worst_hockey_stick(
     family: Family, prior: Prior, n_records: int, epsilon: float = 0.0, bounds: Any = None
 ) -> Bracket:
@@ -110,6 +113,7 @@ def worst_hockey_stick(
     return Bracket(*(max(float(np.max(pair[end])) for pair in pairs) for end in (0, 1)))
 
 
+@checked
 def posterior_guarantee(
     family: Family, prior: Prior, n_records: int, epsilon: Number, bounds: Any = None
 ) -> ApproxDP | MetricDP:

@@ -24,6 +24,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import whole
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
 from discreet.privacy.costs.likelihood_range import simplex_range
@@ -53,6 +55,7 @@ class RestrictedPosterior:
     guarantee: MetricDP
 
 
+@checked
 def lipschitz_posterior(
     constant: Number, metric: PseudoMetric | Literal["hamming"], *, samples: int = 1, unit: str | None = None
 ) -> MetricDP:
@@ -78,6 +81,7 @@ def lipschitz_posterior(
     return MetricDP(2 * _count(samples) * positive_budget(constant, "constant"), 0, metric, unit=unit)
 
 
+@checked
 def restricted_posterior(
     family: Family, level: Number, distance: RecordDistance, *, samples: int = 1
 ) -> RestrictedPosterior:
@@ -105,6 +109,7 @@ def restricted_posterior(
     return RestrictedPosterior(support, supported_posterior(family, support, distance, samples=samples))
 
 
+@checked
 def supported_posterior(
     family: Family, support: Sequence[Number | None], distance: RecordDistance, *, samples: int = 1
 ) -> MetricDP:
@@ -124,6 +129,7 @@ def supported_posterior(
     return MetricDP(_count(samples) * slope * width, 0, distance.metric)
 
 
+@checked
 def finite_posterior(
     family: Family, theta: Theta, distance: RecordDistance, records: Any, *, samples: int = 1
 ) -> MetricDP:
@@ -161,6 +167,7 @@ def finite_posterior(
     return MetricDP(_count(samples) * float_result_up(largest), 0, distance.metric)
 
 
+@checked
 def normal_posterior(
     precision_norm: Number, mean_norm: Number, distance: RecordDistance, *, samples: int = 1
 ) -> MetricDP:
@@ -192,6 +199,7 @@ def normal_posterior(
     return lipschitz_posterior(constant, distance.metric, samples=samples)
 
 
+@checked
 def network_posterior(
     children: Sequence[int],
     least: Number,
@@ -239,6 +247,4 @@ def network_posterior(
 
 
 def _count(samples: int) -> int:
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise UsageError(f"samples must be a positive whole number, got samples={samples!r:.40}.")
-    return samples
+    return whole(samples, "samples")

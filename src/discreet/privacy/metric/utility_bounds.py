@@ -18,10 +18,13 @@ import math
 
 from scipy.special import betainc, betaincinv, expit, logit
 
+from discreet.arguments import real, shown, whole
+from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.metric.constants import StochasticLipschitz
 
 
+@checked
 def kl_bound(constant: float, distance: float) -> float:
     """Return a bound on the divergence of the posteriors of two tables, if l(theta) <= ``constant`` (theorem 7.1).
 
@@ -32,6 +35,7 @@ def kl_bound(constant: float, distance: float) -> float:
     return 2 * reach * math.tanh(reach)
 
 
+@checked
 def stochastic_kl_bound(
     constants: StochasticLipschitz, distance: float, *, steps: int | None = None
 ) -> float:
@@ -73,6 +77,7 @@ def stochastic_kl_bound(
     return first + steps * math.log1p(constants.ratio * (growth - 1))
 
 
+@checked
 def total_variation_bound(
     constants: StochasticLipschitz, distance: float, *, steps: int | None = None, samples: int = 1
 ) -> float:
@@ -86,6 +91,7 @@ def total_variation_bound(
     return min(1.0, math.sqrt(_draws(samples) * stochastic_kl_bound(constants, distance, steps=steps) / 2))
 
 
+@checked
 def advantage_bound(constant: float, distance: float, draws: int = 1) -> float:
     """Return the largest total variation of ``draws`` posterior draws for two tables, if l(theta) <= ``constant``.
 
@@ -98,6 +104,7 @@ def advantage_bound(constant: float, distance: float, draws: int = 1) -> float:
     return max(0.0, 1 - 2 * float(betainc(half, half, expit(-2 * reach))))
 
 
+@checked
 def distinguishing_distance(constant: float, draws: int, error: float) -> float:
     """Return the least distance of two tables that any adversary can tell apart with so small an error.
 
@@ -117,6 +124,7 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
     return -float(logit(betaincinv(half, half, error))) / (2 * constant)
 
 
+@checked
 def draws_to_distinguish(divergence: float, error: float) -> int:
     """Return the least number of draws from which any adversary can tell two tables apart with so small an error.
 
@@ -136,6 +144,7 @@ def _divergence_needed(error: float) -> float:
     return -math.log(4 * error * (1 - error))
 
 
+@checked
 def estimation_error(constant: float, distance: float, draws: int = 1) -> float:
     """Return the least expected distance between the true table and any adversary's guess, at worst (lemma 18).
 
@@ -145,6 +154,7 @@ def estimation_error(constant: float, distance: float, draws: int = 1) -> float:
     return le_cam_error(distance, 1 - advantage_bound(constant, distance, draws))
 
 
+@checked
 def le_cam_error(separation: float, overlap: float) -> float:
     """Return Le Cam's lower bound on the expected distance of any guess from the truth (lemma 18, as printed).
 
@@ -156,6 +166,7 @@ def le_cam_error(separation: float, overlap: float) -> float:
     return _nonnegative("separation", separation) / 2 * overlap
 
 
+@checked
 def empirical_distance(draws: int, cells: int, failure: float) -> float:
     """Return how far, in L1, the empirical law of ``draws`` draws can be from the true one on ``cells`` cells.
 
@@ -168,6 +179,7 @@ def empirical_distance(draws: int, cells: int, failure: float) -> float:
     return min(2.0, math.sqrt(2 / _draws(draws) * (log_events - math.log(_probability("failure", failure)))))
 
 
+@checked
 def sampling_half_width(draws: int, failure: float, *, responses: int = 1, questions: int = 1) -> float:
     """Return how far average utilities over draws can be from expected ones, for all responses and questions at once.
 
@@ -175,18 +187,20 @@ def sampling_half_width(draws: int, failure: float, *, responses: int = 1, quest
     Hoeffding's inequality is for one: a union over Q questions with R responses each makes it log(2 Q R/failure). The
     response that looks best is worth at most twice this less than the best one.
     """
-    events = 2.0 * responses * questions
+    events = 2.0 * whole(responses, "responses") * whole(questions, "questions")
     return math.sqrt(math.log(events / _probability("failure", failure)) / (2 * _draws(draws)))
 
 
+@checked
 def draws_for_loss(loss: float, failure: float, *, responses: int = 1, questions: int = 1) -> int:
     """Return how many draws make the loss from sampling (lemma 11) at most ``loss``."""
     if not loss > 0:
         raise UsageError(f"loss must be positive, got loss={loss}.")
-    whole = sampling_half_width(1, failure, responses=responses, questions=questions)
-    return max(1, math.ceil((2 * whole / loss) ** 2))
+    width = sampling_half_width(1, failure, responses=responses, questions=questions)
+    return max(1, math.ceil((2 * width / loss) ** 2))
 
 
+@checked
 def regret_bound(total_variation: float) -> float:
     """Return the regret of whoever acts on a posterior at this total variation from the one they believe in.
 
@@ -198,6 +212,7 @@ def regret_bound(total_variation: float) -> float:
     return min(1.0, 2 * total_variation)
 
 
+@checked
 def prior_change_bound(log_ratio: float) -> float:
     """Return the expected divergence between the posteriors of two priors whose log-ratio is at most this in size.
 
@@ -208,6 +223,7 @@ def prior_change_bound(log_ratio: float) -> float:
     return eta * math.tanh(eta / 2)
 
 
+@checked
 def restriction_loss(
     posterior_tail: float, draws: int, failure: float, *, responses: int = 1, questions: int = 1
 ) -> float:
@@ -222,18 +238,16 @@ def restriction_loss(
 
 
 def _nonnegative(name: str, value: float) -> float:
-    if not 0 <= value < math.inf:
-        raise UsageError(f"{name} must not be negative and finite, got {name}={value}.")
-    return float(value)
+    if (number := real(value, name)) < 0:
+        raise UsageError(f"{name} must not be negative, got {name}={shown(value)}.")
+    return number
 
 
 def _probability(name: str, value: float) -> float:
-    if not 0 < value <= 1:
-        raise UsageError(f"{name} must be above 0 and at most 1, got {name}={value}.")
-    return float(value)
+    if not 0 < (number := real(value, name)) <= 1:
+        raise UsageError(f"{name} must be above 0 and at most 1, got {name}={shown(value)}.")
+    return number
 
 
 def _draws(n: int) -> int:
-    if isinstance(n, bool) or n < 1:
-        raise UsageError(f"the number of draws must be at least 1, got {n}.")
-    return n
+    return whole(n, "the number of draws")

@@ -46,9 +46,10 @@ _ACCEPTANCE = 0.25
 # Fewer leaps between far modes than this leave their weights uncertain.
 _LEAST_LEAPS = 50
 
-_ONE_MODE = (
-    "values that were redacted can make a second mode far away, and the chains seldom or never leapt that far: "
-    "compare with engine='gibbs'"
+_ONE_MODE = "values that were redacted can make a second mode far away, and the chains seldom or never leapt that far: "
+_COMPARE = "compare with engine='gibbs'"
+_NO_LEAPS = (
+    "engine='gibbs' would show it but does not read this release, so compare a few calls with different rng"
 )
 _BEYOND = (
     "the prior puts weight on parameters whose records exceed 1e90, and is cut off there; "
@@ -119,7 +120,7 @@ def draw(question: Question) -> Answer:
             "independent ones; ask for more draws, or use another engine"
         )
     if may_have_far_modes(question.release) and sum(chain.leaps for chain in chains) < _LEAST_LEAPS:
-        warnings.append(_ONE_MODE)
+        warnings.append(_ONE_MODE + (_NO_LEAPS if leaps is None else _COMPARE))
     if any(chain.beyond for chain in chains):
         warnings.append(_BEYOND)
     return Answer(draws, "none", tuple(warnings), independent=False)

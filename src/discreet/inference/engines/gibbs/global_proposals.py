@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from discreet.errors import UsageError
 from discreet.inference.engines.gibbs.target import Target
 
 # Each kernel stands for this many times fewer records than the one before.
@@ -68,7 +69,11 @@ def _kernels(target: Target, rng: np.random.Generator) -> list[tuple[np.ndarray,
     s, n = target.face_value
     out = []
     while n >= 1:
-        values = target.family.update(target.chart.prior, s, n).sample(_POINTS, rng)
+        try:
+            values = target.family.update(target.chart.prior, s, n).sample(_POINTS, rng)
+        except UsageError:
+            # readings so far from any table that rounding leaves no law: they say nothing at face value
+            return out
         x = target.coordinates(values, n, rng)
         kernel = _adapted(target, x.mean(axis=0), _root(x, np.ones(len(x))), rng)
         if kernel is not None:

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.errors import EngineError
 from discreet.inference.engines.gibbs.convergence import (
     POPULATIONS,
     R_HAT_LIMIT,
@@ -50,6 +51,9 @@ _MOST_THIN = 16
 _PILOT, _ATTEMPTS = 6, 5
 # sweeps at most between two steps of the way from the prior
 _MOST_SWEEPS = 10
+# steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that
+# contradict it, by thousands of noise scales, would take as many steps as they are off.
+_MOST_ROUNDS, _MOST_OF_MANY = 120, 60
 
 
 @dataclass
@@ -98,7 +102,10 @@ class Walkers:
         carried = np.where(np.isnan(carried), -np.inf, carried)
         start = 10 * (1 + float(np.abs(state.place.residual).max()))
         log_kappa, log_old = math.log(start), np.zeros(len(state.x))
-        while self._kappa != 1:
+        # with many readings a step takes longer
+        for _ in range(_MOST_ROUNDS if self._target.n_readings <= 3 else _MOST_OF_MANY):
+            if self._kappa == 1:
+                return
             kappa, log_weights, log_old_next = self._next(log_kappa, carried, log_old)
             self._kappa, log_kappa = kappa, math.log(kappa)
             chosen = self._resample(log_weights)
@@ -114,6 +121,12 @@ class Walkers:
                     break
             state = self._state
             log_old = state.log_likelihood
+        if self._kappa != 1:
+            raise EngineError(
+                f"the totals are too far from any that a {self._target.family.name} model of these records gives: its "
+                "posterior is out of reach.",
+                hint="take another model; to compare, ignoring the noise: engine='naive'",
+            )
 
     def _next(
         self, log_kappa: float, carried: np.ndarray, log_old: np.ndarray

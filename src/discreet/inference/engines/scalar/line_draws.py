@@ -19,6 +19,7 @@ from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import MOST_COUNTS, RecordLaw, counts_to_sum
 from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.work import NEVER
 from discreet.models.shapes import Interval
 
 _TAIL = 1e-13
@@ -30,8 +31,6 @@ _LONGEST = 3e6
 # Sums of fewer records than this may still show the shape of one record's law.
 _FEW = 64
 _NONE = np.zeros(1)
-# Seconds that nobody waits, for readings that are refused.
-_NEVER = 1e9
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def predicted_seconds(question: Question) -> float:
     try:
         reading = reading_of(question.release, question.records)
     except EngineError:
-        return _NEVER
+        return NEVER
     low, high = reading.records(_NONE, _NONE)
     tabled = isinstance(reading, NormalSum) or question.records.weights is not None
     seconds = 0.05 + 1e-8 * question.size + 1e-4 * counts_to_sum(question.release)

@@ -40,6 +40,11 @@ class Records(ABC):
         return self.outside.shape[0]
 
     @property
+    def nodes(self) -> int:
+        """How many points the transform sums over, for each parameter value."""
+        return self.ends.size
+
+    @property
     def atoms(self) -> Atoms:
         """The part of the law that sits on whole numbers: records outside the bounds, but for odd cases."""
         whole = self.ends == np.round(self.ends)
@@ -98,6 +103,10 @@ class NodeRecords(Records):
     z: np.ndarray
     mass: np.ndarray
     exact: bool
+
+    @property
+    def nodes(self) -> int:
+        return self.z.shape[1]
 
     @property
     def top_frequency(self) -> np.ndarray | None:

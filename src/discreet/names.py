@@ -1,0 +1,57 @@
+"""Names and labels that somebody else wrote: what they may hold, and how they are shown.
+
+A name of a column or a data set stands inside sentences that people rely on. So it is printable, and short: no line
+feed, no control character, nothing that turns the direction of what follows, no invisible character. A label must be
+equal to what the rows hold, so it may hold any character of Unicode, and is escaped wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.errors import UsageError
+
+#: Characters in a name, at most; and in a label.
+LONGEST_NAME = 200
+LONGEST_LABEL = 1000
+# Quotes that the statement puts around names. Inside a name they would end it.
+_QUOTES = "“”"
+
+
+def check_name(name: Any, what: str) -> str:
+    """Return a name that can be shown as it is, or raise :class:`UsageError` without repeating it."""
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{what} must be a text, got {'none' if name == '' else type(name).__name__}.")
+    # Unicode's categories for what cannot be seen: control, format, unassigned, private use, separators but for a blank
+    if not name.isprintable():
+        raise UsageError(
+            f"{what} holds a character that cannot be printed, such as a line feed.", hint="rename it"
+        )
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"{what} is longer than {LONGEST_NAME} characters.", hint="rename it")
+    return name
+
+
+def check_label(label: str) -> str:
+    """Return a label that a file can hold, or raise :class:`UsageError` without repeating it."""
+    if len(label) > LONGEST_LABEL:
+        raise UsageError(f"a label is longer than {LONGEST_LABEL} characters.")
+    if any("\ud800" <= c <= "\udfff" for c in label):
+        raise UsageError("a label holds half a character, a surrogate, which no file can hold.")
+    return label
+
+
+def shown(text: str) -> str:
+    """Return a name or label on one line and within its quotes: what cannot be printed, and quotes, as escapes."""
+    if text.isprintable() and not any(c in text for c in _QUOTES):
+        return text
+    escaped = (c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(
+        c if c.isprintable() and c not in _QUOTES else e for c, e in zip(text, escaped, strict=True)
+    )
+
+
+def shown_label(label: str) -> str:
+    """Return a label for a list of them within a sentence: quoted if it could be read as anything but one label."""
+    plain = all(c.isalnum() or c in " _-+/<>=()" for c in label) and len(label) <= 40
+    return label if plain else f"“{shown(label)}”"
