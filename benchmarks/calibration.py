@@ -36,7 +36,7 @@ def releases_alone() -> float:
             lambda law: int(law.sample(1, rng)[0]),
             data,
             dc.Exponential(),
-            dc.LaplaceMechanism(EPSILON),
+            dc.mechanisms.Laplace(EPSILON),
             bounds=BOUNDS,
         )
     return time.perf_counter() - start

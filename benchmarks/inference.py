@@ -50,7 +50,7 @@ from discreet.families import Bernoulli, Categorical, Exponential, Normal
 from discreet.families.base import Family
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engines.registry import EngineName as Engine
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 from discreet.priors.base import Prior
 
 EPSILON = 0.1
@@ -87,7 +87,7 @@ class Case:
             n_records,
             self.family,
             domain,
-            LaplaceMechanism(EPSILON),
+            Laplace(EPSILON),
             columns=("x",),
             neighbors="replace",
         )
@@ -114,7 +114,7 @@ class Truncated(Case):
             lambda law: int(law.sample(1, rng)[0]),
             self.family.sample(theta, n_records, rng),
             self.family,
-            LaplaceMechanism(EPSILON),
+            Laplace(EPSILON),
             bounds=self.bounds,
             missing=self.missing,
         )

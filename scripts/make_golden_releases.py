@@ -22,9 +22,9 @@ FOLDER = Path(__file__).parent.parent / "src" / "discreet" / "artifact" / "golde
 def main() -> None:
     rng = np.random.default_rng(20)
     laplace, approx, zcdp = (
-        dc.LaplaceMechanism("0.5"),
-        dc.GaussianMechanism(epsilon=1, delta="1e-6"),
-        dc.GaussianMechanism(rho="0.1"),
+        dc.mechanisms.Laplace("0.5"),
+        dc.mechanisms.Gaussian(epsilon=1, delta="1e-6"),
+        dc.mechanisms.Gaussian(rho="0.1"),
     )
     normal = rng.normal(40, 12, (500, 2))
     letters, ab = rng.choice(["a", "b", "ü"], 300).tolist(), rng.choice(["a", "b"], 300).tolist()
@@ -45,8 +45,8 @@ def main() -> None:
     # a generator of its own, so that the files above stay what they are
     rng = np.random.default_rng(21)
     days, pairs = rng.exponential(9.5, 800), rng.normal([40, 120], [12, 15], (2000, 2))
-    bought = {"bounds": dc.PrivateQuantiles("0.025", "0.975", within=(0, 365), epsilon="0.4")}
-    each = dc.PrivateQuantiles("0.05", "0.95", within=[(0, 130), (0, 300)], epsilon=1, cells=256)
+    bought = {"bounds": dc.mechanisms.PrivateQuantiles("0.025", "0.975", within=(0, 365), epsilon="0.4")}
+    each = dc.mechanisms.PrivateQuantiles("0.05", "0.95", within=[(0, 130), (0, 300)], epsilon=1, cells=256)
     write(
         {
             "exponential-bought-bounds": (days, dc.Exponential(), laplace, bought),
@@ -72,13 +72,13 @@ def write_models(rng: np.random.Generator, *, first: int) -> None:
         "f": rng.choice(["a", "ü", "?"], 300).tolist(),
         "g": rng.integers(0, 4, 300).tolist(),
     }
-    write({"naive-bayes": (rows, model, dc.LaplaceMechanism("0.5"), {})}, rng, first=first)
-    tables = dc.TablePosteriorMechanism(epsilon=2, samples=2, support="0.02")
+    write({"naive-bayes": (rows, model, dc.mechanisms.Laplace("0.5"), {})}, rng, first=first)
+    tables = dc.mechanisms.TablePosterior(epsilon=2, samples=2, support="0.02")
     drawn = sample_with(RandomSource.seeded(rng), rows, model, tables, impute={"c": "no", "f": "a", "g": 0})
     save("naive-bayes-table-posterior", drawn, first + 1)
     mixed = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "ü"], "x": ("-3", "100")}, split={"x": 2})
     rows = {**rows, "x": np.where(rng.random(300) < 0.1, np.nan, rng.normal(40, 30, 300)).tolist()}
-    write({"naive-bayes-numbers": (rows, mixed, dc.LaplaceMechanism("0.5"), {})}, rng, first=first + 2)
+    write({"naive-bayes-numbers": (rows, mixed, dc.mechanisms.Laplace("0.5"), {})}, rng, first=first + 2)
 
 
 def write_networks(rng: np.random.Generator, *, first: int) -> None:
@@ -97,8 +97,8 @@ def write_networks(rng: np.random.Generator, *, first: int) -> None:
         "state": rng.choice(["free", "ill"], 100).tolist(),
     }
     cases = {
-        "bayesian-network": (rows, network, dc.LaplaceMechanism("0.5"), {}),
-        "markov-chain": (states, chain, dc.GaussianMechanism(rho="0.1"), {"neighbors": "add_remove"}),
+        "bayesian-network": (rows, network, dc.mechanisms.Laplace("0.5"), {}),
+        "markov-chain": (states, chain, dc.mechanisms.Gaussian(rho="0.1"), {"neighbors": "add_remove"}),
     }
     write(cases, rng, first=first)
 
@@ -109,15 +109,15 @@ def write_samples(rng: np.random.Generator, *, first: int) -> None:
     cases = {
         "bernoulli-posterior-sample": (
             rng.integers(0, 2, 300), dc.Bernoulli(), {"impute": 0},
-            dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=2, support=("0.05", "0.95")),
+            dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, samples=2, support=("0.05", "0.95")),
         ),
         "categorical-posterior-sample": (
             letters, dc.Categorical(["a", "b", "ü"]), {"impute": "ü"},
-            dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=2, samples=2, support="0.05"),
+            dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=2, samples=2, support="0.05"),
         ),
         "normal-posterior-sample": (
             rng.normal(40, 12, 500), dc.Normal(), {"bounds": ("-3", "100"), "missing": "none"},
-            dc.PosteriorSamplingMechanism("normal_inverse_gamma:40,1,2,200", epsilon=1, support=box),
+            dc.mechanisms.PosteriorSampling("normal_inverse_gamma:40,1,2,200", epsilon=1, support=box),
         ),
     }  # fmt: skip
     for number, (name, (data, family, how, mechanism)) in enumerate(cases.items(), first):
@@ -130,10 +130,10 @@ def write_regressions(rng: np.random.Generator, *, first: int) -> None:
     rows["smoker"] = np.where(rng.random(300) < rows["age"] / 120, "yes", "no")
     model = dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 90), "sex": ["f", "m"]})
     impute = {"impute": {"smoker": "no", "age": 50, "sex": "f"}}
-    secret = dc.NoisySGDMechanism(rho="0.5", order="secret", extra_steps=20)
-    walk = dc.LangevinMechanism(epsilon=1, delta="1e-6", steps=40, rate="1/4", samples=3)
+    secret = dc.mechanisms.NoisySGD(rho="0.5", order="secret", extra_steps=20)
+    walk = dc.mechanisms.Langevin(epsilon=1, delta="1e-6", steps=40, rate="1/4", samples=3)
     cases: dict[str, Any] = {
-        "logistic-noisy-sgd": (dc.NoisySGDMechanism(rho="0.5"), impute),
+        "logistic-noisy-sgd": (dc.mechanisms.NoisySGD(rho="0.5"), impute),
         "logistic-secret-order": (secret, {"missing": "none"}),
         "logistic-langevin": (walk, {**impute, "neighbors": "add_remove"}),
     }
@@ -148,15 +148,15 @@ def write_chains(rng: np.random.Generator, *, first: int) -> None:
     cases = {
         "mixture-private-gibbs": (
             table, mixture, {"impute": {"letter": "a", "yes": "0"}},
-            dc.PrivateGibbsMechanism(epsilon=2, delta="1e-6", steps=3, support="0.05", share="1/2"),
+            dc.mechanisms.PrivateGibbs(epsilon=2, delta="1e-6", steps=3, support="0.05", share="1/2"),
         ),
         "bernoulli-private-metropolis": (
             coin, dc.Bernoulli(), {"impute": 0},
-            dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=4, **walk),
+            dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=4, **walk),
         ),
         "bernoulli-private-annealing": (
             coin, dc.Bernoulli(), {"missing": "none"},
-            dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, samples=2, levels=4, **walk),
+            dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, samples=2, levels=4, **walk),
         ),
     }  # fmt: skip
     for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):

@@ -86,7 +86,7 @@ def measure(
     """Return the values of one line of the table."""
     bounds: Any = case.within
     if price is not None:
-        bounds = dc.PrivateQuantiles(LOW, HIGH, within=case.within, epsilon=price)
+        bounds = dc.mechanisms.PrivateQuantiles(LOW, HIGH, within=case.within, epsilon=price)
     found = dc.calibrate(
         case.family,
         n=n,
@@ -123,7 +123,7 @@ def relative_width(case: Case, n: int, bounds: Any, rng: np.random.Generator, ti
             lambda law: int(law.sample(1, rng)[0]),
             rows,
             case.family,
-            dc.LaplaceMechanism(EPSILON),
+            dc.mechanisms.Laplace(EPSILON),
             bounds=bounds,
             choose=lambda law: law.sample(rng),
         )

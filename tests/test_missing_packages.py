@@ -127,7 +127,7 @@ for epsilon in (1, "0.5", "0.5", 5, "0.25"):
     try:
         dc.release(rows, dc.Bernoulli(), column="smoker", epsilon=epsilon, ledger=ledger, dataset="clinic")
         granted.append(True)
-    except dc.BudgetError:
+    except dc.errors.BudgetError:
         granted.append(False)
 print(json.dumps({"granted": granted, "loaded": "dp_accounting.rdp" in sys.modules}))
 """
@@ -164,7 +164,7 @@ except dc.errors.MissingPackageError as error:
     print(error)
 try:
     print(ledger.account("clinic"))
-except dc.UsageError as error:
+except dc.errors.UsageError as error:
     print(error.message)
 """
     arguments = [sys.executable, "-c", code, str(tmp_path / "budget.db")]

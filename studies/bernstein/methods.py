@@ -21,7 +21,7 @@ from discreet.curator.publish import privatize, release_with
 from discreet.families.base import Family
 from discreet.inference.engine import Question
 from discreet.inference.record_prior import record_prior
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 from discreet.priors.base import Prior
 from discreet.validation.ranks import rank
 
@@ -122,7 +122,7 @@ def simulate(model: Model, n_records: int, epsilon: float, rng: np.random.Genera
         steps.append(int(law.sample(1, rng)[0]))
         return steps[-1]
 
-    mechanism = LaplaceMechanism(epsilon)
+    mechanism = Laplace(epsilon)
     (truth,) = theta.values()
     if model.bounds is not None:
         rows = model.family.sample(theta, n_records, rng)
@@ -249,7 +249,9 @@ def replicate(
         kept = columns[np.linspace(0, len(columns) - 1, RANKED).round().astype(int)]
         ranks = tuple(rank(t, column, rng) for t, column in zip(case.truth, kept.T, strict=True))
         mmd = (
-            dc.discrepancy(draws, reference, bandwidth=1).squared if utility and method != "ops" else math.nan
+            dc.validation.discrepancy(draws, reference, bandwidth=1).squared
+            if utility and method != "ops"
+            else math.nan
         )
         out[method] = Reading(ranks, float(columns[:, 0].std()), mmd)
     return out

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from common.claim import Claim, Panel
 
-from discreet import NoisySGDMechanism
 from discreet.curator.publish import sample_with
+from discreet.mechanisms import NoisySGD
 from discreet.mechanisms.base import RandomSource
 from discreet.models import LogisticRegression
 
@@ -76,7 +76,7 @@ def accuracy(rng: np.random.Generator, repeats: int, sizes: tuple[int, ...]) -> 
         series["non-private"].append(np.mean([loss(fit(t, 1e-3 * n)[0], held_out) for t in tables]))
         for rho in ("0.05", "0.5"):
             for how, options in _HOWS.items():
-                mechanism = NoisySGDMechanism(rho=rho, **options)
+                mechanism = NoisySGD(rho=rho, **options)
                 drawn = [
                     sample_with(RandomSource.seeded(rng), t, MODEL, mechanism, missing="none").samples
                     for t in tables

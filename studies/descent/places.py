@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 from common.claim import Claim, Panel
 
-from discreet.privacy.amplification import NoisySGD, renyi_divergence
+from discreet.privacy.amplification import SGDCost, renyi_divergence
 
 # Quadratic losses: gradients at most 2 C apart, curvatures between the two constants.
 _C, _SMOOTH, _WEAK, _ETA, _SIGMA, _RECORDS = 1.3, 2.0, 0.1, 0.5, 0.8, 80
 
 
-def _descent(n: int, extra: int = 0, extra_lipschitz: float | None = None) -> NoisySGD:
-    return NoisySGD(n, _C, _SMOOTH, _WEAK, _ETA, _SIGMA, extra, extra_lipschitz)
+def _descent(n: int, extra: int = 0, extra_lipschitz: float | None = None) -> SGDCost:
+    return SGDCost(n, _C, _SMOOTH, _WEAK, _ETA, _SIGMA, extra, extra_lipschitz)
 
 
 def _exact(curvatures: list[np.ndarray], place: int, change: np.ndarray, sigma: float = _SIGMA) -> float:
@@ -104,7 +104,7 @@ def _secret(n: int, order: float) -> tuple[float, float, float]:
     """Return the exact divergence of a record at a secret place, the bound for it, and the mean over places."""
     contraction, sigma = 0.1, 0.7
     weak = (1 - contraction) / _ETA
-    given = NoisySGD(n, _C, weak, weak, _ETA, sigma)
+    given = SGDCost(n, _C, weak, weak, _ETA, sigma)
     shifts = _ETA * _C * contraction ** np.arange(n)
     sd = _ETA * sigma * np.sqrt(np.sum(contraction ** (2 * np.arange(n))))
     x = np.linspace(-shifts[0] - 14 * sd, shifts[0] + 14 * sd, 20_001)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from common.claim import Claim, Panel
 
-from discreet import LangevinMechanism
 from discreet.curator.publish import sample_with
+from discreet.mechanisms import Langevin
 from discreet.mechanisms.base import RandomSource
 
 from .fits import MODEL, fit, simulate
@@ -25,7 +25,7 @@ def langevin(rng: np.random.Generator, repeats: int, n: int) -> Panel:
     for relation, rate in (("add_remove", 1), ("add_remove", "1/10"), ("replace", 1), ("replace", "1/10")):
         off, distance = [], []
         for epsilon in epsilons:
-            mechanism = LangevinMechanism(epsilon=epsilon, delta="1e-6", steps=1000, rate=rate, samples=100)
+            mechanism = Langevin(epsilon=epsilon, delta="1e-6", steps=1000, rate=rate, samples=100)
             far, away = [], []
             for _ in range(repeats):
                 made = sample_with(

@@ -24,10 +24,10 @@ def adversary(longest: int = 200) -> Panel:
     least = 0.1
     worst = 2 * np.log((1 - least) / least)
     # a budget above 2C buys a draw from the posterior itself
-    path = dc.adversary(COIN, mechanism=OneSample(least, 10.0).mechanism, records=longest)
+    path = dc.validation.adversary(COIN, mechanism=OneSample(least, 10.0).mechanism, records=longest)
     costs = path.epsilon
     kinds = [int((path.added == kind).sum()) for kind in path.replaced]
-    halved = dc.PosteriorSamplingMechanism(FLAT, epsilon=10, support=("0.01", "0.5"))
+    halved = dc.mechanisms.PosteriorSampling(FLAT, epsilon=10, support=("0.01", "0.5"))
     after = NextRecord(PosteriorLaw.of(COIN, halved, None))
     narrow = [after.epsilon(total, 20_000) for total in (-20_000, 20_000)]
     limit = np.log(0.99 / 0.01)
@@ -76,7 +76,7 @@ def adversary(longest: int = 200) -> Panel:
 
 def refused_at_the_edge() -> bool:
     """Tell whether a support that reaches 0 is refused."""
-    mechanism = dc.PosteriorSamplingMechanism(FLAT, epsilon=1, support=(0, 1))
+    mechanism = dc.mechanisms.PosteriorSampling(FLAT, epsilon=1, support=(0, 1))
     try:
         dc.release(np.array([0, 1]), COIN, mechanism=mechanism, missing="none")
     except UsageError:
@@ -87,7 +87,7 @@ def refused_at_the_edge() -> bool:
 def _many_samples() -> Claim:
     span, found = 2 * np.log(9), {}
     for samples, epsilon in ((1, 5.0), (2, 9.0), (2, 5.0)):
-        mechanism = dc.PosteriorSamplingMechanism(
+        mechanism = dc.mechanisms.PosteriorSampling(
             FLAT, epsilon=epsilon, samples=samples, support=("0.1", "0.9")
         )
         release = dc.release(np.array([0, 1]), COIN, mechanism=mechanism, missing="none")

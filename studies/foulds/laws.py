@@ -30,10 +30,10 @@ class OneSample:
     epsilon: float
 
     @cached_property
-    def mechanism(self) -> dc.PosteriorSamplingMechanism:
+    def mechanism(self) -> dc.mechanisms.PosteriorSampling:
         """The library's mechanism."""
         support = (str(self.least), str(round(1 - self.least, 12)))
-        return dc.PosteriorSamplingMechanism(FLAT, epsilon=repr(self.epsilon), support=support)
+        return dc.mechanisms.PosteriorSampling(FLAT, epsilon=repr(self.epsilon), support=support)
 
     def release(self, rows: np.ndarray, rng: np.random.Generator) -> dc.Release:
         """Release rows, as the public function does but with seeded randomness."""
@@ -82,7 +82,7 @@ def noisy_release(epsilon: float, n: int, successes: int, seed: int = 0) -> dc.R
         lambda law: int(law.sample(1, rng)[0]),
         rows.astype(int),
         COIN,
-        dc.LaplaceMechanism(repr(epsilon)),
+        dc.mechanisms.Laplace(repr(epsilon)),
         missing="none",
     )
 

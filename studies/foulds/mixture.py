@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import discreet as dc
 from discreet.curator.publish import release_with, sample_with
 from discreet.mechanisms.base import RandomSource
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 from discreet.models import Mixture
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range
@@ -85,7 +85,7 @@ def noisy_statistics(counts: np.ndarray, epsilon: Any, engine: str, rng: np.rand
         lambda noise: int(noise.sample(1, rng)[0]),
         table_of(counts),
         MODEL,
-        LaplaceMechanism(epsilon),
+        Laplace(epsilon),
         missing="none",
     )
     return held_out(dc.infer(release, engine=engine, draws=600, chains=2, rng=rng).draws)  # pyright: ignore[reportArgumentType]
@@ -100,7 +100,7 @@ def private_gibbs(
     counts: np.ndarray, epsilon: Any, steps: int, delta: Fraction | None, rng: np.random.Generator
 ) -> float:
     """Pay for every update; the later half of the states is averaged."""
-    mechanism = dc.PrivateGibbsMechanism(epsilon=epsilon, delta=delta, steps=steps, support=LEAST)
+    mechanism = dc.mechanisms.PrivateGibbs(epsilon=epsilon, delta=delta, steps=steps, support=LEAST)
     release = sample_with(RandomSource.seeded(rng), table_of(counts), MODEL, mechanism, missing="none")
     states = dc.infer(release).draws
     return held_out({name: values[steps // 2 :] for name, values in states.items()})

@@ -9,8 +9,8 @@ from common.claim import Claim, Panel
 from scipy.special import expit
 
 from discreet.privacy.amplification import (
-    NoisySGD,
     OrnsteinUhlenbeck,
+    SGDCost,
     iteration_rho,
     renyi_divergence,
     shuffled_epsilons,
@@ -89,7 +89,7 @@ def descent(rng: np.random.Generator, tables: int) -> Panel:
     weak, smooth = expit(1.0) * expit(-1.0) + _RIDGE, 0.25 + _RIDGE
     # half the largest distance of two records' gradients, which is all that the proof asks of C
     bound = 0.5 * float(np.abs(_gradient(POINTS, -1.0) - _gradient(POINTS, 1.0)).max())
-    given = NoisySGD(_RECORDS, bound, smooth, weak, _ETA, _SIGMA)
+    given = SGDCost(_RECORDS, bound, smooth, weak, _ETA, _SIGMA)
     place = np.arange(1, _RECORDS + 1)
     left = _RECORDS - place[:-1]
     base = 1 - 2 * _ETA * smooth * weak / (smooth + weak)
@@ -176,7 +176,7 @@ def _places(labels: np.ndarray) -> np.ndarray:
 def _secret_order(bound: float, smooth: float, weak: float) -> float:
     """Return the largest share of the bound that three records in a secret order reach."""
     n, worst = 3, 0.0
-    given = NoisySGD(n, bound, smooth, weak, _ETA, _SIGMA)
+    given = SGDCost(n, bound, smooth, weak, _ETA, _SIGMA)
     for labels in itertools.product((-1.0, 1.0), repeat=n):
         mixed = []
         for table in (labels, (-labels[0], *labels[1:])):

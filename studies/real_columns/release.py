@@ -11,8 +11,8 @@ import numpy as np
 from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.families.normal import Normal
 from discreet.inference.bounded_mean import NoisyTotals
-from discreet.mechanisms.gaussian import GaussianMechanism
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
 from discreet.models.layout import Layout
 from discreet.privacy.noise import Noise
 
@@ -34,10 +34,10 @@ class Setting:
         return f"n={self.n} eps={self.epsilon} {self.noise} {self.neighbors} {self.missing} {self.share:.0%} missing"
 
 
-def mechanism(noise: str, epsilon: float) -> LaplaceMechanism | GaussianMechanism:
+def mechanism(noise: str, epsilon: float) -> Laplace | Gaussian:
     """Return the mechanism that a release would use."""
     budget = Fraction(str(epsilon))
-    return LaplaceMechanism(budget) if noise == "laplace" else GaussianMechanism(epsilon=budget, delta=DELTA)
+    return Laplace(budget) if noise == "laplace" else Gaussian(epsilon=budget, delta=DELTA)
 
 
 @cache

@@ -84,15 +84,15 @@ def mechanism_for(model: str, epsilon: str, method: str, renyi: RenyiBudget | No
     this = MODELS[model]
     name, _, samples = method.partition(" ")
     if name == "laplace":
-        return dc.LaplaceMechanism(epsilon)
+        return dc.mechanisms.Laplace(epsilon)
     if name == "gaussian":
-        return dc.GaussianMechanism(epsilon=epsilon, delta=DELTA)
+        return dc.mechanisms.Gaussian(epsilon=epsilon, delta=DELTA)
     if name == "ops":
-        return dc.PosteriorSamplingMechanism(
+        return dc.mechanisms.PosteriorSampling(
             this.prior, epsilon=epsilon, samples=int(samples), support=this.support
         )
     assert renyi is not None
-    return dc.RenyiPosteriorMechanism(
+    return dc.mechanisms.RenyiPosterior(
         this.prior,
         order=renyi.order,
         epsilon=renyi.epsilon,

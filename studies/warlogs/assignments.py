@@ -44,7 +44,7 @@ def released(theatre: Theatre, rng: np.random.Generator) -> Release:
         lambda law: int(law.sample(1, rng)[0]),
         columns,
         model_of(theatre, len(theatre.profiles)),
-        dc.LaplaceMechanism(EPSILON),
+        dc.mechanisms.Laplace(EPSILON),
     )
 
 

@@ -26,7 +26,7 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
     columns = {
         name: [column.labels[0]] for name, column in zip(model.column_names, model.columns, strict=True)
     }
-    release = release_with(lambda law: 0, columns, model, dc.LaplaceMechanism(5))  # pyright: ignore
+    release = release_with(lambda law: 0, columns, model, dc.mechanisms.Laplace(5))  # pyright: ignore
     scale, n_features = float(release.noise_record.scale[0]), len(model.features)
     return Panel(
         "updates",

@@ -29,10 +29,10 @@ MODELS = {
         gradient_bound=1, smoothness=1, strong_convexity="0.1",
     ),
 }  # fmt: skip
-WALK = dc.LangevinMechanism(epsilon=2, delta="1e-5", steps=8, samples=3)
+WALK = dc.mechanisms.Langevin(epsilon=2, delta="1e-5", steps=8, samples=3)
 MECHANISMS = {
-    "public": dc.NoisySGDMechanism(rho="0.5"),
-    "secret": dc.NoisySGDMechanism(rho="0.5", order="secret", extra_steps=0, orders=(2, 4)),
+    "public": dc.mechanisms.NoisySGD(rho="0.5"),
+    "secret": dc.mechanisms.NoisySGD(rho="0.5", order="secret", extra_steps=0, orders=(2, 4)),
     "langevin": WALK,
 }
 

@@ -17,17 +17,17 @@ from discreet.mechanisms.base import RandomSource
 
 COMMON: dict[str, Any] = {"support": ("0.05", "0.95"), "cells": 64}
 MECHANISMS: dict[str, Any] = {
-    "barker": dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=6, **COMMON),
-    "metropolis": dc.PrivateMetropolisMechanism(
+    "barker": dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=6, **COMMON),
+    "metropolis": dc.mechanisms.PrivateMetropolis(
         "beta:1,1",
         epsilon="0.001",
         steps=6,
         width=1,
-        rejection=dc.WorstCaseRejection("0.01", "checked on the grid"),
+        rejection=dc.mechanisms.WorstCaseRejection("0.01", "checked on the grid"),
         **COMMON,
     ),
-    "resample": dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, samples=2, **COMMON),
-    "laplace": dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, weights="laplace", **COMMON),
+    "resample": dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, samples=2, **COMMON),
+    "laplace": dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, weights="laplace", **COMMON),
 }
 
 

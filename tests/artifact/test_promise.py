@@ -45,7 +45,7 @@ def test_neighbors_and_unit_are_the_files() -> None:
 
 def test_a_composition_is_written_as_its_parts() -> None:
     both = compose(dc.ApproxDP(1, "1e-6"), dc.ZeroConcentratedDP(1))
-    with pytest.raises(dc.UsageError, match="as its parts"):
+    with pytest.raises(dc.errors.UsageError, match="as its parts"):
         encode_guarantee(both)
 
 

@@ -28,7 +28,7 @@ def made(name: str, rng: np.random.Generator) -> dc.Release:
         "poisson": (dc.Poisson(), "gamma:2,1", (0.5, 9), {"bounds": (0, 20), "missing": "none"}),
         "normal": (dc.Normal(), "normal_inverse_gamma:0,1,2,2", BOX, {"bounds": (-3, 5), "impute": 0}),
     }[name]
-    mechanism = dc.PosteriorSamplingMechanism(prior, epsilon="0.5", samples=2, support=support)
+    mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon="0.5", samples=2, support=support)
     return sample_with(RandomSource.seeded(rng), [0, 1, 1] * 5, family, mechanism, **how)
 
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_distinguish_prints_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("distinguish --epsilon 0.5".split()) == 0
-    assert capsys.readouterr().out == dc.distinguish(dc.PureDP("0.5")).summary() + "\n"
+    assert capsys.readouterr().out == dc.validation.distinguish(dc.PureDP("0.5")).summary() + "\n"
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_every_budget_has_a_limit(
     answer = json.loads(capsys.readouterr().out)
     assert answer.pop("schema") == "discreet/distinguish/1"
     assert answer.pop("files") == []
-    assert answer == dc.distinguish(guarantee, distance=distance, delta=0.1).to_dict()
+    assert answer == dc.validation.distinguish(guarantee, distance=distance, delta=0.1).to_dict()
 
 
 def test_adversary_prints_the_path_and_draws_it(capsys: pytest.CaptureFixture[str]) -> None:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=("0.1", "0.9"))
-    path = dc.adversary(dc.Bernoulli(), mechanism=mechanism, records=20)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=("0.1", "0.9"))
+    path = dc.validation.adversary(dc.Bernoulli(), mechanism=mechanism, records=20)
     assert run([*PATH.split(), "-o", "path.png"]) == 0
     assert capsys.readouterr().out == path.summary() + "\nWrote path.png.\n"
     assert Path("path.png").read_bytes().startswith(b"\x89PNG")

@@ -33,7 +33,7 @@ def test_answers_are_the_librarys_own(capsys: pytest.CaptureFixture[str]) -> Non
     asked = ["mean:p", "median:p", "interval:p:0.9", "event:p>0.25"]
     content = answers(capsys, "smoking.json --prior beta:2,8 --seed 3 --draws 800", *asked)
     posterior = dc.infer("smoking.json", prior="beta:2,8", rng=3, draws=800)
-    utilities = dc.utilities
+    utilities = dc.decisions
     made = [
         posterior.respond(utility, questions=4)
         for utility in (
@@ -118,7 +118,7 @@ def test_answering_never_loads_the_private_side(folder: Path) -> None:
     program = (
         "import discreet as dc, sys\n"
         f"posterior = dc.infer({str(folder / 'smoking.json')!r}, draws=40)\n"
-        "posterior.respond(dc.utilities.ZeroOne('p > 0.5')).plot()\n"
+        "posterior.respond(dc.decisions.ZeroOne('p > 0.5')).plot()\n"
         "assert not [m for m in sys.modules if m.startswith(('discreet.data', 'discreet.mechanisms'))]"
     )
     assert not imported_by(program) & {"duckdb", "opendp"}

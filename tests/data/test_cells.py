@@ -114,8 +114,8 @@ def test_one_record_is_one_step(rest, old, new) -> None:
 
 def test_a_stream_is_refused_before_it_is_read() -> None:
     reader = pa.table({"x": [1.0, 2.0]}).to_reader()
-    asked = dc.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1)
-    with pytest.raises(dc.UsageError, match="can be read once"):
+    asked = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1)
+    with pytest.raises(dc.errors.UsageError, match="can be read once"):
         dc.release(reader, dc.Normal(), bounds=asked, epsilon=1)
     assert reader.read_all().num_rows == 2
 
@@ -123,8 +123,8 @@ def test_a_stream_is_refused_before_it_is_read() -> None:
 def test_rows_that_are_gone_at_the_second_look_are_no_release() -> None:
     reader = pa.table({"x": [1.0, 2.0]}).to_reader()
     relation = duckdb.connect().from_arrow(reader)
-    asked = dc.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1)
-    with pytest.raises(dc.DataError) as caught:
+    asked = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1)
+    with pytest.raises(dc.errors.DataError) as caught:
         dc.release(relation, dc.Normal(), bounds=asked, epsilon=1, neighbors="add_remove")
     assert "2" not in caught.value.message
 
@@ -134,7 +134,7 @@ def test_engines_that_fail_say_nothing() -> None:
         raise ValueError("secret 42")
 
     frame = pl.LazyFrame({"x": [1.0, 42.0]}).map_batches(fail, schema={"x": pl.Float64})
-    with pytest.raises(dc.DataError) as caught:
+    with pytest.raises(dc.errors.DataError) as caught:
         count_bins(frame, dc.Normal(), [GRID], ["x"])
     assert "42" not in str(caught.value)
     assert caught.value.__context__ is None

@@ -81,7 +81,7 @@ def test_a_family_with_bounds_and_a_prior(rng: np.random.Generator) -> None:
 
 
 def test_bounds_that_are_bought_are_simulated_too() -> None:
-    bought = dc.PrivateQuantiles(0.1, 0.9, within=(0, 8), epsilon=0.25)
+    bought = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 8), epsilon=0.25)
     found = [
         dc.calibrate(
             dc.Exponential(),
@@ -224,7 +224,7 @@ def test_too_few_effective_draws_are_a_warning(
 def test_a_chain_where_there_was_none_before_is_noticed(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting = Setting(dc.Bernoulli(), dc.priors.Beta(1, 1), dc.LaplaceMechanism(1), 10)
+    setting = Setting(dc.Bernoulli(), dc.priors.Beta(1, 1), dc.mechanisms.Laplace(1), 10)
     asked = []
 
     def infer(*arguments: Any, **options: Any) -> Posterior:

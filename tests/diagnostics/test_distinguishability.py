@@ -65,9 +65,9 @@ def drawn(name: str, n: int, apart: int, rng: np.random.Generator) -> tuple[np.n
 
 def told(name: str, n: int, apart: int, epsilon: float, trials: int, rng: np.random.Generator) -> Any:
     model, prior, bounds, support, cells = CASES[name]
-    mechanism = dc.PosteriorSamplingMechanism(prior, epsilon=epsilon, support=support, cells=cells)
+    mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=epsilon, support=support, cells=cells)
     first, second = drawn(name, n, apart, rng)
-    return dc.distinguish(
+    return dc.validation.distinguish(
         first, second, model, mechanism=mechanism, bounds=bounds, draws=DRAWS, trials=trials, rng=rng
     )
 
@@ -112,9 +112,9 @@ def test_a_limit_that_is_too_low_is_beaten_in_simulation(rng: np.random.Generato
 
 def test_the_printed_condition_is_not_enough_either() -> None:
     """Tables that are as far apart as printed are not told apart: the Lipschitz constant is a worst case."""
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=100, support=(0.01, 0.99), cells=512)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=100, support=(0.01, 0.99), cells=512)
     tables = [0, 1] * 500, [0, 1] * 499 + [1, 1]
-    found = dc.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, draws=[10])
+    found = dc.validation.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, draws=[10])
     lipschitz, distance, delta = found.limit.span / 2, 1, 0.05
     assert distance >= 3 * math.log(1 / delta) / (4 * 10 * lipschitz)
     assert found.looks[0].best.error > 0.45
@@ -159,7 +159,7 @@ def test_off_a_lattice_the_best_test_is_within_the_slack(n: int, rng: np.random.
 @pytest.mark.parametrize("name", ["bernoulli", "exponential"])
 def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng: np.random.Generator) -> None:
     model, prior, bounds, support, _ = CASES[name]
-    mechanism = dc.PosteriorSamplingMechanism(prior, epsilon=3, support=support, cells=24)
+    mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=3, support=support, cells=24)
     law = PosteriorLaw.of(model, mechanism, bounds)
     features = [law.totals(table).features() for table in drawn(name, 12, 12, rng)]
     laws = [law.law(each, 12) for each in features]
@@ -197,7 +197,9 @@ def test_a_window_of_the_sums_loses_nothing() -> None:
 
 def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
     """Draws of real releases, through the mechanism, against the errors that were computed."""
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=9, samples=3, support=(0.1, 0.9), cells=32)
+    mechanism = dc.mechanisms.PosteriorSampling(
+        "beta:1,1", epsilon=9, samples=3, support=(0.1, 0.9), cells=32
+    )
     tables = [1] * 3 + [0] * 3, [0] * 6
     law = PosteriorLaw.of(dc.Bernoulli(), mechanism, None)
     pair = Pair(*(law.law(law.totals(table).features(), 6).log_mass() for table in tables))
@@ -220,19 +222,21 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
 
 
 def test_the_number_of_draws_is_the_first_that_is_enough() -> None:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=100, support=(0.1, 0.9), cells=100)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=100, support=(0.1, 0.9), cells=100)
     tables = [1] * 8 + [0] * 2, [1] * 5 + [0] * 5
-    found = dc.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, delta=0.1)
+    found = dc.validation.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, delta=0.1)
     assert found.draws is not None
-    again = dc.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, draws=[found.draws - 1, found.draws])
+    again = dc.validation.distinguish(
+        *tables, dc.Bernoulli(), mechanism=mechanism, draws=[found.draws - 1, found.draws]
+    )
     assert again.looks[0].best.error > 0.1 >= again.looks[1].best.error
     assert found.least_draws <= found.draws
     assert found.looks[-1].n_draws == found.draws
 
 
 def test_equal_tables_are_never_told_apart() -> None:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.1, 0.9), cells=50)
-    found = dc.distinguish([0, 1], [1, 0], dc.Bernoulli(), mechanism=mechanism)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9), cells=50)
+    found = dc.validation.distinguish([0, 1], [1, 0], dc.Bernoulli(), mechanism=mechanism)
     assert found.draws is None
     assert found.least_draws is None
     assert all(look.best.error == pytest.approx(0.5) for look in found.looks)
@@ -241,56 +245,65 @@ def test_equal_tables_are_never_told_apart() -> None:
 
 
 def test_a_guarantee_alone_gives_the_limit() -> None:
-    found = dc.distinguish(dc.PureDP("0.5"))
+    found = dc.validation.distinguish(dc.PureDP("0.5"))
     assert found.least_draws == ErrorLimit.of_epsilon(0.5).least_draws(0.05) == 45
     assert found.draws is None
     assert "at least 45 draws" in found.summary()
     assert "best test" not in found.summary()
-    assert "at least 1 draw." in dc.distinguish(dc.PureDP(20)).verdict
-    tiny = dc.distinguish(dc.PureDP("1e-9"))
+    assert "at least 1 draw." in dc.validation.distinguish(dc.PureDP(20)).verdict
+    tiny = dc.validation.distinguish(dc.PureDP("1e-9"))
     assert tiny.least_draws is None
     assert "take more than 1,000,000,000,000 draws" in tiny.verdict
-    far = dc.distinguish(dc.MetricDP(10, 0, "hamming"), distance=2, draws=[1])
+    far = dc.validation.distinguish(dc.MetricDP(10, 0, "hamming"), distance=2, draws=[1])
     assert far.looks[0].error_limit == pytest.approx(1 / (1 + math.exp(20)))
 
 
 def test_the_result_prints_and_becomes_plain_numbers() -> None:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=2, support=(0.1, 0.9), cells=50)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=2, support=(0.1, 0.9), cells=50)
     how: dict[str, Any] = {"mechanism": mechanism, "draws": [1, 7], "trials": 50, "rng": 3}
-    found = dc.distinguish(["yes", "yes"], ["no", "yes"], dc.Bernoulli(), **how)
+    found = dc.validation.distinguish(["yes", "yes"], ["no", "yes"], dc.Bernoulli(), **how)
     assert "two tables of 2 records that differ in 1" in repr(found)
     assert "Clopper-Pearson" in found.summary()
     plain = found.to_dict()
     assert [row["n_draws"] for row in plain["table"]] == [1, 7]
     low, share, high = (plain["table"][0]["simulated_first"][i] for i in (1, 0, 2))
     assert 0 <= low <= share <= high <= 1
-    assert dc.distinguish(["yes", "yes"], ["no", "yes"], dc.Bernoulli(), **how).to_dict() == plain
+    assert dc.validation.distinguish(["yes", "yes"], ["no", "yes"], dc.Bernoulli(), **how).to_dict() == plain
 
 
-COIN = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.1, 0.9), cells=10)
+COIN = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9), cells=10)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dc.distinguish([0, 1], [0], dc.Bernoulli(), mechanism=COIN), "equally many"),
-        (lambda: dc.distinguish([0, 1]), "two tables and a model"),  # pyright: ignore
-        (lambda: dc.distinguish([0], [1], dc.Bernoulli(), mechanism=None), "give mechanism"),  # pyright: ignore
-        (lambda: dc.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, delta=0.5), "guessing"),
-        (lambda: dc.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, draws=[0]), "draws must be"),
-        (lambda: dc.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, trials=-1), "trials must be"),
-        (lambda: dc.distinguish([0], [1], dc.Poisson(), mechanism=COIN, bounds=(0, 9)), "Gamma prior"),
-        (lambda: dc.distinguish(dc.PureDP(1), [1]), "leave out"),  # pyright: ignore
+        (lambda: dc.validation.distinguish([0, 1], [0], dc.Bernoulli(), mechanism=COIN), "equally many"),
+        (lambda: dc.validation.distinguish([0, 1]), "two tables and a model"),  # pyright: ignore
+        (lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=None), "give mechanism"),  # pyright: ignore
+        (lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, delta=0.5), "guessing"),
         (
-            lambda: dc.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, distance=2),  # pyright: ignore
+            lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, draws=[0]),
+            "draws must be",
+        ),
+        (
+            lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, trials=-1),
+            "trials must be",
+        ),
+        (
+            lambda: dc.validation.distinguish([0], [1], dc.Poisson(), mechanism=COIN, bounds=(0, 9)),
+            "Gamma prior",
+        ),
+        (lambda: dc.validation.distinguish(dc.PureDP(1), [1]), "leave out"),  # pyright: ignore
+        (
+            lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, distance=2),  # pyright: ignore
             "is counted",
         ),
         (
-            lambda: dc.distinguish(
+            lambda: dc.validation.distinguish(
                 ["a"],
                 ["b"],
                 dc.Categorical(["a", "b", "c"]),
-                mechanism=dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=1, support=0.1),
+                mechanism=dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=1, support=0.1),
             ),
             "public grid",
         ),

@@ -21,23 +21,23 @@ ONE_PARAMETER = [name for name in CASES if name != "normal"]
 ROUNDING = 1e-9
 
 
-def mechanism(name: str, epsilon: Any, cells: int | None = None) -> dc.PosteriorSamplingMechanism:
+def mechanism(name: str, epsilon: Any, cells: int | None = None) -> dc.mechanisms.PosteriorSampling:
     _, prior, _, support, _ = CASES[name]
-    return dc.PosteriorSamplingMechanism(prior, epsilon=epsilon, support=support, cells=cells)
+    return dc.mechanisms.PosteriorSampling(prior, epsilon=epsilon, support=support, cells=cells)
 
 
 def test_the_figure_of_the_supplement() -> None:
     """A beta posterior truncated at 0.1, records all alike: 4.346 of 2C = 4.394 at 200 records."""
-    posterior = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=10, support=("0.1", "0.9"))
-    path = dc.adversary(dc.Bernoulli(), mechanism=posterior, records=200)
+    posterior = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=10, support=("0.1", "0.9"))
+    path = dc.validation.adversary(dc.Bernoulli(), mechanism=posterior, records=200)
     assert path.worst == pytest.approx(2 * np.log(9), rel=1e-9)
     assert path.epsilon[[0, -1]] == pytest.approx([np.log(9), 4.346], abs=5e-4)
     assert (np.diff(path.epsilon) > 0).all()
     assert set(path.added) == {1.0}
     assert path.share == pytest.approx(4.3457 / 4.3944, abs=1e-4)
     # a narrower support that is not symmetric has a range of half of 2C, and the adversary finds that too
-    narrow = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=10, support=("0.01", "0.5"))
-    path = dc.adversary(dc.Bernoulli(), mechanism=narrow, records=300)
+    narrow = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=10, support=("0.01", "0.5"))
+    path = dc.validation.adversary(dc.Bernoulli(), mechanism=narrow, records=300)
     assert path.worst == pytest.approx(np.log(99), rel=1e-9)
     assert 0.99 * path.worst < path.epsilon[-1] <= path.worst
 
@@ -46,7 +46,9 @@ def test_the_figure_of_the_supplement() -> None:
 @pytest.mark.parametrize("epsilon", [1, 1000])
 def test_the_worst_case_is_approached_and_never_exceeded(name: str, epsilon: int) -> None:
     family, _, bounds, _, _ = CASES[name]
-    path = dc.adversary(family, mechanism=mechanism(name, epsilon, 512), bounds=bounds, records=400)
+    path = dc.validation.adversary(
+        family, mechanism=mechanism(name, epsilon, 512), bounds=bounds, records=400
+    )
     assert (path.epsilon <= path.worst + ROUNDING).all()
     assert path.worst <= path.claim + ROUNDING
     assert (np.diff(path.epsilon) > -ROUNDING).all()
@@ -60,7 +62,7 @@ def test_a_range_that_is_claimed_too_low_is_exceeded(name: str, monkeypatch: pyt
     honest = ParameterGrid.range
     monkeypatch.setattr(ParameterGrid, "range", lambda grid: honest(grid) * Fraction(9, 10))
     family, _, bounds, _, _ = CASES[name]
-    path = dc.adversary(family, mechanism=mechanism(name, 1, 512), bounds=bounds, records=400)
+    path = dc.validation.adversary(family, mechanism=mechanism(name, 1, 512), bounds=bounds, records=400)
     assert path.worst == pytest.approx(path.claim, rel=1e-9) == 1
     assert path.epsilon.max() > 1.03 * path.claim
 
@@ -88,14 +90,14 @@ def test_no_record_in_between_is_a_better_choice(name: str) -> None:
 
 def test_any_prior_will_do() -> None:
     for prior in ("beta:1,1", "beta:0.5,20", "beta:300,2"):
-        strange = dc.PosteriorSamplingMechanism(prior, epsilon=10, support=(0.1, 0.9), cells=512)
-        path = dc.adversary(dc.Bernoulli(), mechanism=strange, records=400)
+        strange = dc.mechanisms.PosteriorSampling(prior, epsilon=10, support=(0.1, 0.9), cells=512)
+        path = dc.validation.adversary(dc.Bernoulli(), mechanism=strange, records=400)
         assert 0.9 * path.worst < path.epsilon[-1] <= path.worst + ROUNDING
 
 
 def test_the_path_prints_and_becomes_plain_numbers() -> None:
-    coin = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=3, samples=2, support=(0.1, 0.9), cells=64)
-    path = dc.adversary(dc.Bernoulli(), mechanism=coin, records=25)
+    coin = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=3, samples=2, support=(0.1, 0.9), cells=64)
+    path = dc.validation.adversary(dc.Bernoulli(), mechanism=coin, records=25)
     assert path.claim == 1.5
     plain = path.to_dict()
     assert len(plain["n_records"]) == len(plain["epsilon"]) == 25
@@ -103,17 +105,17 @@ def test_the_path_prints_and_becomes_plain_numbers() -> None:
     text = repr(path)
     assert [line.split()[0] for line in text.splitlines()[3:9]] == ["1", "2", "5", "10", "20", "25"]
     assert path.verdict in text
-    assert "statistic" not in dc.adversary(dc.Bernoulli(), mechanism=coin, records=1).verdict
+    assert "statistic" not in dc.validation.adversary(dc.Bernoulli(), mechanism=coin, records=1).verdict
 
 
 @pytest.mark.parametrize("records", [0, -1, 2.5, True])
 def test_a_number_of_records_that_is_none_is_refused(records: Any) -> None:
     with pytest.raises(UsageError, match="records must be"):
-        dc.adversary(dc.Bernoulli(), mechanism=mechanism("bernoulli", 1), records=records)
+        dc.validation.adversary(dc.Bernoulli(), mechanism=mechanism("bernoulli", 1), records=records)
 
 
 def test_two_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="one parameter"):
-        dc.adversary(dc.Normal(), mechanism=mechanism("normal", 1, 8), bounds=(-3, 5))
+        dc.validation.adversary(dc.Normal(), mechanism=mechanism("normal", 1, 8), bounds=(-3, 5))
     with pytest.raises(UsageError, match="give mechanism"):
-        dc.adversary(dc.Bernoulli(), mechanism="laplace")  # pyright: ignore[reportArgumentType]
+        dc.validation.adversary(dc.Bernoulli(), mechanism="laplace")  # pyright: ignore[reportArgumentType]

@@ -43,7 +43,7 @@ def test_the_blocked_sum_is_the_double_loop(
     m, n, d = shape
     x, y = rng.normal(size=(m, d)), rng.normal(1, 2, (n, d))
     monkeypatch.setattr(mmd, "_BLOCK", 16)  # several blocks
-    found = dc.discrepancy(x, y, bandwidth=0.7)
+    found = dc.validation.discrepancy(x, y, bandwidth=0.7)
     assert found.squared == pytest.approx(double_loop(x, y, 0.7), rel=1e-12)
     assert float(found) == found.squared
     assert found.n_draws == (m, n)
@@ -59,7 +59,7 @@ def test_the_blocked_sum_is_the_double_loop(
     ("mean", "sd", "h"), [(0.3, 1.0, 1.0), (0.0, 1.5, 0.5), (1.0, 0.4, 2.0), (5.0, 1.0, 1.0)]
 )
 def test_two_normals(mean: float, sd: float, h: float, rng: np.random.Generator) -> None:
-    found = dc.discrepancy(rng.normal(size=3000), rng.normal(mean, sd, 2500), bandwidth=h)
+    found = dc.validation.discrepancy(rng.normal(size=3000), rng.normal(mean, sd, 2500), bandwidth=h)
     assert abs(found.squared - closed_form(mean, sd, h)) < FAR * found.standard_error
     assert found.standard_error < 0.05
 
@@ -68,7 +68,10 @@ def test_two_normals(mean: float, sd: float, h: float, rng: np.random.Generator)
 def test_unbiased_with_an_honest_standard_error(mean: float, most: float, rng: np.random.Generator) -> None:
     """The jackknife is right where the two differ, and up to sqrt(2) too large where they agree."""
     runs = 400
-    found = [dc.discrepancy(rng.normal(size=60), rng.normal(mean, 1, 60), bandwidth=1) for _ in range(runs)]
+    found = [
+        dc.validation.discrepancy(rng.normal(size=60), rng.normal(mean, 1, 60), bandwidth=1)
+        for _ in range(runs)
+    ]
     squared = np.array([f.squared for f in found])
     spread = squared.std(ddof=1)
     assert abs(squared.mean() - closed_form(mean, 1, 1)) < FAR * spread / np.sqrt(runs)
@@ -81,7 +84,7 @@ def test_unbiased_with_an_honest_standard_error(mean: float, most: float, rng: n
 
 def test_far_from_the_origin_no_digit_is_lost(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 200))
-    near, far = (dc.discrepancy(x + at, y + at, bandwidth=1).squared for at in (0, 2.0**30))
+    near, far = (dc.validation.discrepancy(x + at, y + at, bandwidth=1).squared for at in (0, 2.0**30))
     # moving by 2^30 rounds each draw to 2^-22
     assert far == pytest.approx(near, abs=2e-6)
 
@@ -90,25 +93,27 @@ def test_the_median_distance_is_the_default(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 300))
     pooled = np.concatenate([x, y])
     i, j = np.triu_indices(600, 1)
-    found = dc.discrepancy(x, y)
+    found = dc.validation.discrepancy(x, y)
     assert found.bandwidth == pytest.approx(np.median(np.abs(pooled[i] - pooled[j])))
-    assert found.squared == dc.discrepancy(x, y, bandwidth=found.bandwidth).squared
+    assert found.squared == dc.validation.discrepancy(x, y, bandwidth=found.bandwidth).squared
 
 
 def test_one_bandwidth_for_each_scalar(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 50, 2))
     scale = np.array([1.0, 100.0])
-    found = dc.discrepancy(x * scale, y * scale, bandwidth=scale)
-    assert found.squared == pytest.approx(dc.discrepancy(x, y, bandwidth=1).squared)
+    found = dc.validation.discrepancy(x * scale, y * scale, bandwidth=scale)
+    assert found.squared == pytest.approx(dc.validation.discrepancy(x, y, bandwidth=1).squared)
 
 
 def test_posteriors_are_compared_scalar_by_scalar(rng: np.random.Generator) -> None:
     how = Diagnostics("exact", independent=True)
     a, b = (Posterior({"p": rng.dirichlet([1, 2, 3], 200)}, how, labels={"p": ["a", "b", "c"]}) for _ in "ab")
-    assert dc.discrepancy(a, b, bandwidth=1) == dc.discrepancy(a.draws["p"], b.draws["p"], bandwidth=1)
+    assert dc.validation.discrepancy(a, b, bandwidth=1) == dc.validation.discrepancy(
+        a.draws["p"], b.draws["p"], bandwidth=1
+    )
     other = Posterior({"p": rng.random((200, 3))}, how)
     with pytest.raises(UsageError, match="same parameters"):
-        dc.discrepancy(a, other)
+        dc.validation.discrepancy(a, other)
 
 
 def test_noise_costs_more_the_smaller_epsilon(rng: np.random.Generator) -> None:
@@ -116,7 +121,9 @@ def test_noise_costs_more_the_smaller_epsilon(rng: np.random.Generator) -> None:
     rows = dc.Posterior({"p": rng.beta(31, 71, 2000)}, Diagnostics("non-private", independent=True))
     answers = [1] * 30 + [0] * 70
     found = [
-        dc.discrepancy(rows, dc.infer(dc.release(answers, dc.Bernoulli(), epsilon=e), draws=2000, rng=rng))
+        dc.validation.discrepancy(
+            rows, dc.infer(dc.release(answers, dc.Bernoulli(), epsilon=e), draws=2000, rng=rng)
+        )
         for e in (0.01, 30)
     ]
     assert found[0].squared > 0.1
@@ -128,7 +135,7 @@ def test_too_many_draws_are_thinned_by_the_seed(
 ) -> None:
     monkeypatch.setattr(mmd, "MOST_DRAWS", 100)
     x, y = rng.normal(size=(2, 300))
-    found = [dc.discrepancy(x, y, bandwidth=1, rng=seed) for seed in (1, 1, 2)]
+    found = [dc.validation.discrepancy(x, y, bandwidth=1, rng=seed) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
     assert found[0].n_draws == (100, 100)
 
@@ -149,4 +156,4 @@ def test_too_many_draws_are_thinned_by_the_seed(
 )
 def test_bad_input_is_one_clear_line(a: list, b: list, options: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        dc.discrepancy(a, b, **options)
+        dc.validation.discrepancy(a, b, **options)

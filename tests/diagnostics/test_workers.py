@@ -20,7 +20,7 @@ from tests.diagnostics.coins import Coin, DeadlyCoin, OddCoin, RefusingCoin
 
 
 def setting(model: Family) -> Setting:
-    return Setting(model, dc.priors.Beta(1, 1), dc.LaplaceMechanism(1), 10, engine="naive")
+    return Setting(model, dc.priors.Beta(1, 1), dc.mechanisms.Laplace(1), 10, engine="naive")
 
 
 def seeds(number: int) -> list[np.random.SeedSequence]:
@@ -92,7 +92,7 @@ class Mine(dc.Bernoulli):
 
 try:
     dc.calibrate(Mine(), n=5, epsilon=1, engine="naive", trials=8, rng=0, workers=2)
-except dc.UsageError as problem:
+except dc.errors.UsageError as problem:
     print(problem.hint)
 """
 

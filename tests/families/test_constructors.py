@@ -30,7 +30,7 @@ from discreet.errors import UsageError
         (dc.Gamma, ([1, 2],), {}, "shape must be a finite number, got shape=[1, 2]."),
         (dc.Laplace, (None,), {}, "location must be a finite number, got location=None."),
         (dc.priors.Beta, (1,), {}, "Beta needs a and b: write Beta(a=…, b=…)."),
-        (dc.LaplaceMechanism, (), {}, "LaplaceMechanism needs epsilon: write LaplaceMechanism(epsilon=…)."),
+        (dc.mechanisms.Laplace, (), {}, "Laplace needs epsilon: write Laplace(epsilon=…)."),
         (dc.families.Family, (), {}, "Family is abstract: use one of its kinds."),
     ],
 )

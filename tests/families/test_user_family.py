@@ -58,7 +58,7 @@ def test_sensitivity(rayleigh):
     domain = Domain(rayleigh.parse_bounds((1, 12)), None, "redact", "count")
     assert rayleigh.affine_map(domain) == ((Fraction(145, 2),), (Fraction(143, 2),))
     assert rayleigh.layout(domain, "replace").l1_sensitivity == 2 + Fraction(1, 2**24)
-    with pytest.raises(dc.UsageError, match="lies in"):
+    with pytest.raises(dc.errors.UsageError, match="lies in"):
         rayleigh.parse_bounds((-1, 12))
 
 
@@ -81,12 +81,12 @@ def test_from_rows_to_posterior(rayleigh, rng, tmp_path, neighbors):
 
 def test_the_command_line_can_name_it(rayleigh):
     assert families.parse("rayleigh") == rayleigh == families.build("rayleigh", {})
-    with pytest.raises(dc.UsageError, match="has no constants"):
+    with pytest.raises(dc.errors.UsageError, match="has no constants"):
         families.parse("rayleigh:sigma=2")
 
 
 def test_what_is_left_out_is_said_clearly(rayleigh, rng):
-    with pytest.raises(dc.UsageError, match="rayleigh does not say how to draw records"):
+    with pytest.raises(dc.errors.UsageError, match="rayleigh does not say how to draw records"):
         rayleigh.sample({"rate": 1.0}, 3, rng)
     assert rayleigh.suggested_prior(Domain(((Fraction(0), Fraction(12)),), None, "redact", "count")) is None
 
@@ -100,13 +100,13 @@ def test_names_are_not_taken_twice():
 
         name = "Two words"
 
-    with pytest.raises(dc.UsageError, match="taken"):
+    with pytest.raises(dc.errors.UsageError, match="taken"):
         families.register(Impostor)
-    with pytest.raises(dc.UsageError, match="lower case"):
+    with pytest.raises(dc.errors.UsageError, match="lower case"):
         families.register(Nameless)
     assert families.register(families.Bernoulli) is families.Bernoulli
 
 
 def test_an_unregistered_family_is_not_loaded():
-    with pytest.raises(dc.UsageError, match="unknown model 'rayleigh2'"):
+    with pytest.raises(dc.errors.UsageError, match="unknown model 'rayleigh2'"):
         families.build("rayleigh2", {})

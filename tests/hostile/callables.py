@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet import decisions as utilities
 from discreet import models, priors, profiles
-from discreet.decisions import utilities
 from discreet.domain.declarations import Domain
 from discreet.privacy import amplification
 from discreet.privacy.metric import RecordDistance, StochasticLipschitz
@@ -31,7 +31,8 @@ MODULES = (
     "discreet.models",
     "discreet.profiles",
     "discreet.decisions",
-    "discreet.decisions.utilities",
+    "discreet.mechanisms",
+    "discreet.validation",
     "discreet.privacy",
     "discreet.privacy.amplification",
     "discreet.privacy.metric",
@@ -80,8 +81,12 @@ _LOSS = {"curvature": (0.1, 2), "aim": (-1, 1)}
 RECORDS = {
     "Release": "made by release, read by Release.load",
     "Posterior": "made by infer",
-    "answering.Response": "made by respond",
-    "answering.SamplingBound": "made by respond",
+    "decisions.Response": "made by respond",
+    "decisions.SamplingBound": "made by respond",
+    "validation.Calibration": "made by calibrate",
+    "validation.Discrepancy": "made by discrepancy",
+    "validation.Distinguishability": "made by distinguish",
+    "validation.GreedyPath": "made by adversary",
     "privacy.Conversion": "made by Guarantee.to_approx",
     "profiles.Audit": "made by audit",
     "profiles.EdgeLoss": "made by audit",
@@ -107,17 +112,17 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "rng": 1,
         "workers": 1,
     },
-    "distinguish": lambda: {
+    "validation.distinguish": lambda: {
         "first": [0, 1],
         "second": [1, 1],
         "model": dc.Bernoulli(),
         "mechanism": _ops(),
         "draws": [3],
     },
-    "adversary": lambda: {"model": dc.Bernoulli(), "mechanism": _ops(), "records": 3},
-    "discrepancy": lambda: {"a": np.linspace(0, 1, 12), "b": np.linspace(0, 2, 12), "rng": 1},
+    "validation.adversary": lambda: {"model": dc.Bernoulli(), "mechanism": _ops(), "records": 3},
+    "validation.discrepancy": lambda: {"a": np.linspace(0, 1, 12), "b": np.linspace(0, 2, 12), "rng": 1},
     "compose": lambda: {"*": (dc.PureDP(1), dc.PureDP(2))},
-    "answering.respond": lambda: {"posterior": a_posterior(), "utility": utilities.SquaredError("p")},
+    "decisions.respond": lambda: {"posterior": a_posterior(), "utility": utilities.SquaredError("p")},
     # families
     "Bernoulli": dict,
     "Categorical": lambda: {"labels": ["a", "b", "c"]},
@@ -162,29 +167,29 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "Ledger": lambda: {"url": "sqlite:///hostile.db", "budget": dc.PureDP(10), "patience": 1},
     # mechanisms
-    "LaplaceMechanism": lambda: {"epsilon": 1},
-    "GaussianMechanism": lambda: {"rho": 0.1},
-    "LangevinMechanism": lambda: {"epsilon": 1, "delta": 1e-6, "steps": 300, "rate": 0.1},
-    "NoisySGDMechanism": lambda: {"rho": 0.4, "step_size": 0.5},
-    "PosteriorSamplingMechanism": lambda: {"prior": "beta:1,1", "epsilon": 1, "support": (0.1, 0.9)},
-    "PrivateAnnealingMechanism": lambda: {
+    "mechanisms.Laplace": lambda: {"epsilon": 1},
+    "mechanisms.Gaussian": lambda: {"rho": 0.1},
+    "mechanisms.Langevin": lambda: {"epsilon": 1, "delta": 1e-6, "steps": 300, "rate": 0.1},
+    "mechanisms.NoisySGD": lambda: {"rho": 0.4, "step_size": 0.5},
+    "mechanisms.PosteriorSampling": lambda: {"prior": "beta:1,1", "epsilon": 1, "support": (0.1, 0.9)},
+    "mechanisms.PrivateAnnealing": lambda: {
         "prior": "beta:1,1",
         "epsilon": 4,
         "support": (0.1, 0.9),
         "levels": 3,
     },
-    "PrivateGibbsMechanism": lambda: {"epsilon": 10, "steps": 2, "support": 0.05},
-    "PrivateMetropolisMechanism": lambda: {
+    "mechanisms.PrivateGibbs": lambda: {"epsilon": 10, "steps": 2, "support": 0.05},
+    "mechanisms.PrivateMetropolis": lambda: {
         "prior": "beta:1,1",
         "epsilon": 4,
         "steps": 2,
         "support": (0.1, 0.9),
     },
-    "PrivateQuantiles": lambda: {"low": 0.1, "high": 0.9, "within": (0, 10), "epsilon": 1},
-    "RenyiPosteriorMechanism": lambda: {"prior": "beta:2,2", "order": 1.5, "epsilon": 1},
-    "StatisticalQueryMechanism": lambda: {"prior": "beta:2,2", "order": 1.5, "epsilon": 1},
-    "TablePosteriorMechanism": lambda: {"epsilon": 1, "support": 0.01},
-    "WorstCaseRejection": lambda: {"bound": 0.01, "proof": "checked on the grid"},
+    "mechanisms.PrivateQuantiles": lambda: {"low": 0.1, "high": 0.9, "within": (0, 10), "epsilon": 1},
+    "mechanisms.RenyiPosterior": lambda: {"prior": "beta:2,2", "order": 1.5, "epsilon": 1},
+    "mechanisms.StatisticalQuery": lambda: {"prior": "beta:2,2", "order": 1.5, "epsilon": 1},
+    "mechanisms.TablePosterior": lambda: {"epsilon": 1, "support": 0.01},
+    "mechanisms.WorstCaseRejection": lambda: {"bound": 0.01, "proof": "checked on the grid"},
     # models
     "models.BayesianNetwork": lambda: {"edges": [("smoker", "stage")], "columns": _COLUMNS},
     "models.DeclaredLoss": lambda: {
@@ -225,20 +230,20 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "profiles.infer_mix": lambda: {"reports": [0, 1, 1], "mechanism": a_fit(), "draws": 40, "rng": 1},
     # answers
-    "utilities.AbsoluteError": lambda: {"of": "p"},
-    "utilities.DecisionTable": lambda: {
+    "decisions.AbsoluteError": lambda: {"of": "p"},
+    "decisions.DecisionTable": lambda: {
         "states": {"low": lambda d: d["p"] < 0.5, "high": lambda d: d["p"] >= 0.5},
         "actions": ["go", "stay"],
         "table": [[1, 0], [0, 1]],
     },
-    "utilities.IntervalScore": lambda: {"of": "p", "within": (0, 1)},
-    "utilities.SquaredError": lambda: {"of": "p"},
-    "utilities.ZeroOne": lambda: {"event": lambda d: d["p"] > 0.5},
+    "decisions.IntervalScore": lambda: {"of": "p", "within": (0, 1)},
+    "decisions.SquaredError": lambda: {"of": "p"},
+    "decisions.ZeroOne": lambda: {"event": lambda d: d["p"] > 0.5},
     # amplification
     "amplification.FiniteKernel": lambda: {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
     "amplification.GaussianKernel": lambda: {"sigma": 1.0, "radius": 1.0},
     "amplification.LaplaceKernel": lambda: {"laplace_scale": 1.0, "width": 1.0},
-    "amplification.NoisySGD": lambda: {
+    "amplification.SGDCost": lambda: {
         "n_records": 10,
         "gradient_bound": 1.0,
         "smoothness": 1.0,
@@ -379,7 +384,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def _ops() -> Any:
-    return dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.1, 0.9))
+    return dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9))
 
 
 def _stochastic() -> Any:
@@ -538,6 +543,9 @@ _PROTOCOL = """
     read read_prior released sample sample_rows scales score sensitivity
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
+    assumptions axis_labels check_domain check_gradient class_probability decode_impute draw_categories later
+    linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
+    row_log_density stand_ins
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

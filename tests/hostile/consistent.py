@@ -50,7 +50,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
     budget = Fraction(float(f"{10 ** rng.uniform(-9, 4):.3g}")).limit_denominator(10**15) or Fraction(
         1, 10**9
     )
-    mechanism = dc.GaussianMechanism(rho=budget) if gaussian else dc.LaplaceMechanism(budget)
+    mechanism = dc.mechanisms.Gaussian(rho=budget) if gaussian else dc.mechanisms.Laplace(budget)
     try:
         scales = mechanism.scales(layout)
     except dc.DiscreetError:
@@ -58,7 +58,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
         budget = Fraction(
             layout.l2_sensitivity**2 / (2 * 10**12) if gaussian else layout.l1_sensitivity / 10**6
         )
-        mechanism = dc.GaussianMechanism(rho=budget) if gaussian else dc.LaplaceMechanism(budget)
+        mechanism = dc.mechanisms.Gaussian(rho=budget) if gaussian else dc.mechanisms.Laplace(budget)
     promised = (ZeroConcentratedDP if gaussian else PureDP)(budget, neighbors=neighbors)  # pyright: ignore[reportArgumentType]
     n = int(10 ** rng.uniform(0, 12)) if rng.random() < 0.7 else int(rng.integers(1, 2000))
     made = Release(

@@ -80,7 +80,7 @@ def _posterior(model: Any) -> Any:
     if isinstance(model, NaiveBayes | BayesianNetwork):
         made = dc.release(_PUBLIC, model, epsilon=5)
     else:
-        made = dc.release(_PUBLIC, model, mechanism=dc.NoisySGDMechanism(rho=5), missing="none")
+        made = dc.release(_PUBLIC, model, mechanism=dc.mechanisms.NoisySGD(rho=5), missing="none")
     return dc.infer(made, draws=50, chains=1, rng=0)
 
 
@@ -124,30 +124,30 @@ def _mechanisms() -> dict[str, Entry]:
     return {
         "posterior sampling": _release(
             dc.Bernoulli(),
-            mechanism=dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=("0.1", "0.9")),
+            mechanism=dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=("0.1", "0.9")),
             **impute,
         ),
         "posterior sampling of labels": _release(
             dc.Categorical(["yes", "no"]),
-            mechanism=dc.PosteriorSamplingMechanism("dirichlet:1,1", epsilon=1, support="0.1"),
+            mechanism=dc.mechanisms.PosteriorSampling("dirichlet:1,1", epsilon=1, support="0.1"),
             impute="no",
         ),
         "Rényi": _release(
-            dc.Bernoulli(), mechanism=dc.RenyiPosteriorMechanism("beta:1,1", order=2, epsilon=0.1), **impute
+            dc.Bernoulli(), mechanism=dc.mechanisms.RenyiPosterior("beta:1,1", order=2, epsilon=0.1), **impute
         ),
         "statistical query": _release(
             Predicate(),
-            mechanism=dc.StatisticalQueryMechanism("beta:1,1", order=2, epsilon=0.1),
+            mechanism=dc.mechanisms.StatisticalQuery("beta:1,1", order=2, epsilon=0.1),
             **impute,
         ),
         "Metropolis": _release(
             dc.Bernoulli(),
-            mechanism=dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=3, support=("0.1", "0.9")),
+            mechanism=dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=3, support=("0.1", "0.9")),
             **impute,
         ),
         "annealing": _release(
             dc.Bernoulli(),
-            mechanism=dc.PrivateAnnealingMechanism(
+            mechanism=dc.mechanisms.PrivateAnnealing(
                 "beta:1,1", epsilon=1, support=("0.1", "0.9"), levels=2, trajectories=2
             ),
             **impute,
@@ -155,20 +155,20 @@ def _mechanisms() -> dict[str, Entry]:
         "tables": _release(
             _NETWORK,
             ("x", "y"),
-            mechanism=dc.TablePosteriorMechanism(epsilon=1, support="0.05"),
+            mechanism=dc.mechanisms.TablePosterior(epsilon=1, support="0.05"),
             impute={"x": "no", "y": "0"},
         ),
         "Gibbs": _release(
             Mixture(2, {"x": ["yes", "no"], "y": ["1", "0"]}),
             ("x", "y"),
-            mechanism=dc.PrivateGibbsMechanism(epsilon=1, steps=2, support="0.05"),
+            mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
             impute={"x": "no", "y": "0"},
         ),
         "gradients": _release(
-            _LOGISTIC, ("x", "y"), mechanism=dc.NoisySGDMechanism(rho=1), impute={"x": "no", "y": 0.5}
+            _LOGISTIC, ("x", "y"), mechanism=dc.mechanisms.NoisySGD(rho=1), impute={"x": "no", "y": 0.5}
         ),
         "gradients of numbers": _release(
-            _LINEAR, ("x", "y"), mechanism=dc.NoisySGDMechanism(rho=1), impute={"x": 1, "y": 0.5}
+            _LINEAR, ("x", "y"), mechanism=dc.mechanisms.NoisySGD(rho=1), impute={"x": 1, "y": 0.5}
         ),
     }
 
@@ -191,7 +191,7 @@ ENTRIES: dict[str, Entry] = {
         ("x", "y"),
     ),
     "bought bounds": _release(
-        dc.Normal(), bounds=dc.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1, cells=16)
+        dc.Normal(), bounds=dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 10), epsilon=1, cells=16)
     ),
     "naive Bayes": _release(_BAYES, ("x", "y", "z")),
     "network": _release(_NETWORK, ("x", "y")),

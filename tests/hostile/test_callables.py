@@ -34,20 +34,20 @@ from tests.hostile.callables import (
 #: Values tried for each argument in the short run.
 FEW = 2
 #: Too slow for the short run; the long run has them.
-SLOW = {"calibrate", "distinguish", "profiles.infer_mix", "profiles.infer_frequencies"}
+SLOW = {"calibrate", "validation.distinguish", "profiles.infer_mix", "profiles.infer_frequencies"}
 #: (callable, argument) that are left out, and why.
 EXPECTED = {
     ("calibrate", "progress"): "prints a progress bar when asked to",
-    ("distinguish", "draws"): "without draws it searches for seconds",
+    ("validation.distinguish", "draws"): "without draws it searches for seconds",
     ("calibrate", "trials"): "many trials take long",
 }
 #: Known findings, to be mended: callables and why they wait.
 LEFT: dict[str, str] = {
     "families.absolute": "arithmetic on arrays and expressions alike, used inside Family.measure",
     "amplification.iterated_laplace_epsilons": "numerical integration takes seconds at the ends of the floats",
-    "discrepancy": "an infinitesimal bandwidth overflows with a warning",
+    "validation.discrepancy": "an infinitesimal bandwidth overflows with a warning",
     "Calibration": "methods of results: false-alarm rates and titles are not read yet",
-    "NoisySGDMechanism": "guarantee_at: the model is not read yet",
+    "NoisySGD": "guarantee_at: the model is not read yet",
     "OrnsteinUhlenbeck": "methods of kernels are not read yet",
     "PrivateNaiveBayes": "raises what scikit-learn's own checks raise, as its conventions ask",
     "ProfileGraph": "methods of graphs: positions and frames are not read yet",

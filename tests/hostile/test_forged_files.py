@@ -306,9 +306,9 @@ def test_the_declared_support_holds_for_the_float_that_is_used(least: str, monke
 
     for module in (posterior_sampling, table_posterior):
         monkeypatch.setattr(module, "sample_truncated_dirichlet", spy)
-    one = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=1, support=least)
+    one = dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=1, support=least)
     dc.release(["a", "b"], dc.Categorical(["a", "b", "c"]), mechanism=one, missing="none")
-    tables = dc.TablePosteriorMechanism(epsilon=1, support=least)
+    tables = dc.mechanisms.TablePosterior(epsilon=1, support=least)
     rows = {"c": ["a", "b"], "d": ["x", "y"]}
     model = dc.models.NaiveBayes({"c": ["a", "b"]}, {"d": ["x", "y"]})
     dc.release(rows, model, mechanism=tables, missing="none")
@@ -321,7 +321,7 @@ def test_noisy_weights_are_said_to_be_floating_point():
     options: dict[str, Any] = {"epsilon": 5, "support": (0.1, 0.9), "trajectories": 2, "levels": 3}
     told = {}
     for weights in ("resample", "laplace"):
-        mechanism = dc.PrivateAnnealingMechanism("beta:1,1", weights=weights, **options)
+        mechanism = dc.mechanisms.PrivateAnnealing("beta:1,1", weights=weights, **options)
         release = dc.release([0, 1, 1], dc.Bernoulli(), mechanism=mechanism, missing="none")
         told[weights] = release.samples.arithmetic, "floating point" in release.statement()
         assert dc.Release.from_json(release.to_json()) == release

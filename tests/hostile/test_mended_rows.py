@@ -212,11 +212,11 @@ def test_what_is_read_is_not_shown() -> None:
     from discreet.curator.declare import declare
     from discreet.curator.draw import read
     from discreet.data import summarize
-    from discreet.mechanisms.laplace import LaplaceMechanism
+    from discreet.mechanisms.laplace import Laplace
 
     domain = dc.Normal().read_domain(bounds=(0, 10), outside="clip", missing="count")
     layout = dc.Normal().layout(domain, "replace")
     assert "values" not in repr(summarize([FLOAT], dc.Normal(), domain, layout))
-    asked = declare([FLOAT], dc.Normal(), LaplaceMechanism(1), bounds=(0, 10))
+    asked = declare([FLOAT], dc.Normal(), Laplace(1), bounds=(0, 10))
     for shown in (repr(asked), repr(read(asked))):
         assert "48151623" not in shown

@@ -86,4 +86,4 @@ def typical_release(case: Case, rng: np.random.Generator, **how: Any) -> Release
     theta = case.thetas[0]
     data = case.family.sample(theta, 4, rng)
     columns: Any = data if case.family.n_columns == 1 else {f"c{i}": x for i, x in enumerate(data.T)}
-    return release_of(columns, case.family, dc.LaplaceMechanism(1.5), rng, bounds=case.bounds, **how)
+    return release_of(columns, case.family, dc.mechanisms.Laplace(1.5), rng, bounds=case.bounds, **how)

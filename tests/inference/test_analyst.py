@@ -92,7 +92,7 @@ def test_auto_prefers_gibbs_where_latent_records_may_hide_a_mode(normal: dc.Rele
 
 
 def test_a_missing_prior_is_answered_with_one_that_works(normal: dc.Release) -> None:
-    with pytest.raises(dc.UsageError, match="normal has no neutral prior") as caught:
+    with pytest.raises(dc.errors.UsageError, match="normal has no neutral prior") as caught:
         dc.infer(normal)
     assert caught.value.hint is not None
     prior = eval(caught.value.hint.split("prior=")[1])
@@ -100,7 +100,7 @@ def test_a_missing_prior_is_answered_with_one_that_works(normal: dc.Release) -> 
 
 
 def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -> None:
-    with pytest.raises(dc.EngineError, match="exact does not apply") as caught:
+    with pytest.raises(dc.errors.EngineError, match="exact does not apply") as caught:
         dc.infer(normal, engine="exact")
     assert caught.value.hint == "use engine='auto', which takes one that does"
 
@@ -120,7 +120,7 @@ def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -
     ],
 )
 def test_refusals(bernoulli: dc.Release, options: dict[str, object], message: str) -> None:
-    with pytest.raises(dc.UsageError, match=message):
+    with pytest.raises(dc.errors.UsageError, match=message):
         dc.infer(bernoulli, **options)  # pyright: ignore[reportArgumentType]
 
 
@@ -137,7 +137,7 @@ def test_refusals(bernoulli: dc.Release, options: dict[str, object], message: st
     ],
 )
 def test_bad_priors_on_records(private: dc.Release, records: object, message: str) -> None:
-    with pytest.raises(dc.UsageError, match=message):
+    with pytest.raises(dc.errors.UsageError, match=message):
         dc.infer(private, records=records)
 
 

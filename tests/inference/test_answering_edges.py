@@ -91,9 +91,9 @@ TWO = {"low": "p < 0.3", "high": "p >= 0.3"}
         (DecisionTable({"x": "p < 0.3", "y": "p > 0"}, ["a"], [[1], [2]]), None, "in no state or in several"),
         (DecisionTable(lambda d: d["p"] * 2, ["a"], [[1]]), None, "whole number from 0 to 0"),
         (DecisionTable(lambda d: d["p"] < 9, ["a"], [[1]]), None, "whole number from 0 to 0"),
-        ("mean", [0.1], "dc.utilities"),
-        (SquaredError, [0.1], "dc.utilities"),
-        (None, [0.1], "dc.utilities"),
+        ("mean", [0.1], "dc.decisions"),
+        (SquaredError, [0.1], "dc.decisions"),
+        (None, [0.1], "dc.decisions"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
@@ -195,4 +195,4 @@ def test_any_number_of_questions_reads_the_same_draws(beta: Posterior) -> None:
 
 def test_utilities_are_public() -> None:
     for name in ("SquaredError", "AbsoluteError", "ZeroOne", "IntervalScore", "DecisionTable", "Utility"):
-        assert getattr(dc.utilities, name).__doc__
+        assert getattr(dc.decisions, name).__doc__

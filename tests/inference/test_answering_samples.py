@@ -21,7 +21,7 @@ FALSE_ALARM = 1e-3 / 10
 
 
 def released(rng: np.random.Generator) -> dc.Release:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=30, samples=N_SAMPLES, support=SUPPORT)
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=30, samples=N_SAMPLES, support=SUPPORT)
     source = RandomSource.seeded(rng)
     return sample_with(source, RECORDS, dc.Bernoulli(), mechanism, columns=("x",), impute=0)
 
@@ -44,7 +44,7 @@ def test_answers_speak_of_the_tempered_posterior(rng: np.random.Generator) -> No
         assert isinstance(release.mechanism, SamplingRecord)
         temperature = float(release.mechanism.parameters["temperature"])
         truth = chance_above(0.5, temperature)
-        response = dc.infer(release).respond(dc.utilities.ZeroOne("p > 0.5"), confidence=confidence)
+        response = dc.infer(release).respond(dc.decisions.ZeroOne("p > 0.5"), confidence=confidence)
         shares[trial] = response.utilities[0]
         losses[trial] = max(truth, 1 - truth) - (truth if response.candidate else 1 - truth)
     # the samples lie on a grid, however spaced: a cell there moves a probability by its width times the density, 4

@@ -44,7 +44,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"
 def test_agrees_with_exact(
     family: Family, n: int, epsilon: float, gaussian: bool, missing: str, rng: np.random.Generator
 ) -> None:
-    mechanism = dc.GaussianMechanism(rho=epsilon**2 / 2) if gaussian else dc.LaplaceMechanism(epsilon)
+    mechanism = dc.mechanisms.Gaussian(rho=epsilon**2 / 2) if gaussian else dc.mechanisms.Laplace(epsilon)
     data = rng.integers(0, 2, n).astype(float)
     if missing == "count":
         data[: n // 4] = np.nan
@@ -58,7 +58,7 @@ def test_agrees_with_exact(
 
 def test_wrong_noise_is_seen(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: told of 20% less noise, or more, the engine no longer agrees with the exact one."""
-    drawn = release_of(np.arange(400) % 2, dc.Bernoulli(), dc.LaplaceMechanism(0.05), rng, missing="none")
+    drawn = release_of(np.arange(400) % 2, dc.Bernoulli(), dc.mechanisms.Laplace(0.05), rng, missing="none")
     # a reading in the middle, where the noise makes most of the width
     release = replace(drawn, statistics=replace(drawn.statistics, values=(0,)))
     prior = dc.priors.Beta(1, 1)
@@ -115,7 +115,7 @@ def exponential_posterior(release: Release, shape: float, rate: float) -> tuple[
 def test_agrees_with_quadrature(n: int, missing: str, outside: str, rng: np.random.Generator) -> None:
     data = np.array([0.4, 6.0][:n])
     release = release_of(
-        data, dc.Exponential(), dc.LaplaceMechanism(3), rng, bounds=(0, 4), missing=missing, outside=outside
+        data, dc.Exponential(), dc.mechanisms.Laplace(3), rng, bounds=(0, 4), missing=missing, outside=outside
     )
     theta, weights = exponential_posterior(release, 2, 1)
     weights = weights / weights.sum()
@@ -155,7 +155,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
                 return np.sqrt(rng.exponential(1 / theta["rate"], size))
 
         data = np.array([1.0, 2.0, 4.0])
-        mute = release_of(data, kind(), dc.LaplaceMechanism(1), rng, bounds=(0, 5))
+        mute = release_of(data, kind(), dc.mechanisms.Laplace(1), rng, bounds=(0, 5))
         assert augment.refusal(mute) == "rayleigh does not say how to draw records"
         release = replace(mute, model=Drawing())
         assert augment.refusal(release) is None
@@ -172,7 +172,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
 
 def test_acceptance_never_falls_below_the_floor(rng: np.random.Generator) -> None:
     """A flipped answer moves the vector by its whole sensitivity, so the bound is met, and half of it is not."""
-    release = release_of(rng.integers(0, 2, 30), dc.Bernoulli(), dc.LaplaceMechanism(2), rng)
+    release = release_of(rng.integers(0, 2, 30), dc.Bernoulli(), dc.mechanisms.Laplace(2), rng)
     question = ask(release, dc.priors.Beta(1, 1), 200, rng)
     target = Target.of(question)
     assert target.epsilon == pytest.approx(2, rel=1e-12)
@@ -196,7 +196,7 @@ def test_blocks_mix_where_sweeps_alone_do_not(rng: np.random.Generator) -> None:
     release = release_of(
         rng.exponential(1, 400),
         dc.Exponential(),
-        dc.LaplaceMechanism(0.01),
+        dc.mechanisms.Laplace(0.01),
         rng,
         bounds=(0, 4),
         missing="none",

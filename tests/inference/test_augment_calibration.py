@@ -27,7 +27,7 @@ def trial(rng: np.random.Generator) -> tuple[dict[str, float], Release]:
     data = rng.normal(theta["mean"], np.sqrt(theta["variance"]), 5)
     data[int(rng.integers(0, 6)) :] = np.nan
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, dc.Normal(), dc.LaplaceMechanism(2), bounds=(-2, 3)
+        lambda law: int(law.sample(1, rng)[0]), data, dc.Normal(), dc.mechanisms.Laplace(2), bounds=(-2, 3)
     )
     return theta, release
 

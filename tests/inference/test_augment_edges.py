@@ -27,7 +27,7 @@ def test_records_are_mapped_as_the_release_maps_them(
     if family.vocabulary is not None and outside == "clip":
         pytest.skip("labels cannot be clipped")
     domain = family.read_domain(bounds=case.bounds, outside=outside, missing="count")
-    release = release_of(table(family, case.thetas[1], rng), family, dc.LaplaceMechanism(1), rng,
+    release = release_of(table(family, case.thetas[1], rng), family, dc.mechanisms.Laplace(1), rng,
                          bounds=case.bounds, outside=outside)  # fmt: skip
     seed = int(rng.integers(2**32))
     pair = LatentRecords(release).draw(case.thetas[1], 300, np.random.default_rng(seed))
@@ -44,11 +44,11 @@ def test_records_are_mapped_as_the_release_maps_them(
 
 
 def test_refusals(rng: np.random.Generator) -> None:
-    private = release_of([1, 0], dc.Bernoulli(), dc.LaplaceMechanism(1), rng, neighbors="add_remove")
+    private = release_of([1, 0], dc.Bernoulli(), dc.mechanisms.Laplace(1), rng, neighbors="add_remove")
     assert "number of records is private" in (augment.refusal(private) or "")
-    many = release_of(np.ones(20_001), dc.Bernoulli(), dc.LaplaceMechanism(1), rng)
+    many = release_of(np.ones(20_001), dc.Bernoulli(), dc.mechanisms.Laplace(1), rng)
     assert "20,001 are too many" in (augment.refusal(many) or "")
-    wide = release_of(np.ones(20_000), dc.Categorical(150), dc.LaplaceMechanism(1), rng)
+    wide = release_of(np.ones(20_000), dc.Categorical(150), dc.mechanisms.Laplace(1), rng)
     assert "too many" in (augment.refusal(wide) or "")
 
 
@@ -56,7 +56,9 @@ def finite(answer: Answer) -> bool:
     return all(np.isfinite(x).all() for x in answer.draws.values())
 
 
-@pytest.mark.parametrize("mechanism", [dc.LaplaceMechanism(1), dc.GaussianMechanism(rho=0.5)], ids=["l", "g"])
+@pytest.mark.parametrize(
+    "mechanism", [dc.mechanisms.Laplace(1), dc.mechanisms.Gaussian(rho=0.5)], ids=["l", "g"]
+)
 @pytest.mark.parametrize(
     "case",
     [CASES[0], CASES[4], CASES[-2], pytest.param(CASES[-1], marks=pytest.mark.slow)],
@@ -76,7 +78,7 @@ def test_an_absurd_reading(case: Case, mechanism: NoiseMechanism, rng: np.random
 def test_a_vague_prior(rng: np.random.Generator) -> None:
     """Most of this prior lies below 1e-90: that part is cut off, and a warning says so."""
     data = rng.exponential(1, 5)
-    release = release_of(data, dc.Exponential(), dc.LaplaceMechanism(1), rng, bounds=(0, 4))
+    release = release_of(data, dc.Exponential(), dc.mechanisms.Laplace(1), rng, bounds=(0, 4))
     answer = augment.draw(ask(release, dc.priors.Gamma(1e-3, 1e-3), 200, rng))
     assert finite(answer)
     assert "cut off" in answer.warnings[-1]

@@ -14,7 +14,7 @@ def test_precise_bounds_are_warned_about(n: int, price: float, precise: bool, ne
     release = dc.release(
         np.random.default_rng(5).normal(0, 1, n),
         dc.Normal(variance=1),
-        bounds=dc.PrivateQuantiles(0.025, 0.975, within=(-20, 20), epsilon=price),
+        bounds=dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(-20, 20), epsilon=price),
         # so that a private number of records is read to a few of them
         epsilon=4,
         neighbors=neighbors,  # pyright: ignore[reportArgumentType]

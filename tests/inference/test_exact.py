@@ -23,10 +23,10 @@ from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
 MECHANISMS = {
-    "laplace": dc.LaplaceMechanism(0.3),
-    "wide laplace": dc.LaplaceMechanism(0.02),
-    "gaussian": dc.GaussianMechanism(rho=0.05),
-    "approx": dc.GaussianMechanism(epsilon=1, delta=1e-6),
+    "laplace": dc.mechanisms.Laplace(0.3),
+    "wide laplace": dc.mechanisms.Laplace(0.02),
+    "gaussian": dc.mechanisms.Gaussian(rho=0.05),
+    "approx": dc.mechanisms.Gaussian(epsilon=1, delta=1e-6),
 }
 
 
@@ -135,7 +135,7 @@ def test_a_posterior_that_forgets_the_noise_is_far_from_it(rng: np.random.Genera
     )
     points, expected = enumerate_posterior(release, np.ones(3), (0, 12))
     thin = release_of(
-        [5, 4, 3], 0, dc.Categorical(3), dc.LaplaceMechanism(0.6), rng, missing="none", neighbors="replace"
+        [5, 4, 3], 0, dc.Categorical(3), dc.mechanisms.Laplace(0.6), rng, missing="none", neighbors="replace"
     )
     object.__setattr__(thin, "statistics", release.statistics)
     got = categorical_counts(thin, dc.priors.Dirichlet([1, 1, 1]), record_prior(None)).probability(points)
@@ -179,7 +179,13 @@ def mp_posterior_mean_yes(n: int, y: int, law: Noise, window: int) -> float:
 def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> None:
     n, yes = 10**9, 3 * 10**8
     release = release_of(
-        [n - yes, yes], 0, dc.Bernoulli(), dc.LaplaceMechanism(0.1), rng, missing="none", neighbors="replace"
+        [n - yes, yes],
+        0,
+        dc.Bernoulli(),
+        dc.mechanisms.Laplace(0.1),
+        rng,
+        missing="none",
+        neighbors="replace",
     )
     counts = bernoulli_counts(release, dc.priors.Beta(2, 3), record_prior(None))
     table = counts.probabilities()  # pyright: ignore[reportAttributeAccessIssue]
@@ -195,7 +201,7 @@ def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:
     k = len(family.vocabulary)
     counts = rng.multinomial(n, np.full(k, 1 / k)).tolist()
     release = release_of(
-        counts, 0, family, dc.LaplaceMechanism(0.5), rng, missing="count", neighbors=neighbors
+        counts, 0, family, dc.mechanisms.Laplace(0.5), rng, missing="count", neighbors=neighbors
     )
     if k == 2:
         posterior = bernoulli_counts(release, dc.priors.Beta(1, 1), record_prior(None))
@@ -219,7 +225,7 @@ def test_rejection_and_tables_draw_the_same_law(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = release_of(
-        [20, 3, 7], 0, dc.Categorical(3), dc.LaplaceMechanism(0.5), rng, missing="none", neighbors="replace"
+        [20, 3, 7], 0, dc.Categorical(3), dc.mechanisms.Laplace(0.5), rng, missing="none", neighbors="replace"
     )
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
@@ -244,7 +250,7 @@ def test_absurd_statistics_give_a_finite_posterior(
 ) -> None:
     k = len(family.vocabulary)
     release = release_of(
-        [25] * k, 0, family, dc.LaplaceMechanism(0.2), rng, missing=missing, neighbors=neighbors
+        [25] * k, 0, family, dc.mechanisms.Laplace(0.2), rng, missing=missing, neighbors=neighbors
     )
     values = list(release.statistics.values)
     values[0] += round(noise_scales_away * float(release.mechanism.scale[0]))
@@ -257,7 +263,9 @@ def test_absurd_statistics_give_a_finite_posterior(
 def test_the_cost_of_a_thousand_cells_is_bearable(rng: np.random.Generator) -> None:
     family = dc.Categorical(1000)
     counts = rng.multinomial(100_000, rng.dirichlet(np.ones(1000))).tolist()
-    release = release_of(counts, 0, family, dc.LaplaceMechanism(1), rng, missing="count", neighbors="replace")
+    release = release_of(
+        counts, 0, family, dc.mechanisms.Laplace(1), rng, missing="count", neighbors="replace"
+    )
     p = dc.infer(release, draws=200, rng=rng).draws["p"]
     assert p.shape == (200, 1000)
     assert np.allclose(p.sum(axis=1), 1)
@@ -369,7 +377,7 @@ def test_almost_no_noise_gives_the_ordinary_posterior(family, missing, neighbors
     k = len(family.vocabulary)
     counts = [40, 25, 10][:k]
     lost = 5 if missing == "count" else 0
-    for mechanism in (dc.LaplaceMechanism(epsilon), dc.GaussianMechanism(rho=epsilon)):
+    for mechanism in (dc.mechanisms.Laplace(epsilon), dc.mechanisms.Gaussian(rho=epsilon)):
         release = release_of(counts, lost, family, mechanism, rng, missing=missing, neighbors=neighbors)
         draws = dc.infer(release, draws=4000, rng=rng).draws["p"]
         last = draws if k == 2 else draws[:, -1]
@@ -386,7 +394,7 @@ def test_a_billion_records_with_lopsided_counts(
     usable: int, yes: int, epsilon: float, rng: np.random.Generator
 ) -> None:
     release = release_of(
-        [usable - yes, yes], 10**9 - usable, dc.Bernoulli(), dc.LaplaceMechanism(epsilon), rng,
+        [usable - yes, yes], 10**9 - usable, dc.Bernoulli(), dc.mechanisms.Laplace(epsilon), rng,
         missing="count", neighbors="replace",
     )  # fmt: skip
     p = dc.infer(release, draws=400, rng=rng).draws["p"]
@@ -398,7 +406,7 @@ def test_a_billion_records_with_lopsided_counts(
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_tiny_priors_never_give_nan(neighbors: str, rng: np.random.Generator) -> None:
     nobody = release_of(
-        [0, 0, 0], 3, dc.Categorical(3), dc.LaplaceMechanism(5), rng, missing="count", neighbors=neighbors
+        [0, 0, 0], 3, dc.Categorical(3), dc.mechanisms.Laplace(5), rng, missing="count", neighbors=neighbors
     )
     p = dc.infer(nobody, prior=dc.priors.Dirichlet([1e-3] * 3), draws=4000, rng=rng).draws["p"]
     assert np.isfinite(p).all()
@@ -407,7 +415,7 @@ def test_tiny_priors_never_give_nan(neighbors: str, rng: np.random.Generator) ->
     corners = (p > 0.999).mean(axis=0)
     assert corners.sum() > 0.5
     yes_no = release_of(
-        [0, 0], 3, dc.Bernoulli(), dc.LaplaceMechanism(5), rng, missing="count", neighbors=neighbors
+        [0, 0], 3, dc.Bernoulli(), dc.mechanisms.Laplace(5), rng, missing="count", neighbors=neighbors
     )
     assert np.isfinite(
         dc.infer(yes_no, prior=dc.priors.Beta(1e-3, 1e-3), draws=4000, rng=rng).draws["p"]

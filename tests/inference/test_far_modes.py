@@ -34,7 +34,7 @@ def ambiguous(n: int, epsilon: float, rng: np.random.Generator, missing: str = "
     release = release_of(
         rng.normal(0, 0.7, n),
         dc.Normal(),
-        dc.LaplaceMechanism(epsilon),
+        dc.mechanisms.Laplace(epsilon),
         rng,
         bounds=(-3, 3),
         missing=missing,

@@ -94,7 +94,7 @@ def test_normal_against_a_grid(epsilon: float, method: str, rng: np.random.Gener
         lambda law: int(law.sample(1, rng)[0]),
         x,
         family,
-        dc.LaplaceMechanism(epsilon),
+        dc.mechanisms.Laplace(epsilon),
         bounds=bounds,
         missing="none",
     )
@@ -127,7 +127,7 @@ POLICIES = [
 
 @pytest.mark.parametrize("how", POLICIES, ids=lambda h: "-".join(h.values()))
 @pytest.mark.parametrize(
-    "mechanism", [dc.LaplaceMechanism(0.1), dc.GaussianMechanism(rho=0.01)], ids=lambda m: m.name
+    "mechanism", [dc.mechanisms.Laplace(0.1), dc.mechanisms.Gaussian(rho=0.01)], ids=lambda m: m.name
 )
 @pytest.mark.parametrize("name", ["bernoulli", "categorical"])
 def test_counts_against_the_exact_engine(
@@ -150,7 +150,7 @@ def test_counts_against_the_exact_engine(
 def reading(n: int, epsilon: float, z: int) -> Release:
     """A Bernoulli release whose noisy sum of plus and minus one is z."""
     release = release_with(
-        lambda law: 0, np.zeros(n), dc.Bernoulli(), dc.LaplaceMechanism(epsilon), missing="none"
+        lambda law: 0, np.zeros(n), dc.Bernoulli(), dc.mechanisms.Laplace(epsilon), missing="none"
     )
     return replace(release, statistics=replace(release.statistics, values=(z,)))
 
@@ -181,7 +181,7 @@ def test_bernoulli_between_two_possible_readings() -> None:
 
 def mixing(name: str, n: int, epsilon: float, rng: np.random.Generator) -> tuple[float, tuple[str, ...]]:
     family, prior, bounds = MODELS[name]
-    release = simulated(family, prior, bounds, n, dc.LaplaceMechanism(epsilon), rng)
+    release = simulated(family, prior, bounds, n, dc.mechanisms.Laplace(epsilon), rng)
     answer = gibbs.draw(ask(release, prior, rng))
     return least_ess(answer.draws) / 4000, answer.warnings
 
@@ -208,7 +208,7 @@ def test_chains_mix_everywhere(name: str, n: int, epsilon: float, rng: np.random
 def test_the_plain_sampler_hardly_moves_where_noise_dominates(rng: np.random.Generator) -> None:
     """The reason for the other moves: at a thousand records and epsilon 0.01 few plain draws are effective."""
     family, prior, bounds = MODELS["bernoulli"]
-    asked = ask(simulated(family, prior, bounds, 1000, dc.LaplaceMechanism(0.01), rng), prior, rng)
+    asked = ask(simulated(family, prior, bounds, 1000, dc.mechanisms.Laplace(0.01), rng), prior, rng)
     assert least_ess(plain.draw(asked, warmup=500).draws) < 0.05 * 4000
     assert least_ess(gibbs.draw(asked).draws) > 0.2 * 4000
 
@@ -218,7 +218,7 @@ def test_the_plain_sampler_agrees_where_it_mixes(name: str, rng: np.random.Gener
     family, prior, bounds = MODELS[name]
     # redacted sums can fit two normals, between which the plain sampler never crosses; clipped ones fit one
     outside = "redact" if bounds is None else "clip"
-    release = simulated(family, prior, bounds, 2000, dc.LaplaceMechanism(1), rng, outside=outside)
+    release = simulated(family, prior, bounds, 2000, dc.mechanisms.Laplace(1), rng, outside=outside)
     asked = ask(release, prior, rng)
     ours, theirs = gibbs.draw(asked).draws, plain.draw(asked).draws
     for key, value in ours.items():
@@ -233,7 +233,7 @@ def test_the_plain_sampler_agrees_where_it_mixes(name: str, rng: np.random.Gener
 @pytest.mark.parametrize("outside", ["redact", "clip"])
 def test_the_plain_sampler_knows_what_was_cut(outside: Any, rng: np.random.Generator) -> None:
     family, prior, _ = MODELS["exponential"]
-    release = simulated(family, prior, (0.2, 2.0), 2000, dc.LaplaceMechanism(1), rng, outside=outside)
+    release = simulated(family, prior, (0.2, 2.0), 2000, dc.mechanisms.Laplace(1), rng, outside=outside)
     asked = ask(release, prior, rng)
     ours, theirs = gibbs.draw(asked).draws["rate"], plain.draw(asked).draws["rate"]
     ess = float(bulk_ess(theirs.reshape(4, -1)))
@@ -249,7 +249,7 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
         lambda law: 0,
         np.full(n, 0.55),
         dc.Exponential(),
-        dc.LaplaceMechanism(1),
+        dc.mechanisms.Laplace(1),
         bounds=(0.5, 3),
         missing="none",
     )
@@ -289,7 +289,7 @@ def test_absurd_readings_give_finite_draws(
     name: str, how: dict[str, str], scales: int, rng: np.random.Generator
 ) -> None:
     family, prior, bounds = MODELS[name]
-    release = simulated(family, prior, bounds, 300, dc.LaplaceMechanism(0.5), rng, **how)
+    release = simulated(family, prior, bounds, 300, dc.mechanisms.Laplace(0.5), rng, **how)
     values = tuple(
         int(v + scales * law.sd) for v, law in zip(release.statistics.values, release.noise, strict=True)
     )
@@ -308,7 +308,7 @@ def correlated(outside: Any, rng: np.random.Generator) -> tuple[Release, np.ndar
     mean, covariance = np.array([0.3, -0.2]), np.array([[1.0, 0.6], [0.6, 0.8]])
     data = pd.DataFrame(rng.multivariate_normal(mean, covariance, 100_000), columns=["a", "b"])
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, dc.MultivariateNormal(2), dc.LaplaceMechanism(2),
+        lambda law: int(law.sample(1, rng)[0]), data, dc.MultivariateNormal(2), dc.mechanisms.Laplace(2),
         columns=("a", "b"), bounds=[(-2, 2), (-2, 2)], outside=outside, missing="none",
     )  # fmt: skip
     return release, mean, covariance
@@ -344,20 +344,20 @@ def test_multivariate_normal_shows_both_fits_of_redacted_sums(rng: np.random.Gen
 
 
 def test_refusals_and_warnings(rng: np.random.Generator) -> None:
-    few = simulated(dc.Bernoulli(), Beta(1, 1), None, 150, dc.LaplaceMechanism(1), rng)
+    few = simulated(dc.Bernoulli(), Beta(1, 1), None, 150, dc.mechanisms.Laplace(1), rng)
     answer = gibbs.draw(ask(few, Beta(1, 1), rng))
     assert answer.approximation == "central limit for the sums"
     assert any("150 records" in text for text in answer.warnings)
     assert not answer.independent
     hidden = simulated(
-        dc.Bernoulli(), Beta(1, 1), None, 500, dc.LaplaceMechanism(1), rng, neighbors="add_remove"
+        dc.Bernoulli(), Beta(1, 1), None, 500, dc.mechanisms.Laplace(1), rng, neighbors="add_remove"
     )
     assert not gibbs.draw(ask(hidden, Beta(1, 1), rng)).warnings
     assert gibbs.draw(ask(hidden, Beta(1, 1), rng, records=(0, 100))).warnings
     assert gibbs.refusal(few) is None
     assert "public" in (plain.refusal(hidden) or "")
     wide = release_with(
-        lambda law: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.LaplaceMechanism(1),
+        lambda law: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.mechanisms.Laplace(1),
         bounds=[(-1, 1)] * 4, missing="none",
     )  # fmt: skip
     assert "3 columns" in (gibbs.refusal(wide) or "")
@@ -379,7 +379,7 @@ def test_cost_does_not_follow_the_records(
 
     monkeypatch.setattr(Target, "place", counted)
     family, prior, bounds = MODELS[name]
-    base = simulated(family, prior, bounds, 1000, dc.LaplaceMechanism(0.5), rng)
+    base = simulated(family, prior, bounds, 1000, dc.mechanisms.Laplace(0.5), rng)
     asked = ask(base, prior, rng)
     center = {k: v.mean(axis=0, keepdims=True) for k, v in gibbs.draw(asked).draws.items()}
     typical = Target(asked).moments(center)[0][0]
@@ -398,7 +398,7 @@ def test_cost_does_not_follow_the_records(
 def test_odd_sizes_are_filed_chain_after_chain(rng: np.random.Generator) -> None:
     for name, how in (("exponential", {}), ("categorical", {}), ("normal", {"missing": "count"})):
         family, prior, bounds = MODELS[name]
-        release = simulated(family, prior, bounds, 500, dc.LaplaceMechanism(0.5), rng, **how)
+        release = simulated(family, prior, bounds, 500, dc.mechanisms.Laplace(0.5), rng, **how)
         for size, chains in ((1, 1), (99, 1), (99, 3), (2000, 1000)):
             answer = gibbs.draw(Question(release, prior, record_prior(None), size, chains, rng))
             assert all(len(value) == size for value in answer.draws.values())

@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Family, Any, dict[str, list[float]]]] = {
 def blank(family: Family, bounds: Any, outside: Any = "redact", **how: Any) -> Release:
     """A release of nothing in particular."""
     return release_with(
-        lambda law: 0, np.zeros(8), family, dc.LaplaceMechanism(1),
+        lambda law: 0, np.zeros(8), family, dc.mechanisms.Laplace(1),
         bounds=bounds, outside=outside, missing="none", **how,
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ def template() -> Release:
         lambda law: 0,
         np.full(MODEL.n, 1.0),
         dc.Exponential(),
-        dc.LaplaceMechanism(MODEL.epsilon),
+        dc.mechanisms.Laplace(MODEL.epsilon),
         bounds=(f"{low:.6f}", f"{high:.6f}"),
         missing="none",
     )

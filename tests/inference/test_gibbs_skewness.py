@@ -90,7 +90,7 @@ CASES: dict[str, tuple[Any, Any, float, Prior, dict[str, Any], bool]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_doubtful_limit_is_said_and_a_good_one_is_not(case: str) -> None:
     data, family, epsilon, prior, how, doubtful = CASES[case]
-    release = quiet(data, family, dc.LaplaceMechanism(epsilon), **how)
+    release = quiet(data, family, dc.mechanisms.Laplace(epsilon), **how)
     assert release.records is not None
     # the guard on n alone sees nothing
     assert release.records >= LEAST_RECORDS
@@ -105,7 +105,7 @@ def target_of(release: Release, prior: Prior) -> Target:
 
 def test_skewness_of_sums_is_the_known_one() -> None:
     """A binomial count, a Poisson count, a gamma sum; one row of coordinates each, at the prior's reference draws."""
-    n, mechanism = 300, dc.LaplaceMechanism(1)
+    n, mechanism = 300, dc.mechanisms.Laplace(1)
     rng = np.random.default_rng(0)
     release, prior = quiet(yes(n, 20), dc.Bernoulli(), mechanism), dc.priors.Beta(2, 3)
     target = target_of(release, prior)
@@ -130,7 +130,9 @@ def test_skewness_of_sums_is_the_known_one() -> None:
 def test_skewness_of_several_columns() -> None:
     """Sums of normal values are not skewed, sums of their squares are chi-square."""
     n, family = 400, dc.MultivariateNormal(2)
-    release = quiet(np.zeros((n, 2)), family, dc.LaplaceMechanism(1), bounds=[(-50, 50)] * 2, outside="clip")
+    release = quiet(
+        np.zeros((n, 2)), family, dc.mechanisms.Laplace(1), bounds=[(-50, 50)] * 2, outside="clip"
+    )
     prior = dc.priors.NormalInverseWishart([0, 0], 1e6, 50, np.eye(2) * 50)
     target = target_of(release, prior)
     of_sum, _ = _skewness(release, target, target.reference(20, np.random.default_rng(0)))
@@ -142,7 +144,7 @@ def test_skewness_of_several_columns() -> None:
 
 def test_records_that_are_all_redacted_leave_a_sum_at_its_edge() -> None:
     family, prior = dc.Normal(variance=1), dc.priors.Normal(14, 1)
-    release = quiet(np.full(500, 13.0), family, dc.LaplaceMechanism(5), bounds=(0, 10), outside="redact")
+    release = quiet(np.full(500, 13.0), family, dc.mechanisms.Laplace(5), bounds=(0, 10), outside="redact")
     target = target_of(release, prior)
     (said,) = doubts(release, target, target.reference(400, np.random.default_rng(0)))
     assert "at the edge of its range" in said
@@ -156,7 +158,9 @@ def test_the_warning_is_right_on_settings_that_it_was_not_made_for(rng: np.rando
         n = int(10 ** rng.uniform(2.31, 4))
         epsilon = 10 ** rng.uniform(-0.7, 1)
         mechanism = (
-            dc.LaplaceMechanism(epsilon) if rng.random() < 0.7 else dc.GaussianMechanism(rho=epsilon**2 / 8)
+            dc.mechanisms.Laplace(epsilon)
+            if rng.random() < 0.7
+            else dc.mechanisms.Gaussian(rho=epsilon**2 / 8)
         )
         mean = 10 ** rng.uniform(-4, 0)
         a = float(rng.choice([0.3, 0.5, 1.0, 2.0]))

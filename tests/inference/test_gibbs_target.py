@@ -131,7 +131,7 @@ def question(
 ) -> Question:
     rng = np.random.default_rng(0)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, family, mechanism or dc.LaplaceMechanism(0.5), **how
+        lambda law: int(law.sample(1, rng)[0]), data, family, mechanism or dc.mechanisms.Laplace(0.5), **how
     )
     return Question(release, prior, record_prior(records), 4000, 4, rng)
 

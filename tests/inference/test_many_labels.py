@@ -16,7 +16,7 @@ from discreet.inference.counts.latent_cells import cell_counts
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
 LAWS = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(2.0)}
@@ -88,7 +88,7 @@ def test_a_posterior_of_many_labels(rng) -> None:
     weights = np.repeat([1.0, 3.0], k // 2)
     codes = rng.choice(k, n, p=weights / weights.sum())
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), codes.tolist(), dc.Categorical(k), LaplaceMechanism(1)
+        lambda law: int(law.sample(1, rng)[0]), codes.tolist(), dc.Categorical(k), Laplace(1)
     )
     posterior = dc.infer(release, draws=400, rng=rng)
     p = posterior.draws["p"]
@@ -102,9 +102,7 @@ def test_a_posterior_of_many_labels(rng) -> None:
 
 
 def test_too_many_draws_of_labels_are_refused_before_work(monkeypatch, rng) -> None:
-    release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), ["1"], dc.Categorical(50_000), LaplaceMechanism(1)
-    )
+    release = release_with(lambda law: int(law.sample(1, rng)[0]), ["1"], dc.Categorical(50_000), Laplace(1))
     with pytest.raises(
         UsageError, match=r"4,000 draws of 50,000 labels are more than 100,000,000"
     ) as refused:

@@ -106,7 +106,7 @@ def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassL
     return probability
 
 
-NOISES = {"laplace": dc.LaplaceMechanism(6), "gaussian": dc.GaussianMechanism(rho=3)}
+NOISES = {"laplace": dc.mechanisms.Laplace(6), "gaussian": dc.mechanisms.Gaussian(rho=3)}
 
 
 def released(rng: np.random.Generator, mechanism: Any, n: int = 4, **how: Any) -> dc.Release:
@@ -142,13 +142,13 @@ def test_missing_classes_and_features(noise: str, rng: np.random.Generator) -> N
 
 def test_a_private_number_of_records(rng: np.random.Generator) -> None:
     """Added or removed: the grand total is latent as well, with a prior from 0 to 4."""
-    release = released(rng, dc.LaplaceMechanism(4), missing="none", neighbors="add_remove")
+    release = released(rng, dc.mechanisms.Laplace(4), missing="none", neighbors="add_remove")
     check(release, (0, 1, 2, 3, 4), False, RecordPrior(0, 4))
 
 
 def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
     """The control: the same reading, believed to have 20% more noise, has another law by far more than 1e-10."""
-    release = released(rng, dc.LaplaceMechanism(6), missing="none")
+    release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     record = release.noise_record
     wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))
     law = class_law(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
@@ -177,10 +177,10 @@ def direct(row: Reading, n: int) -> np.ndarray:
 @pytest.mark.parametrize(
     "mechanism",
     [
-        dc.LaplaceMechanism(0.02),
-        dc.LaplaceMechanism(0.3),
-        dc.LaplaceMechanism(5),
-        dc.GaussianMechanism(rho=0.01),
+        dc.mechanisms.Laplace(0.02),
+        dc.mechanisms.Laplace(0.3),
+        dc.mechanisms.Laplace(5),
+        dc.mechanisms.Gaussian(rho=0.01),
     ],
     ids=str,
 )
@@ -214,7 +214,7 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
 
 def test_draws_follow_the_law(rng: np.random.Generator) -> None:
     """Draws of totals and tables against their exact probabilities: chi-square at 1e-4; a shifted law is rejected."""
-    release = released(rng, dc.LaplaceMechanism(6), missing="none")
+    release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     prior = MODEL.concentrations(PRIOR)
     law = class_law(release, prior, RecordPrior())
     n_draws = 20_000

@@ -21,7 +21,7 @@ from tests.inference.test_naive_bayes_exact import CLOSE, direct
 
 N = 60
 MODEL = NaiveBayes({"c": 2}, {"f": 2, "x": (0, 10)}, split={"x": 2})
-MECHANISMS = [dc.LaplaceMechanism(0.5), dc.LaplaceMechanism(8), dc.GaussianMechanism(rho=0.1)]
+MECHANISMS = [dc.mechanisms.Laplace(0.5), dc.mechanisms.Laplace(8), dc.mechanisms.Gaussian(rho=0.1)]
 
 
 def released(rng: np.random.Generator, mechanism: Any, **how: Any) -> dc.Release:
@@ -96,7 +96,7 @@ def test_class_totals_and_what_is_left_without_a_block(
 
 def test_three_noises_added(rng: np.random.Generator) -> None:
     """The density of the sum of three Laplace noises, against the convolution of three."""
-    release = released(rng, dc.LaplaceMechanism(1), missing="none")
+    release = released(rng, dc.mechanisms.Laplace(1), missing="none")
     block = readings(release, MODEL.concentrations(1))[0][1]
     assert isinstance(block, BlockReading)
     scale, step = float(block.scales[0]), 0.01
@@ -111,7 +111,7 @@ def test_three_noises_added(rng: np.random.Generator) -> None:
 
 
 def test_a_block_is_a_release_of_a_normal(rng: np.random.Generator) -> None:
-    release = released(rng, dc.LaplaceMechanism(1))
+    release = released(rng, dc.mechanisms.Laplace(1))
     block = readings(release, MODEL.concentrations(1))[1][1]
     assert isinstance(block, BlockReading)
     made = block.release

@@ -14,7 +14,7 @@ from discreet.mechanisms.base import RandomSource
 
 @pytest.fixture
 def release(rng: np.random.Generator) -> dc.Release:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=3, support=(0.05, 0.95))
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, samples=3, support=(0.05, 0.95))
     return sample_with(RandomSource.seeded(rng), [1, 0] * 40, dc.Bernoulli(), mechanism, impute=0)
 
 
@@ -34,7 +34,7 @@ def test_the_samples_are_the_posterior(release: dc.Release, tmp_path: Path) -> N
 
 
 def test_one_draw_is_enough(rng: np.random.Generator) -> None:
-    mechanism = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=1, support=0.05)
+    mechanism = dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=1, support=0.05)
     family = dc.Categorical(["a", "b", "c"])
     posterior = dc.infer(
         sample_with(RandomSource.seeded(rng), ["a", "b", "c"], family, mechanism, impute="a")
@@ -47,19 +47,19 @@ def test_one_draw_is_enough(rng: np.random.Generator) -> None:
 
 def test_nothing_else_can_be_asked(release: dc.Release) -> None:
     for engine in ("exact", "gibbs", "augment", "naive"):
-        with pytest.raises(dc.EngineError, match="holds samples"):
+        with pytest.raises(dc.errors.EngineError, match="holds samples"):
             dc.infer(release, engine=engine)
-    with pytest.raises(dc.UsageError, match="part of their guarantee"):
+    with pytest.raises(dc.errors.UsageError, match="part of their guarantee"):
         dc.infer(release, prior="beta:1,1")
-    with pytest.raises(dc.UsageError, match="noisy totals"):
+    with pytest.raises(dc.errors.UsageError, match="noisy totals"):
         dc.infer(release, records=(0, 10))
 
 
 def test_engines_of_noisy_totals_say_so_if_they_are_misused(release: dc.Release) -> None:
-    with pytest.raises(dc.UsageError, match="not noisy totals"):
+    with pytest.raises(dc.errors.UsageError, match="not noisy totals"):
         _ = release.totals
-    with pytest.raises(dc.UsageError, match="no noise was added"):
+    with pytest.raises(dc.errors.UsageError, match="no noise was added"):
         _ = release.noise
     noisy = dc.release([1, 0], dc.Bernoulli(), epsilon=1)
-    with pytest.raises(dc.UsageError, match="not samples"):
+    with pytest.raises(dc.errors.UsageError, match="not samples"):
         _ = noisy.sampling_record

@@ -31,8 +31,8 @@ from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
 P = dc.priors
-LAPLACE, WIDE = dc.LaplaceMechanism(1), dc.LaplaceMechanism("0.1")
-GAUSSIAN = dc.GaussianMechanism(rho="0.5")
+LAPLACE, WIDE = dc.mechanisms.Laplace(1), dc.mechanisms.Laplace("0.1")
+GAUSSIAN = dc.mechanisms.Gaussian(rho="0.5")
 REPLACE, COUNTED, ADD_REMOVE = {"missing": "none"}, {"missing": "count"}, {"neighbors": "add_remove"}
 HOW = pytest.mark.parametrize("how", [REPLACE, COUNTED, ADD_REMOVE], ids=["none", "count", "add_remove"])
 OUTSIDE = pytest.mark.parametrize("outside", ["redact", "clip"])
@@ -191,7 +191,7 @@ def test_the_oracle_sees_wrong_noise(rng):
     """Twenty per cent too much noise moves the posterior by far more than the tolerance."""
     case = SMOOTH[0]
     release = simulated(case, 5, LAPLACE, "redact", REPLACE, rng)
-    other = dc.LaplaceMechanism("0.8")
+    other = dc.mechanisms.Laplace("0.8")
     wrong = release_with(lambda law: 0, np.ones(5), case[0], other, bounds=case[2], missing="none")
     object.__setattr__(wrong, "statistics", release.statistics)
     axis, posterior = draws.density(Question(wrong, case[1], RecordPrior(), 1, 1, rng))
@@ -203,7 +203,7 @@ def test_the_oracle_sees_wrong_noise(rng):
 
 @HOW
 @pytest.mark.parametrize(
-    "mechanism", [dc.LaplaceMechanism(5), dc.GaussianMechanism(rho=5)], ids=["laplace", "gaussian"]
+    "mechanism", [dc.mechanisms.Laplace(5), dc.mechanisms.Gaussian(rho=5)], ids=["laplace", "gaussian"]
 )
 @OUTSIDE
 def test_far_out_likelihoods_keep_their_digits(mechanism, outside, how, rng):

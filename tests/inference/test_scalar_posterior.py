@@ -29,7 +29,7 @@ from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
 P = dc.priors
-LAPLACE = dc.LaplaceMechanism(1)
+LAPLACE = dc.mechanisms.Laplace(1)
 GRID = 2**24
 HOWS = {"none": {"missing": "none"}, "count": {"missing": "count"}, "add_remove": {"neighbors": "add_remove"}}
 HOW = pytest.mark.parametrize("how", HOWS.values(), ids=list(HOWS))
@@ -186,7 +186,9 @@ def test_without_usable_records_the_prior_remains(case, how, rng):
 
 @EVERY
 @HOW
-@pytest.mark.parametrize("mechanism", [LAPLACE, dc.GaussianMechanism(rho="0.5")], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "mechanism", [LAPLACE, dc.mechanisms.Gaussian(rho="0.5")], ids=["laplace", "gaussian"]
+)
 @pytest.mark.parametrize("total", [-1e5, -110.0, 110.0, 1e5])
 def test_absurd_readings(case, how, mechanism, total, rng):
     """Noise tens or thousands of scales away: draws are finite, and vary.
@@ -257,7 +259,9 @@ def test_a_confident_prior_stands(rng):
 
 
 @HOW
-@pytest.mark.parametrize("mechanism", [LAPLACE, dc.GaussianMechanism(rho="0.5")], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "mechanism", [LAPLACE, dc.mechanisms.Gaussian(rho="0.5")], ids=["laplace", "gaussian"]
+)
 def test_cost_does_not_grow_with_records(how, mechanism, rng):
     """A billion records take about as long as a thousand, and pin the rate to where they should."""
     family, prior = dc.Exponential(), P.Gamma(10, 10)
@@ -303,7 +307,7 @@ def test_infer_reads_every_family(case, how, rng):
     theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}
     x = family.sample(theta, 40, rng).astype(float)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, family, dc.LaplaceMechanism(2), bounds=bounds, **how
+        lambda law: int(law.sample(1, rng)[0]), x, family, dc.mechanisms.Laplace(2), bounds=bounds, **how
     )
     posterior = dc.infer(release, prior=prior, engine="exact", draws=400, rng=rng)
     assert posterior.diagnostics.independent
@@ -348,7 +352,7 @@ def test_a_prior_beyond_floating_point_keeps_its_weight(shape: float, rng: np.ra
     """Beta(0.01, 0.01) puts most of its weight where p is 1 to double precision; brute force goes there by logit."""
     family, b = dc.Geometric(), 1.0
     release = release_with(
-        lambda law: 0, np.zeros(5), family, dc.LaplaceMechanism(2), bounds=(0, 6), missing="none"
+        lambda law: 0, np.zeros(5), family, dc.mechanisms.Laplace(2), bounds=(0, 6), missing="none"
     )
     b = float(release.mechanism.scale[0])
     reading = -4.9
@@ -394,7 +398,7 @@ def test_readings_far_from_sums_of_atoms(
         lambda law: 0,
         np.ones(1),
         family,
-        dc.GaussianMechanism(rho=rho),
+        dc.mechanisms.Gaussian(rho=rho),
         bounds=bounds,
         outside=outside,
         missing="none",

@@ -35,7 +35,7 @@ def seeded(data: Any, family: Any, mechanism: Any, rng: np.random.Generator, **o
 
 def test_the_price_of_bounds_adds_up() -> None:
     x = np.linspace(0, 50, 500)
-    bounds = dc.PrivateQuantiles(0.025, 0.975, within=(0, 100), epsilon=0.1)
+    bounds = dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 100), epsilon=0.1)
     for neighbors in ("replace", "add_remove"):
         made = dc.release(x, dc.Normal(), bounds=bounds, epsilon=0.5, neighbors=neighbors)
         assert made.guarantee == dc.PureDP("0.6", neighbors=neighbors)
@@ -57,7 +57,7 @@ def test_the_price_of_bounds_adds_up() -> None:
 def test_rich_bounds_are_the_quantiles(rng: np.random.Generator) -> None:
     """With a large budget the chosen cells are the right ones, to within a cell."""
     x = rng.exponential(10, 5000)
-    bounds = dc.PrivateQuantiles("0.1", "0.9", within=(0, 128), epsilon=1000)
+    bounds = dc.mechanisms.PrivateQuantiles("0.1", "0.9", within=(0, 128), epsilon=1000)
     made = dc.release(x, dc.Exponential(), bounds=bounds, epsilon=1)
     assert made.domain.bounds is not None
     ((low, high),) = made.domain.bounds
@@ -80,7 +80,7 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
     """Through the whole release: the lower bound's frequencies, at a budget where several cells are likely."""
     x = np.array([0.5] * 3 + [1.5] * 4 + [2.5] * 5 + [3.5] * 2 + [np.nan] * 3 + [np.inf, -np.inf])
     counts = (4, 4, 5, 3)
-    asked = dc.PrivateQuantiles("1/4", "3/4", within=(0, 4), epsilon=1, cells=4)
+    asked = dc.mechanisms.PrivateQuantiles("1/4", "3/4", within=(0, 4), epsilon=1, cells=4)
     (plan,) = plan_choices(asked, dc.Normal())
     law, _ = quantile_laws(counts, plan, "replace")
     seen = []
@@ -91,7 +91,9 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
 
     lows = []
     for _ in range(600):
-        made = release_with(lambda _: 0, x, dc.Normal(), dc.LaplaceMechanism(1), bounds=asked, choose=choose)
+        made = release_with(
+            lambda _: 0, x, dc.Normal(), dc.mechanisms.Laplace(1), bounds=asked, choose=choose
+        )
         assert made.domain.bounds is not None
         lows.append(made.domain.bounds[0][0])
     assert set(seen[::2]) == {law}
@@ -108,8 +110,8 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("within", [(0, 1), (0, 9), (3, 100_000), (0, 2**60)])
 def test_counts_get_integer_bounds(family, within, rng: np.random.Generator) -> None:
     for epsilon in ("0.001", 1000):
-        asked = dc.PrivateQuantiles("0.1", "0.9", within=within, epsilon=epsilon)
-        made = seeded(rng.poisson(4, 50), family, dc.LaplaceMechanism(1), rng, bounds=asked)
+        asked = dc.mechanisms.PrivateQuantiles("0.1", "0.9", within=within, epsilon=epsilon)
+        made = seeded(rng.poisson(4, 50), family, dc.mechanisms.Laplace(1), rng, bounds=asked)
         assert made.domain.bounds is not None
         ((low, high),) = made.domain.bounds
         assert low.denominator == high.denominator == 1
@@ -120,8 +122,8 @@ def test_counts_get_integer_bounds(family, within, rng: np.random.Generator) -> 
 def test_several_columns_share_the_price(rng: np.random.Generator) -> None:
     x = rng.normal([40, 120], [12, 15], (3000, 2))
     x[::7, 0] = np.nan
-    one = dc.PrivateQuantiles("0.1", "0.9", within=[(0, 100), (0, 300)], epsilon=400)
-    made = seeded(x, dc.MultivariateNormal(2), dc.LaplaceMechanism(1), rng, bounds=one)
+    one = dc.mechanisms.PrivateQuantiles("0.1", "0.9", within=[(0, 100), (0, 300)], epsilon=400)
+    made = seeded(x, dc.MultivariateNormal(2), dc.mechanisms.Laplace(1), rng, bounds=one)
     assert made.guarantee == dc.PureDP(401)
     assert made.bounds_choice is not None
     assert [c.epsilon for c in made.bounds_choice] == [200, 200]
@@ -129,11 +131,11 @@ def test_several_columns_share_the_price(rng: np.random.Generator) -> None:
     usable = x[~np.isnan(x).any(axis=1)]
     for pair, column in zip(made.domain.bounds, usable.T, strict=True):
         assert np.allclose([float(b) for b in pair], np.quantile(column, [0.1, 0.9]), atol=0.6)
-    same = dc.PrivateQuantiles("0.1", "0.9", within=(0, 300), epsilon=1)
+    same = dc.mechanisms.PrivateQuantiles("0.1", "0.9", within=(0, 300), epsilon=1)
     assert [c.within for c in plan_choices(same, dc.MultivariateNormal(2))] == [(0, 300)] * 2
     parts = [
-        dc.PrivateQuantiles("0.1", "0.9", within=(0, 100), epsilon="0.1"),
-        dc.PrivateQuantiles("0.2", "0.7", within=(0, 300), epsilon="0.3", cells=64),
+        dc.mechanisms.PrivateQuantiles("0.1", "0.9", within=(0, 100), epsilon="0.1"),
+        dc.mechanisms.PrivateQuantiles("0.2", "0.7", within=(0, 300), epsilon="0.3", cells=64),
     ]
     made = dc.release(x, dc.MultivariateNormal(2), bounds=parts, epsilon=1, neighbors="add_remove")
     assert made.guarantee == dc.PureDP("1.4", neighbors="add_remove")
@@ -143,7 +145,7 @@ def test_several_columns_share_the_price(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("rows", [[None] * 5, [math.nan] * 5, ["word"] * 5, [math.inf] * 5, [5] * 5])
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_rows_that_say_nothing_raise_nothing(rows, neighbors, capfd, caplog, recwarn) -> None:
-    asked = dc.PrivateQuantiles(0.025, 0.975, within=(0, 10), epsilon=1)
+    asked = dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 10), epsilon=1)
     made = dc.release(rows, dc.Normal(), bounds=asked, epsilon=1, neighbors=neighbors)
     assert made.domain.bounds is not None
     ((low, high),) = made.domain.bounds
@@ -154,8 +156,8 @@ def test_rows_that_say_nothing_raise_nothing(rows, neighbors, capfd, caplog, rec
 
 
 def test_an_empty_table() -> None:
-    asked = dc.PrivateQuantiles(0.025, 0.975, within=(0, 10), epsilon=1)
-    with pytest.raises(dc.UsageError, match="empty"):
+    asked = dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 10), epsilon=1)
+    with pytest.raises(dc.errors.UsageError, match="empty"):
         dc.release([], dc.Normal(), bounds=asked, epsilon=1)
     assert dc.release([], dc.Normal(), bounds=asked, epsilon=1, neighbors="add_remove").records is None
 
@@ -224,8 +226,8 @@ GOOD: dict[str, Any] = {"within": (0, 10), "epsilon": 1}
     ],
 )
 def test_meaningless_quantiles_are_refused(quantiles, options, message) -> None:
-    with pytest.raises(dc.UsageError, match=message) as caught:
-        dc.PrivateQuantiles(*quantiles, **options)
+    with pytest.raises(dc.errors.UsageError, match=message) as caught:
+        dc.mechanisms.PrivateQuantiles(*quantiles, **options)
     assert "\n" not in caught.value.message
 
 
@@ -253,19 +255,19 @@ class Untouchable:
 def test_refused_before_any_row_is_read(family, options, message) -> None:
     asked = {**GOOD, **{k: options[k] for k in ("within", "epsilon") if k in options}}
     rest = {k: options[k] for k in ("neighbors", "outside") if k in options}
-    bounds = dc.PrivateQuantiles(0.025, 0.975, **asked)
-    with pytest.raises(dc.UsageError, match=message):
+    bounds = dc.mechanisms.PrivateQuantiles(0.025, 0.975, **asked)
+    with pytest.raises(dc.errors.UsageError, match=message):
         dc.release(Untouchable(), family, bounds=bounds, epsilon=options.get("budget", 1), **rest)
 
 
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ([(0, 1), dc.PrivateQuantiles(0.1, 0.9, **GOOD)], "either all"),
-        ([dc.PrivateQuantiles(0.1, 0.9, **GOOD)], "takes 2 column"),
-        ([dc.PrivateQuantiles(0.1, 0.9, within=[(0, 1)] * 2, epsilon=1)] * 2, "within one pair"),
+        ([(0, 1), dc.mechanisms.PrivateQuantiles(0.1, 0.9, **GOOD)], "either all"),
+        ([dc.mechanisms.PrivateQuantiles(0.1, 0.9, **GOOD)], "takes 2 column"),
+        ([dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=[(0, 1)] * 2, epsilon=1)] * 2, "within one pair"),
     ],
 )
 def test_lists_that_do_not_fit(bounds, message) -> None:
-    with pytest.raises(dc.UsageError, match=message):
+    with pytest.raises(dc.errors.UsageError, match=message):
         dc.release(Untouchable(), dc.MultivariateNormal(2), bounds=bounds, epsilon=1)

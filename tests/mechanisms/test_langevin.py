@@ -62,7 +62,7 @@ def test_the_noise_of_a_step_on_a_sample_is_what_is_accounted_for() -> None:
 def test_the_budget_decides_the_step_and_the_steps_keep_to_it(rng: np.random.Generator) -> None:
     cases: list[tuple[Any, Any]] = [("replace", 1), ("replace", "1/5"), ("add_remove", "1/5")]
     for neighbors, rate in cases:
-        mechanism = dc.LangevinMechanism(**BUDGET, steps=60, rate=rate, samples=30)
+        mechanism = dc.mechanisms.Langevin(**BUDGET, steps=60, rate=rate, samples=30)
         release = sample_with(
             RandomSource.seeded(rng), table(rng, 500), MODEL, mechanism, missing="none", neighbors=neighbors
         )
@@ -85,7 +85,7 @@ def test_a_step_reads_the_sample_that_goes_with_the_neighbors(
         return np.zeros((kept.size, 1, 2))
 
     monkeypatch.setattr("discreet.mechanisms.langevin.langevin", spy)
-    mechanism = dc.LangevinMechanism(**BUDGET, steps=60, rate="1/5", samples=1)
+    mechanism = dc.mechanisms.Langevin(**BUDGET, steps=60, rate="1/5", samples=1)
     sample_with(
         RandomSource.seeded(rng), table(rng, 43), MODEL, mechanism, missing="none", neighbors=neighbors
     )
@@ -119,7 +119,7 @@ def test_posterior_of_many_records(rng: np.random.Generator) -> None:
     sd = np.sqrt(np.diag(np.linalg.inv(hessian)))
 
     def off(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-        mechanism = dc.LangevinMechanism(epsilon=epsilon, delta="1e-6", steps=400)
+        mechanism = dc.mechanisms.Langevin(epsilon=epsilon, delta="1e-6", steps=400)
         release = sample_with(RandomSource.seeded(rng), rows, MODEL, mechanism, missing="none")
         assert release.samples is not None
         states = release.samples.arrays()["weights"]
@@ -142,7 +142,7 @@ def test_states_are_those_of_the_second_half() -> None:
 
 
 def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
-    mechanism = dc.LangevinMechanism(**BUDGET, steps=20, samples=5)
+    mechanism = dc.mechanisms.Langevin(**BUDGET, steps=20, samples=5)
     release = dc.release(table(rng, 100), MODEL, mechanism=mechanism, missing="none")
     said = release.statement()
     assert "They are states of a Langevin walk with finite steps" in said
@@ -175,14 +175,14 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
 )
 def test_declarations_that_are_refused(how: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        dc.LangevinMechanism(**how)
+        dc.mechanisms.Langevin(**how)
 
 
 def test_more_steps_than_the_budget_pays_for(rng: np.random.Generator) -> None:
     rows = table(rng, 100)
 
     def walk(steps: int, step_size: str) -> dc.Release:
-        mechanism = dc.LangevinMechanism(**BUDGET, steps=steps, samples=1, step_size=step_size, clip=1)
+        mechanism = dc.mechanisms.Langevin(**BUDGET, steps=steps, samples=1, step_size=step_size, clip=1)
         return sample_with(RandomSource.seeded(rng), rows, MODEL, mechanism, missing="none")
 
     words = r"500 steps of size 0\.001 cost epsilon = .*: the budget pays for (\d+) of"
@@ -197,7 +197,7 @@ def test_more_steps_than_the_budget_pays_for(rng: np.random.Generator) -> None:
 
 
 def test_an_empty_table_that_nobody_may_see_is_empty(rng: np.random.Generator) -> None:
-    mechanism = dc.LangevinMechanism(**BUDGET, steps=20, samples=5, rate="1/2")
+    mechanism = dc.mechanisms.Langevin(**BUDGET, steps=20, samples=5, rate="1/2")
     release = dc.release(
         {"x": [], "ill": []}, MODEL, mechanism=mechanism, missing="none", neighbors="add_remove"
     )
@@ -207,10 +207,10 @@ def test_an_empty_table_that_nobody_may_see_is_empty(rng: np.random.Generator) -
 
 
 def test_models_that_are_refused(rng: np.random.Generator) -> None:
-    mechanism = dc.LangevinMechanism(**BUDGET, steps=10, samples=5, rate="1/1000", step_size="1e-9", clip=1)
+    mechanism = dc.mechanisms.Langevin(**BUDGET, steps=10, samples=5, rate="1/1000", step_size="1e-9", clip=1)
     with pytest.raises(UsageError, match="a sample of 20 records holds none"):
         dc.release(table(rng, 20), MODEL, mechanism=mechanism, missing="none")
-    mechanism = dc.LangevinMechanism(**BUDGET, steps=10, samples=5)
+    mechanism = dc.mechanisms.Langevin(**BUDGET, steps=10, samples=5)
     linear = LinearRegression({"y": (0, 1)}, {"x": (-1, 1)})
     with pytest.raises(UsageError, match="only if residual_sd is given"):
         dc.release({"x": [0.1], "y": [0.2]}, linear, mechanism=mechanism, missing="none")

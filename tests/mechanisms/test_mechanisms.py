@@ -44,7 +44,7 @@ def test_laplace_loss_is_the_promise_and_is_attained(family, missing, neighbors,
     points = record_points(family, layout)
     pairs = product(points, points) if neighbors == "replace" else product(points, points[:1])
     changes = np.array([p - q for p, q in pairs])
-    mechanism = dc.LaplaceMechanism(epsilon)
+    mechanism = dc.mechanisms.Laplace(epsilon)
     assert pure_loss(mechanism, layout, changes) <= epsilon
     assert pure_loss(mechanism, layout, changes) >= epsilon * (1 - 1e-9)
     # negative control: a tenth less noise breaks the promise
@@ -55,14 +55,14 @@ def test_bernoulli_noise_is_one_over_epsilon_in_counts() -> None:
     for missing in ("count", "none"):
         layout = dc.Bernoulli().layout(Domain(None, None, "redact", missing), "replace")
         # one count of yes is two steps of z
-        assert dc.LaplaceMechanism("0.5").scales(layout)[0] / 2 == 2
+        assert dc.mechanisms.Laplace("0.5").scales(layout)[0] / 2 == 2
     layout = dc.Bernoulli().layout(DOMAIN, "add_remove")
-    assert dc.LaplaceMechanism("0.5").scales(layout) == (2, 2)
+    assert dc.mechanisms.Laplace("0.5").scales(layout) == (2, 2)
 
 
 def test_scales_are_rounded_up_and_exact_in_steps() -> None:
     layout = dc.Normal().layout(NORMAL, "replace")
-    for mechanism in (dc.LaplaceMechanism("0.3"), dc.GaussianMechanism(rho="0.07")):
+    for mechanism in (dc.mechanisms.Laplace("0.3"), dc.mechanisms.Gaussian(rho="0.07")):
         for scale, width, grid in zip(mechanism.scales(layout), layout.width, layout.grid, strict=True):
             needed = mechanism.unit_scale(layout) * width
             assert needed <= scale <= needed * (1 + Fraction(1, 2**50))
@@ -71,7 +71,7 @@ def test_scales_are_rounded_up_and_exact_in_steps() -> None:
 
 def test_gaussian_zcdp_loss() -> None:
     layout = dc.Normal().layout(NORMAL, "replace")
-    scales = dc.GaussianMechanism(rho="0.1").scales(layout)
+    scales = dc.mechanisms.Gaussian(rho="0.1").scales(layout)
     unit = min(s / w for s, w in zip(scales, layout.width, strict=True))
     loss = layout.l2_sensitivity**2 / (2 * unit**2)
     assert Fraction(1, 10) * (1 - Fraction(1, 10**9)) <= loss <= Fraction(1, 10)
@@ -98,7 +98,7 @@ def test_gaussian_zcdp_loss() -> None:
         ({"epsilon": 1, "outside": "drop"}, "outside must be"),
         ({"epsilon": 1, "bounds": (0, 1)}, "takes no bounds"),
         ({"epsilon": 1, "column": "a", "columns": ["a"]}, "not both"),
-        ({"epsilon": 1, "mechanism": dc.LaplaceMechanism(1)}, "holds its own budget"),
+        ({"epsilon": 1, "mechanism": dc.mechanisms.Laplace(1)}, "holds its own budget"),
     ],
 )
 def test_refused_before_any_row_is_read(options: dict[str, object], message: str) -> None:
@@ -106,7 +106,7 @@ def test_refused_before_any_row_is_read(options: dict[str, object], message: str
         def __getattr__(self, name: str) -> object:
             raise AssertionError("the data was touched")
 
-    with pytest.raises(dc.UsageError, match=message):
+    with pytest.raises(dc.errors.UsageError, match=message):
         dc.release(Untouchable(), dc.Bernoulli(), **options)  # pyright: ignore[reportArgumentType]
 
 
@@ -117,6 +117,6 @@ def test_release_takes_no_seed() -> None:
 
 
 def test_empty_table_under_replace_is_refused() -> None:
-    with pytest.raises(dc.UsageError, match="empty"):
+    with pytest.raises(dc.errors.UsageError, match="empty"):
         dc.release([], dc.Bernoulli(), epsilon=1)
     assert dc.release([], dc.Bernoulli(), epsilon=1, neighbors="add_remove").records is None

@@ -51,7 +51,7 @@ def quadratic(weak: float = 0.1, smooth: float = 2.0, gradient: Any = None) -> D
 @pytest.mark.parametrize("extra", [0, 9])
 def test_the_guarantee_at_each_index_holds_and_is_attained(extra: int, rng: np.random.Generator) -> None:
     """Quadratic losses, whose last iterate is normal: exact divergences, from the numbers that are in the file."""
-    n, model, mechanism = 25, quadratic(), dc.NoisySGDMechanism(rho=0.4, step_size=0.5, extra_steps=extra)
+    n, model, mechanism = 25, quadratic(), dc.mechanisms.NoisySGD(rho=0.4, step_size=0.5, extra_steps=extra)
     plain = {"curvature": np.full(n, 0.1), "aim": np.zeros(n)}
     release = sample_with(RandomSource.seeded(rng), plain, model, mechanism, missing="none")
     numbers = {name: float(value) for name, value in release.sampling_record.parameters.items()}
@@ -83,7 +83,7 @@ def test_the_guarantee_at_each_index_holds_and_is_attained(extra: int, rng: np.r
 def test_the_draw_is_the_descent_of_the_table(rng: np.random.Generator) -> None:
     """As the noise goes to nothing, what is released is the end of a descent in the order of the table."""
     rows = table(rng, 300)
-    mechanism = dc.NoisySGDMechanism(rho=1e10, step_size=0.4, extra_steps=0)
+    mechanism = dc.mechanisms.NoisySGD(rho=1e10, step_size=0.4, extra_steps=0)
     for model in (SMOKERS, PRESSURE):
         release = sample_with(RandomSource.seeded(rng), rows, model, mechanism, missing="none")
         codes = np.array([[rows[c.name][i] == c.labels[1] for c in model.label_columns] for i in range(300)])
@@ -109,7 +109,7 @@ def orders_of(rng: np.random.Generator, order: Any, runs: int) -> Counter[tuple[
         return np.zeros_like(w)
 
     rows = {"curvature": np.ones(3), "aim": np.array([-0.5, 0.0, 0.5])}
-    model, mechanism = quadratic(gradient=gradient), dc.NoisySGDMechanism(rho=1, order=order, extra_steps=0)
+    model, mechanism = quadratic(gradient=gradient), dc.mechanisms.NoisySGD(rho=1, order=order, extra_steps=0)
     domain = Domain(None, None, "clip", "impute", model.stand_ins(Domain(None, None, "clip", "none")))
     records, record = read_records(rows, model, domain), mechanism.plan(model, domain, 3)
     for _ in range(runs):
@@ -128,7 +128,7 @@ def test_a_public_order_is_the_tables_and_a_secret_one_is_uniform(rng: np.random
 
 def test_more_noise_where_there_is_less_to_hide_behind() -> None:
     def sigma(**how: Any) -> float:
-        return dc.NoisySGDMechanism(rho=0.1, **how).descent(SMOKERS, 1000, n_public=50).sigma
+        return dc.mechanisms.NoisySGD(rho=0.1, **how).descent(SMOKERS, 1000, n_public=50).sigma
 
     printed, public, still = sigma(extra_steps=0), sigma(public=[1], extra_steps=50), sigma()
     assert printed > 5 * public > 5 * still
@@ -138,11 +138,11 @@ def test_more_noise_where_there_is_less_to_hide_behind() -> None:
 
 
 def test_epsilon_and_delta_become_rho() -> None:
-    mechanism = dc.NoisySGDMechanism(epsilon=1, delta=1e-6)
+    mechanism = dc.mechanisms.NoisySGD(epsilon=1, delta=1e-6)
     promised = mechanism.guarantee("replace")
     assert isinstance(promised, dc.ZeroConcentratedDP)
     assert Fraction("0.999") < promised.to_approx("1e-6").epsilon <= 1
-    secret = dc.NoisySGDMechanism(rho=0.1, order="secret", orders=(2, 8)).guarantee("replace")
+    secret = dc.mechanisms.NoisySGD(rho=0.1, order="secret", orders=(2, 8)).guarantee("replace")
     assert isinstance(secret, dc.RenyiDP)
     assert [float(e) for e in secret.epsilons] == pytest.approx([0.2, 0.8])
     # both join what else is released about the same people
@@ -152,11 +152,11 @@ def test_epsilon_and_delta_become_rho() -> None:
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.05", "1e-6"), ("1", "1e-6"), ("10", "1e-3")])
 def test_a_secret_order_keeps_to_epsilon_and_delta(epsilon: str, delta: str) -> None:
-    mechanism = dc.NoisySGDMechanism(epsilon=epsilon, delta=delta, order="secret")
+    mechanism = dc.mechanisms.NoisySGD(epsilon=epsilon, delta=delta, order="secret")
     implied = mechanism.guarantee("replace").to_approx(delta).epsilon
     assert 0.999 * float(epsilon) < implied <= Fraction(epsilon)
     # what a zero-concentrated guarantee of this budget has as rho is too much for a few orders
-    public = dc.NoisySGDMechanism(epsilon=epsilon, delta=delta)
+    public = dc.mechanisms.NoisySGD(epsilon=epsilon, delta=delta)
     assert dc.RenyiDP(mechanism.orders, [a * public.rho for a in mechanism.orders]).to_approx(
         delta
     ).epsilon > Fraction(epsilon)
@@ -175,7 +175,7 @@ def test_a_gradient_that_fails_is_not_seen(rng: np.random.Generator) -> None:
         return np.zeros(1)
 
     rows = {"curvature": np.ones(3), "aim": np.array([0.5, 0.25, 0.75])}
-    mechanism = dc.NoisySGDMechanism(rho=1e12, step_size="0.5", extra_steps=0)
+    mechanism = dc.mechanisms.NoisySGD(rho=1e12, step_size="0.5", extra_steps=0)
     for gradient, expected in ((fails, 0.25), (meddles, 0.0)):
         release = sample_with(
             RandomSource.seeded(rng), rows, quadratic(gradient=gradient), mechanism, missing="none"
@@ -198,7 +198,7 @@ def test_a_gradient_that_never_works_is_refused_before_a_row_is_read(gradient: A
         dc.release(
             "no such file.csv",
             quadratic(gradient=gradient),
-            mechanism=dc.NoisySGDMechanism(rho=1),
+            mechanism=dc.mechanisms.NoisySGD(rho=1),
             missing="none",
         )
 
@@ -210,7 +210,7 @@ def test_values_of_rows_change_nothing_but_the_draw(rng: np.random.Generator) ->
         "smoker": ["?", "yes", "no", ""],
     }
     release = dc.release(
-        odd, SMOKERS, mechanism=dc.NoisySGDMechanism(rho=1), impute={"smoker": "no", "age": 50, "sex": "f"}
+        odd, SMOKERS, mechanism=dc.mechanisms.NoisySGD(rho=1), impute={"smoker": "no", "age": 50, "sex": "f"}
     )
     assert release.samples is not None
     assert np.all(np.isfinite(release.samples.arrays()["weights"]))
@@ -221,7 +221,7 @@ def test_values_of_rows_change_nothing_but_the_draw(rng: np.random.Generator) ->
 
     rows = {"curvature": [1.0, 1.0], "aim": [1.0, -1.0]}
     release = dc.release(
-        rows, quadratic(gradient=broken), mechanism=dc.NoisySGDMechanism(rho=1), missing="none"
+        rows, quadratic(gradient=broken), mechanism=dc.mechanisms.NoisySGD(rho=1), missing="none"
     )
     assert release.samples is not None
     assert np.all(np.isfinite(release.samples.arrays()["weights"]))
@@ -230,7 +230,7 @@ def test_values_of_rows_change_nothing_but_the_draw(rng: np.random.Generator) ->
 def test_public_records_steer_the_end(rng: np.random.Generator) -> None:
     rows = {"curvature": np.ones(20), "aim": np.ones(20)}
     public = {"curvature": np.ones(5), "aim": np.full(5, -0.5)}
-    mechanism = dc.NoisySGDMechanism(rho=1e10, step_size=0.9, public=public, extra_steps=12)
+    mechanism = dc.mechanisms.NoisySGD(rho=1e10, step_size=0.9, public=public, extra_steps=12)
     release = sample_with(RandomSource.seeded(rng), rows, quadratic(), mechanism, missing="none")
     assert release.samples is not None
     assert release.samples.arrays()["weights"][0, 0] == pytest.approx(-0.5, abs=1e-3)
@@ -238,7 +238,7 @@ def test_public_records_steer_the_end(rng: np.random.Generator) -> None:
 
 
 def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
-    release = dc.release(table(rng, 200), SMOKERS, mechanism=dc.NoisySGDMechanism(rho=0.5), missing="none")
+    release = dc.release(table(rng, 200), SMOKERS, mechanism=dc.mechanisms.NoisySGD(rho=0.5), missing="none")
     said = release.statement()
     assert "the last iterate of noisy gradient descent" in said
     assert "floating point" in said
@@ -269,7 +269,7 @@ def test_what_the_reader_is_told(rng: np.random.Generator) -> None:
 )
 def test_declarations_that_are_refused(how: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        dc.NoisySGDMechanism(**how)
+        dc.mechanisms.NoisySGD(**how)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +281,11 @@ def test_declarations_that_are_refused(how: dict[str, Any], words: str) -> None:
 )
 def test_releases_that_are_refused(how: dict[str, Any], words: str, rng: np.random.Generator) -> None:
     with pytest.raises(UsageError, match=words):
-        dc.release(table(rng, 5), SMOKERS, mechanism=dc.NoisySGDMechanism(rho=1, **how), missing="none")
+        dc.release(table(rng, 5), SMOKERS, mechanism=dc.mechanisms.NoisySGD(rho=1, **how), missing="none")
 
 
 def test_models_and_neighbors_that_are_refused(rng: np.random.Generator) -> None:
-    mechanism, rows = dc.NoisySGDMechanism(rho=1), table(rng, 5)
+    mechanism, rows = dc.mechanisms.NoisySGD(rho=1), table(rng, 5)
     with pytest.raises(UsageError, match="neighbors='replace'"):
         dc.release(rows, SMOKERS, mechanism=mechanism, missing="none", neighbors="add_remove")
     with pytest.raises(UsageError, match="reads records of a model of several columns"):
@@ -298,8 +298,8 @@ def test_models_and_neighbors_that_are_refused(rng: np.random.Generator) -> None
             missing="none",
         )
     with pytest.raises(UsageError, match="every record has the same guarantee"):
-        dc.NoisySGDMechanism(rho=1, order="secret").guarantee_at(1, SMOKERS, 10)
+        dc.mechanisms.NoisySGD(rho=1, order="secret").guarantee_at(1, SMOKERS, 10)
     with pytest.raises(UsageError, match="at most 10000000 records"):
-        dc.NoisySGDMechanism(rho=1, order="secret").descent(SMOKERS, 10**8)
+        dc.mechanisms.NoisySGD(rho=1, order="secret").descent(SMOKERS, 10**8)
     with pytest.raises(UsageError, match="releases no tables of counts"):
         dc.release(rows, SMOKERS, epsilon=1)

@@ -21,7 +21,7 @@ def released(rng: np.random.Generator, last: int, place: int, extra: int, factor
     rows, aims = np.full((N_RECORDS, 2), [0.6, 0.1]), np.ones(N_RECORDS)
     # as far apart as gradients get: mirror images, across the direction of the weights
     rows[place], aims[place] = (np.array([0.2, 0.98]) * [1, last], -1.0)
-    how = dc.NoisySGDMechanism(rho=RHO, step_size=0.8, extra_steps=extra).descent(MODEL, N_RECORDS)
+    how = dc.mechanisms.NoisySGD(rho=RHO, step_size=0.8, extra_steps=extra).descent(MODEL, N_RECORDS)
     known = {"step_size": how.step_size, "sigma": factor * how.sigma, "radius": 1.0, "rng": rng}
     states = np.zeros((RUNS, 2))
     states = descend_linear(LogisticLoss, rows, aims, states, ridge=float(MODEL.ridge), **known)
@@ -54,7 +54,7 @@ def lower_bound(rng: np.random.Generator, place: int, extra: int, factor: float)
 
 def test_no_adversary_finds_more_than_was_promised(rng: np.random.Generator) -> None:
     for place, extra in ((N_RECORDS - 1, 0), (0, 0), (N_RECORDS - 1, N_RECORDS)):
-        mechanism = dc.NoisySGDMechanism(rho=RHO, step_size=0.8, extra_steps=extra)
+        mechanism = dc.mechanisms.NoisySGD(rho=RHO, step_size=0.8, extra_steps=extra)
         promised = mechanism.guarantee_at(place + 1, MODEL, N_RECORDS).to_approx(DELTA)
         assert lower_bound(rng, place, extra, 1.0) <= promised.epsilon
 

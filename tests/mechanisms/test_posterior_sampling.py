@@ -37,7 +37,7 @@ ALARM = 1e-5
 def made(name: str, epsilon: Any, samples: int = 1) -> tuple[ParameterGrid, Fraction]:
     """Return the grid and the temperature of a mechanism."""
     family, prior, bounds, support, cells = CASES[name]
-    mechanism = dc.PosteriorSamplingMechanism(
+    mechanism = dc.mechanisms.PosteriorSampling(
         prior, epsilon=epsilon, samples=samples, support=support, cells=cells
     )
     domain = family.read_domain(bounds, "clip", "none")
@@ -144,7 +144,7 @@ def law_of(
         kept.append(law)
         return 0
 
-    mechanism = dc.PosteriorSamplingMechanism(
+    mechanism = dc.mechanisms.PosteriorSampling(
         grid.prior, epsilon="0.7", support=list(grid.support), cells=grid.cells
     )
     source = RandomSource(lambda sampler: sampler(np.random.default_rng()), keep)
@@ -217,7 +217,7 @@ def test_labels_follow_the_tempered_truncated_dirichlet(rng: np.random.Generator
     """Means against plain rejection; and a release whose draws respect the support."""
     family = dc.Categorical(["a", "b", "c"])
     data = ["a"] * 30 + ["b"] * 5 + ["?"] * 5
-    mechanism = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=20, samples=4000, support="0.1")
+    mechanism = dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=20, samples=4000, support="0.1")
     release = sample_with(RandomSource.seeded(rng), data, family, mechanism, impute="b")
     temperature = float(release.sampling_record.parameters["temperature"])
     assert release.samples is not None
@@ -235,7 +235,7 @@ def test_labels_follow_the_tempered_truncated_dirichlet(rng: np.random.Generator
 def test_labels_cost_their_share_by_the_density_ratio() -> None:
     """On a fine set of p the log-ratio of unnormalized tempered laws spreads by at most epsilon, and nearly so."""
     family, epsilon = dc.Categorical(3), 1.5
-    mechanism = dc.PosteriorSamplingMechanism("dirichlet:1,1,1", epsilon=epsilon, support="0.05")
+    mechanism = dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=epsilon, support="0.05")
     domain = family.read_domain(None, "clip", "none")
     temperature = float(mechanism.plan(family, domain, 200).parameters["temperature"])
     corners = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
@@ -247,7 +247,7 @@ def test_missing_and_outside_values_count_as_declared() -> None:
     """Imputing is the same as filling in by hand, and clipping the same as clipping by hand."""
     family, bounds = dc.Normal(), (-3, 5)
     dirty, clean = [1.0, None, float("nan"), 99.0, "x", -1e300], [1.0, 2.0, 2.0, 5.0, 2.0, -3.0]
-    mechanism = dc.PosteriorSamplingMechanism(
+    mechanism = dc.mechanisms.PosteriorSampling(
         "normal_inverse_gamma:0,1,2,2", epsilon=1, support={"mean": (-1, 3), "variance": (1, 6)}, cells=12
     )
 
@@ -267,7 +267,7 @@ def test_missing_and_outside_values_count_as_declared() -> None:
 def test_a_secure_source_needs_no_seed_and_repeats_nothing() -> None:
     first, second = (secure_source().floating(lambda rng: rng.random(4)) for _ in range(2))
     assert not np.array_equal(first, second)
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, samples=20, support=(0.1, 0.9))
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, samples=20, support=(0.1, 0.9))
     made = [dc.release([1, 0] * 9, dc.Bernoulli(), mechanism=mechanism, impute=0) for _ in range(2)]
     assert made[0].samples != made[1].samples
 
@@ -289,10 +289,10 @@ def test_exact_sums_of_every_shape() -> None:
 
 def test_the_ledger_is_charged_for_samples(tmp_path: Any) -> None:
     ledger = dc.Ledger(f"sqlite:///{tmp_path}/l.db", budget=dc.PureDP(2))
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1.5, support=(0.1, 0.9))
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1.5, support=(0.1, 0.9))
     how: dict[str, Any] = {"mechanism": mechanism, "impute": 0, "ledger": ledger, "dataset": "d"}
     made = dc.release([1, 0, 1], dc.Bernoulli(), **how)
     assert made.ledger is not None
     assert dict(made.guarantees) == {"samples": dc.PureDP("1.5")}
-    with pytest.raises(dc.BudgetError):
+    with pytest.raises(dc.errors.BudgetError):
         dc.release([1, 0, 1], dc.Bernoulli(), **how)

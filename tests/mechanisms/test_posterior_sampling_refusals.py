@@ -11,10 +11,10 @@ import pytest
 import discreet as dc
 from discreet.cli import run
 
-OPS = dc.PosteriorSamplingMechanism
+OPS = dc.mechanisms.PosteriorSampling
 GOOD: dict[str, Any] = {"epsilon": 1, "support": (0.1, 0.9)}
 ONE = OPS("beta:1,1", **GOOD)
-BOUGHT = dc.PrivateQuantiles(0.1, 0.9, within=(0, 9), epsilon=1)
+BOUGHT = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 9), epsilon=1)
 
 
 class Unread:
@@ -26,7 +26,7 @@ class Unread:
 
 def refused(message: str, model: Any, mechanism: Any, **how: Any) -> None:
     """Check that a release is refused with one line, without a look at the rows."""
-    with pytest.raises(dc.UsageError, match=message) as caught:
+    with pytest.raises(dc.errors.UsageError, match=message) as caught:
         dc.release(Unread(), model, mechanism=mechanism, **how)
     assert "\n" not in caught.value.message
 
@@ -48,7 +48,7 @@ def refused(message: str, model: Any, mechanism: Any, **how: Any) -> None:
     ],
 )
 def test_mechanisms_that_cannot_be(how: dict[str, Any], message: str) -> None:
-    with pytest.raises(dc.UsageError, match=message):
+    with pytest.raises(dc.errors.UsageError, match=message):
         OPS("beta:1,1", **{**GOOD, **how})
 
 
@@ -56,7 +56,7 @@ def test_mechanisms_that_cannot_be(how: dict[str, Any], message: str) -> None:
     "prior", ["beta:0,1", "beta:-1,1", "gamma:1,0", "dirichlet:0,1", "normal:0,0", None, 3]
 )
 def test_improper_priors(prior: Any) -> None:
-    with pytest.raises(dc.UsageError):
+    with pytest.raises(dc.errors.UsageError):
         OPS(prior, **GOOD)
 
 
@@ -154,7 +154,7 @@ def test_grids() -> None:
 def test_a_sampler_that_could_take_too_long_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
     ledger = dc.Ledger(f"sqlite:///{tmp_path}/l.db", budget=dc.PureDP(5))
     weak = OPS("dirichlet:0.1,0.1,0.1", epsilon="0.1", support="0.01")
-    with pytest.raises(dc.UsageError, match="too long"):
+    with pytest.raises(dc.errors.UsageError, match="too long"):
         dc.release(
             ["a"], dc.Categorical(["a", "b", "c"]), mechanism=weak, impute="a", ledger=ledger, dataset="d"
         )

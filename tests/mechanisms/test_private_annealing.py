@@ -162,7 +162,7 @@ class TestMechanism:
 
     @pytest.mark.parametrize("weights", ["resample", "laplace"])
     def test_the_default_path_uses_the_whole_budget(self, weights: str, rng: np.random.Generator) -> None:
-        mechanism = dc.PrivateAnnealingMechanism(
+        mechanism = dc.mechanisms.PrivateAnnealing(
             "beta:1,1", epsilon=1, support=(0.05, 0.95), cells=64, samples=3, weights=weights
         )
         record = mechanism.plan(dc.Bernoulli(), DOMAIN, 500)
@@ -181,7 +181,7 @@ class TestMechanism:
         assert draws.arithmetic == ("floating" if weights == "laplace" else "exact")
 
     def test_many_cheap_trajectories_come_near_the_posterior(self, rng: np.random.Generator) -> None:
-        mechanism = dc.PrivateAnnealingMechanism(
+        mechanism = dc.mechanisms.PrivateAnnealing(
             "beta:1,1",
             epsilon=400,
             support=(0.05, 0.95),
@@ -218,7 +218,7 @@ class TestMechanism:
     def test_bad_arguments(self, arguments: dict[str, object], words: str) -> None:
         given = {"epsilon": 1, "support": (0.05, 0.95), **arguments}
         with pytest.raises(UsageError, match=words):
-            dc.PrivateAnnealingMechanism("beta:1,1", **given)  # pyright: ignore[reportArgumentType]
+            dc.mechanisms.PrivateAnnealing("beta:1,1", **given)  # pyright: ignore[reportArgumentType]
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -231,6 +231,6 @@ class TestMechanism:
     )
     def test_more_than_the_budget_pays_for(self, arguments: dict[str, object], words: str) -> None:
         given = {"epsilon": 1, "support": (0.05, 0.95), **arguments}
-        mechanism = dc.PrivateAnnealingMechanism("beta:1,1", **given)  # pyright: ignore[reportArgumentType]
+        mechanism = dc.mechanisms.PrivateAnnealing("beta:1,1", **given)  # pyright: ignore[reportArgumentType]
         with pytest.raises(UsageError, match=words):
             mechanism.check(dc.Bernoulli(), DOMAIN)

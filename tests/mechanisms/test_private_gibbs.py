@@ -31,8 +31,8 @@ RANGE = simplex_range(2, Fraction(1, 20)) + simplex_range(3, Fraction(1, 20))
 ALARM = 1e-5
 
 
-def mechanism(**arguments: Any) -> dc.PrivateGibbsMechanism:
-    return dc.PrivateGibbsMechanism(**{"epsilon": 1, "steps": 4, "support": "0.05", **arguments})
+def mechanism(**arguments: Any) -> dc.mechanisms.PrivateGibbs:
+    return dc.mechanisms.PrivateGibbs(**{"epsilon": 1, "steps": 4, "support": "0.05", **arguments})
 
 
 def released(rng: np.random.Generator, **arguments: Any) -> dc.Release:

@@ -25,9 +25,9 @@ def totals(ones: int, n: int) -> Totals:
     return Totals(dc.Bernoulli(), DOMAIN, (2 * ones - n,), n)
 
 
-def mechanism(**arguments: Any) -> dc.PrivateMetropolisMechanism:
+def mechanism(**arguments: Any) -> dc.mechanisms.PrivateMetropolis:
     given = {"epsilon": 1, "steps": 20, "support": (0.05, 0.95), "cells": 32, **arguments}
-    return dc.PrivateMetropolisMechanism("beta:1,1", **given)
+    return dc.mechanisms.PrivateMetropolis("beta:1,1", **given)
 
 
 def test_the_steps_use_the_whole_budget() -> None:
@@ -62,7 +62,7 @@ def test_a_long_walk_has_the_tempered_posterior_as_its_law(source: str, rng: np.
 
 
 def test_the_rule_of_metropolis_with_a_proven_bound(rng: np.random.Generator) -> None:
-    bound = dc.WorstCaseRejection("0.01", "checked on the grid")
+    bound = dc.mechanisms.WorstCaseRejection("0.01", "checked on the grid")
     walking = mechanism(epsilon="0.001", steps=10, width=1, cells=256, rejection=bound)
     record = walking.plan(dc.Bernoulli(), DOMAIN, 50)
     assert walking.guarantee("replace") == dc.ApproxDP("0.001", "0.1")
@@ -72,7 +72,7 @@ def test_the_rule_of_metropolis_with_a_proven_bound(rng: np.random.Generator) ->
 
 
 def test_a_bound_that_some_table_breaks_is_refused() -> None:
-    observed = dc.WorstCaseRejection("0.01", "seen on the data")
+    observed = dc.mechanisms.WorstCaseRejection("0.01", "seen on the data")
     with pytest.raises(UsageError, match="some table of this size rejects with probability"):
         mechanism(rejection=observed).plan(dc.Bernoulli(), DOMAIN, 50)
 
@@ -86,7 +86,7 @@ def test_a_bound_that_some_table_breaks_is_refused() -> None:
         ({"steps": 0}, "whole number"),
         ({"temperature": 0.5}, "at least 1"),
         ({"rejection": 0.01}, "every table and every state"),
-        ({"steps": 200, "rejection": dc.WorstCaseRejection("0.01", "x")}, "delta adds up"),
+        ({"steps": 200, "rejection": dc.mechanisms.WorstCaseRejection("0.01", "x")}, "delta adds up"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:
@@ -123,7 +123,7 @@ def test_the_hint_of_a_refusal_works() -> None:
 
 def test_two_parameters_are_refused() -> None:
     domain = dc.Normal().read_domain((-1, 1), "clip", "none")
-    walking = dc.PrivateMetropolisMechanism(
+    walking = dc.mechanisms.PrivateMetropolis(
         "normal_inverse_gamma:0,1,2,2", epsilon=1, steps=5, support=[(-1, 1), (1, 2)]
     )
     with pytest.raises(UsageError, match="one parameter"):

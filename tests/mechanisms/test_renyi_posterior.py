@@ -17,7 +17,7 @@ from discreet.artifact import SamplingRecord
 from discreet.curator.publish import sample_with
 from discreet.domain.declarations import Domain
 from discreet.mechanisms.base import RandomSource
-from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+from discreet.mechanisms.renyi_posterior import RenyiPosterior
 from discreet.privacy.costs.posterior_divergence import conjugate_divergence
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
@@ -39,7 +39,7 @@ def tight(prior: priors.Prior, order: float, epsilon: float, mode: str, samples:
     """A mechanism; for the posterior itself, with the budget that it needs."""
     if mode == "direct":
         epsilon = NeighboringPosteriors(dc.Bernoulli(), prior, N).worst_divergence(order) * samples * 1.001
-    return RenyiPosteriorMechanism(prior, order=order, epsilon=epsilon, mode=mode, samples=samples)  # pyright: ignore
+    return RenyiPosterior(prior, order=order, epsilon=epsilon, mode=mode, samples=samples)  # pyright: ignore
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -64,7 +64,7 @@ def test_every_pair_is_within_the_claim_and_one_is_near_it(
 @pytest.mark.parametrize("prior", [priors.Beta(6, 12), priors.Beta(1, 1)], ids=str)
 def test_ten_percent_more_breaks_the_claim(mode: str, prior: priors.Beta) -> None:
     """Negative control of the test above: the same grid finds a weight that is 10% too large."""
-    mechanism = RenyiPosteriorMechanism(prior, order=2, epsilon=0.05, mode=mode)  # pyright: ignore
+    mechanism = RenyiPosterior(prior, order=2, epsilon=0.05, mode=mode)  # pyright: ignore
     record = mechanism.plan(dc.Bernoulli(), LABELS, N)
     larger = dict(record.parameters)
     larger["r" if mode == "diffused" else "m"] *= Fraction(11, 10)
@@ -79,7 +79,7 @@ def test_ten_percent_more_breaks_the_claim(mode: str, prior: priors.Beta) -> Non
 def test_labels_stay_within_the_claim(mode: str) -> None:
     """Three labels and six records: all tables, all neighbors."""
     family, n = dc.Categorical(["a", "b", "c"]), 6
-    mechanism = RenyiPosteriorMechanism(
+    mechanism = RenyiPosterior(
         priors.Dirichlet([1, 2, 3]),
         order=3,
         epsilon=0.1,
@@ -112,7 +112,7 @@ NUMBERS = [
 def test_numbers_stay_within_the_claim(family: Any, prior: Any, bounds: Any, mode: str) -> None:
     n, order = 20, 2.0
     domain = Domain(family.parse_bounds(bounds), None, "clip", "none")
-    mechanism = RenyiPosteriorMechanism(prior, order=order, epsilon=0.02, mode=mode)  # pyright: ignore
+    mechanism = RenyiPosterior(prior, order=order, epsilon=0.02, mode=mode)  # pyright: ignore
     record = mechanism.plan(family, domain, n)
     low, high = (float(end) for end in family.measure_range(*domain.bounds[0]))  # pyright: ignore
     values = np.linspace(low, high, 5)
@@ -175,7 +175,7 @@ def test_draws_of_numbers_match_the_law(
     family: Any, prior: Any, bounds: Any, rng: np.random.Generator
 ) -> None:
     """All values beyond the upper bound: clipped, summed on the grid, and updated."""
-    mechanism = RenyiPosteriorMechanism(prior, order=2, epsilon=100, samples=10_000)
+    mechanism = RenyiPosterior(prior, order=2, epsilon=100, samples=10_000)
     release = sample_with(
         RandomSource.seeded(rng), [99.0] * 50, family, mechanism, bounds=bounds, missing="none"
     )
@@ -204,7 +204,7 @@ def test_the_exact_posterior_is_the_familys_own_update() -> None:
 def test_tiny_rates_stay_readable(rng: np.random.Generator) -> None:
     """A shape so small that draws underflow to 0, and their reciprocals overflow."""
     for family, name in ((dc.Poisson(), "rate"), (dc.Normal(mean=0.0), "variance")):
-        mechanism = RenyiPosteriorMechanism(
+        mechanism = RenyiPosterior(
             priors.Gamma(1e-4, 1e-4), order=1.5, epsilon=0.01, mode="diffused", samples=200
         )
         release = sample_with(RandomSource.seeded(rng), [0], family, mechanism, bounds=(0, 1), missing="none")

@@ -19,7 +19,7 @@ YES_NO = [0, 1, 1, 0] * 25
 def made(**changes: Any) -> dc.Release:
     asked: dict[str, Any] = {"prior": priors.Beta(6, 12), "order": 2, "epsilon": 0.1} | changes
     return dc.release(
-        YES_NO, dc.Bernoulli(), mechanism=dc.RenyiPosteriorMechanism(asked.pop("prior"), **asked), impute=0
+        YES_NO, dc.Bernoulli(), mechanism=dc.mechanisms.RenyiPosterior(asked.pop("prior"), **asked), impute=0
     )
 
 
@@ -115,13 +115,13 @@ def test_improper_priors() -> None:
         with pytest.raises(UsageError, match="must be positive and finite"):
             priors.Beta(*numbers)
     with pytest.raises(UsageError, match="positive and finite"):
-        dc.RenyiPosteriorMechanism("beta:0,0", order=2, epsilon=1)
+        dc.mechanisms.RenyiPosterior("beta:0,0", order=2, epsilon=1)
     refused("takes a Beta prior", prior=priors.Gamma(1, 1))
     refused("must be a prior", prior=3)
 
 
 def asked(model: Any = None, **options: Any) -> None:
-    mechanism = dc.RenyiPosteriorMechanism(options.pop("prior", priors.Beta(6, 12)), order=2, epsilon=0.1)
+    mechanism = dc.mechanisms.RenyiPosterior(options.pop("prior", priors.Beta(6, 12)), order=2, epsilon=0.1)
     dc.release(YES_NO, model or dc.Bernoulli(), mechanism=mechanism, **options)
 
 
@@ -154,7 +154,7 @@ def test_bounds_that_leave_floating_point() -> None:
         dc.release(
             [1.0] * 5,
             dc.Exponential(),
-            mechanism=dc.RenyiPosteriorMechanism(priors.Gamma(2, 1e100), order=1.001, epsilon=1),
+            mechanism=dc.mechanisms.RenyiPosterior(priors.Gamma(2, 1e100), order=1.001, epsilon=1),
             bounds=(0, 1e100),
             impute=1,
         )

@@ -64,7 +64,7 @@ def test_columns_policies_and_bought_bounds_by_name(tmp_path: Path) -> None:
         columns={"body": ["age", "weight"]},
         bounds={
             "body": [(0, 110), (0, 200)],
-            "age": dc.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1),
+            "age": dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1),
         },
         outside={"body": "clip"},
         missing={"age": "none"},
@@ -103,7 +103,7 @@ def test_labels_have_nothing_to_clip() -> None:
         ({"columns": ["age"]}, "columns must be a dictionary"),
         ({"column": "age"}, "leave out column"),
         ({"epsilon": None}, "give a budget"),
-        ({"epsilon": None, "mechanism": dc.LaplaceMechanism(1)}, "by its name"),
+        ({"epsilon": None, "mechanism": dc.mechanisms.Laplace(1)}, "by its name"),
         ({"outside": "cut"}, "outside must be"),
     ],
 )

@@ -19,8 +19,8 @@ from discreet.privacy.costs.posterior_divergence import conjugate_divergence
 PREDICATE = dc.families.Predicate()
 
 
-def query(**changes: Any) -> dc.StatisticalQueryMechanism:
-    return dc.StatisticalQueryMechanism(**({"prior": "beta:2,3", "order": 2, "epsilon": 0.1} | changes))
+def query(**changes: Any) -> dc.mechanisms.StatisticalQuery:
+    return dc.mechanisms.StatisticalQuery(**({"prior": "beta:2,3", "order": 2, "epsilon": 0.1} | changes))
 
 
 @pytest.mark.parametrize("mode", ["diffused", "concentrated"])

@@ -53,7 +53,7 @@ def worst_loss(model: DiscreteModel, temperature: float, n: int) -> float:
 
 
 def planned(model: DiscreteModel, epsilon: float) -> float:
-    mechanism = dc.TablePosteriorMechanism(epsilon=epsilon, support=LEAST)
+    mechanism = dc.mechanisms.TablePosterior(epsilon=epsilon, support=LEAST)
     domain: Any = None
     return float(mechanism.plan(model, domain, 3).parameters["temperature"])
 
@@ -96,7 +96,7 @@ def test_the_range_of_a_network_is_that_of_all_its_columns() -> None:
 
 def test_columns_of_any_size_add_up() -> None:
     model = BayesianNetwork([("a", "c"), ("b", "c")], {"a": 2, "b": 3, "c": 4})
-    mechanism = dc.TablePosteriorMechanism(epsilon=1, support="1/100")
+    mechanism = dc.mechanisms.TablePosterior(epsilon=1, support="1/100")
     domain: Any = None
     found = float(mechanism.plan(model, domain, 5).parameters["range"])
     each = [2 * np.log((1 - (k - 1) * 0.01) / 0.01) for k in (2, 3, 4)]
@@ -115,7 +115,7 @@ def test_draws_have_the_law_s_means(model: DiscreteModel, rng: np.random.Generat
     rows = {name: [str(one[i]) for one in data] for i, name in enumerate(model.column_names)}
     # a temperature of about 1.6
     epsilon = round(n_draws * width * 2 * np.log((1 - LEAST) / LEAST) / 1.6)
-    mechanism = dc.TablePosteriorMechanism(epsilon=epsilon, samples=n_draws, support=LEAST)
+    mechanism = dc.mechanisms.TablePosterior(epsilon=epsilon, samples=n_draws, support=LEAST)
     release = sample_with(RandomSource.seeded(rng), rows, model, mechanism, missing="none")
     temperature = float(release.sampling_record.parameters["temperature"])
     assert 1.5 < temperature < 1.7
@@ -133,7 +133,7 @@ def test_draws_have_the_law_s_means(model: DiscreteModel, rng: np.random.Generat
 
 
 def test_imputed_records_count() -> None:
-    mechanism = dc.TablePosteriorMechanism(epsilon=1e6, support="1/1000")
+    mechanism = dc.mechanisms.TablePosterior(epsilon=1e6, support="1/1000")
     rows = {"c": [None] * 5000, "f": ["?"] * 5000}
     release = dc.release(rows, MODEL, mechanism=mechanism, impute={"c": 1, "f": 0})
     assert release.samples is not None
@@ -145,6 +145,6 @@ def test_imputed_records_count() -> None:
 
 @pytest.mark.parametrize("neighbors", ["add_remove"])
 def test_only_replacement_is_promised(neighbors: Any) -> None:
-    mechanism = dc.TablePosteriorMechanism(epsilon=1, support=0.01)
-    with pytest.raises(dc.UsageError, match="private for neighbors='replace'"):
+    mechanism = dc.mechanisms.TablePosterior(epsilon=1, support=0.01)
+    with pytest.raises(dc.errors.UsageError, match="private for neighbors='replace'"):
         dc.release({"c": [], "f": []}, MODEL, mechanism=mechanism, missing="none", neighbors=neighbors)

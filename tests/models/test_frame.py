@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("known")
 
 
 def counted(model: Model = TOY, mechanism: NoiseMechanism | None = None, **how: Any) -> dc.Release:
-    return release_with(lambda _: 0, ROWS, model, mechanism or dc.LaplaceMechanism(1), **how)
+    return release_with(lambda _: 0, ROWS, model, mechanism or dc.mechanisms.Laplace(1), **how)
 
 
 def sampled(rng: np.random.Generator, **how: Any) -> dc.Release:
@@ -66,10 +66,10 @@ def test_counts_are_those_of_the_rows() -> None:
 def test_the_noise_is_scaled_to_all_tables_together(neighbors: Any, l1: int, l2_squared: int) -> None:
     model = Toy({name: ["0", "1"] for name in "abcd"})
     data = {name: ["0", "1", "1"] for name in "abcd"}
-    laplace = release_with(lambda _: 0, data, model, dc.LaplaceMechanism(2), neighbors=neighbors)
+    laplace = release_with(lambda _: 0, data, model, dc.mechanisms.Laplace(2), neighbors=neighbors)
     assert laplace.noise_record.sensitivity == l1
     assert set(laplace.noise_record.scale) == {l1 / 2}
-    gaussian = release_with(lambda _: 0, data, model, dc.GaussianMechanism(rho=1), neighbors=neighbors)
+    gaussian = release_with(lambda _: 0, data, model, dc.mechanisms.Gaussian(rho=1), neighbors=neighbors)
     assert float(gaussian.noise_record.sensitivity) == pytest.approx(l2_squared**0.5, rel=1e-9)
     assert gaussian.noise_record.sensitivity**2 >= l2_squared
     assert (laplace.records is None) == (neighbors == "add_remove")
@@ -82,7 +82,7 @@ def test_a_record_moves_the_counts_by_no_more_than_the_sensitivity(rng: np.rando
     rest = [worlds[i] for i in rng.integers(len(worlds), size=5)]
     for missing in ("count", "none"):
         releases = [
-            release_with(lambda _: 0, [*rest, one], model, dc.LaplaceMechanism(1), missing=missing)
+            release_with(lambda _: 0, [*rest, one], model, dc.mechanisms.Laplace(1), missing=missing)
             for one in worlds
         ]
         values = [np.array(release.totals.values) for release in releases]
@@ -128,11 +128,11 @@ def test_the_ledger_is_charged_before_anything_is_drawn(
         raise RuntimeError("a value of the data")
 
     monkeypatch.setattr(ToyMechanism, "draw", crash)
-    with pytest.raises(dc.DataError, match="the samples could not be drawn") as caught:
+    with pytest.raises(dc.errors.DataError, match="the samples could not be drawn") as caught:
         dc.release(ROWS, TOY, mechanism=ToyMechanism("1/2"), impute=IMPUTE, ledger=ledger, dataset="clinic")
     assert caught.value.__context__ is None
     # the crash cost the other half of the budget
-    with pytest.raises(dc.BudgetError):
+    with pytest.raises(dc.errors.BudgetError):
         dc.release(ROWS, TOY, epsilon="1/100", ledger=ledger, dataset="clinic")
 
 
@@ -178,7 +178,7 @@ def test_more_refusals(rng: np.random.Generator) -> None:
         dc.release(ROWS, TOY, epsilon=1, impute=IMPUTE)
     with pytest.raises(UsageError, match="samples a family"):
         dc.release(
-            ROWS, TOY, mechanism=dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.1, 0.9))
+            ROWS, TOY, mechanism=dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9))
         )
     with pytest.raises(UsageError, match="there is no column 'stage'"):
         dc.release({k: v for k, v in ROWS.items() if k != "stage"}, TOY, epsilon=1)
@@ -192,7 +192,7 @@ def test_more_refusals(rng: np.random.Generator) -> None:
 
 
 def test_files_round_trip(rng: np.random.Generator) -> None:
-    gaussian = counted(mechanism=dc.GaussianMechanism(epsilon=1, delta="1e-6"))
+    gaussian = counted(mechanism=dc.mechanisms.Gaussian(epsilon=1, delta="1e-6"))
     for release in (counted(), counted(neighbors="add_remove", missing="none"), gaussian, sampled(rng)):
         text = release.to_json()
         assert dc.Release.from_json(text) == release
@@ -284,7 +284,7 @@ def refuse(forgery: Callable[[dict[str, Any]], Any], release: dc.Release) -> Non
 
 
 def test_a_family_cannot_use_a_record_mechanism() -> None:
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.1, 0.9))
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9))
     refuse(
         lambda b: b["mechanism"].update(name="toy_means"),
         dc.release([0, 1, 1], dc.Bernoulli(), mechanism=mechanism, missing="none"),

@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 from discreet.models import Mixture
 
 MODEL = Mixture(2, {"smoker": ["no", "yes"], "stage": ["1", "2", "3"]})
@@ -84,7 +84,7 @@ class TestInference:
             lambda noise: int(noise.sample(1, rng)[0]),
             table(rng, 4000),
             MODEL,
-            LaplaceMechanism(2),
+            Laplace(2),
             missing="none",
         )
         posterior = dc.infer(release, draws=400, chains=2, rng=rng)

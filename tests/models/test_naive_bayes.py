@@ -29,7 +29,7 @@ THETA = {
 def released(rng: np.random.Generator, n: int = 4000, epsilon: float = 2, **how: Any) -> dc.Release:
     rows = MODEL.sample_rows(THETA, n, rng)
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]), rows, MODEL, dc.LaplaceMechanism(epsilon), **how
+        lambda law: int(law.sample(1, rng)[0]), rows, MODEL, dc.mechanisms.Laplace(epsilon), **how
     )
 
 
@@ -56,7 +56,7 @@ def test_the_sensitivity_is_joint_or_split(rng: np.random.Generator) -> None:
     assert set(both.noise_record.scale) == {4}
     model = NaiveBayes(MODEL.target, MODEL.features, split={"stage": 3})
     rows = model.sample_rows(THETA, 10, rng)
-    made = release_with(lambda _: 0, rows, model, dc.LaplaceMechanism(1), missing="none")
+    made = release_with(lambda _: 0, rows, model, dc.mechanisms.Laplace(1), missing="none")
     # a quarter of epsilon for sex, three quarters for stage: 2 / (1/4) and 2 / (3/4)
     assert [float(scale) for scale in made.noise_record.scale] == pytest.approx([8] * 4 + [8 / 3] * 6)
     assert dc.Release.from_json(made.to_json()).model == model
@@ -186,7 +186,7 @@ def test_hostile_constants(constants: Any) -> None:
 
 
 def sampled(rng: np.random.Generator, n: int = 500, **how: Any) -> dc.Release:
-    mechanism = dc.TablePosteriorMechanism(**({"epsilon": 5, "samples": 3, "support": "0.02"} | how))
+    mechanism = dc.mechanisms.TablePosterior(**({"epsilon": 5, "samples": 3, "support": "0.02"} | how))
     rows = MODEL.sample_rows(THETA, n, rng)
     return sample_with(RandomSource.seeded(rng), rows, MODEL, mechanism, missing="none")
 
@@ -246,7 +246,7 @@ def test_refusals_of_samples(rng: np.random.Generator) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             sampled(rng, **how)
-    mechanism = dc.TablePosteriorMechanism(epsilon=1, support=0.01)
+    mechanism = dc.mechanisms.TablePosterior(epsilon=1, support=0.01)
     with pytest.raises(UsageError, match="samples models of labels"):
         dc.release([], TOY, mechanism=mechanism, missing="none")
 

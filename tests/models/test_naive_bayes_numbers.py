@@ -34,7 +34,7 @@ THETA = {
 
 
 def released(rng: np.random.Generator, rows: Any, model: NaiveBayes = MODEL, **how: Any) -> dc.Release:
-    mechanism = how.pop("mechanism", dc.LaplaceMechanism(1))
+    mechanism = how.pop("mechanism", dc.mechanisms.Laplace(1))
     return release_with(lambda law: int(law.sample(1, rng)[0]), rows, model, mechanism, **how)
 
 
@@ -147,7 +147,7 @@ def test_no_value_raises(rng: np.random.Generator) -> None:
     "how",
     [
         {},
-        {"missing": "none", "outside": "redact", "mechanism": dc.GaussianMechanism(rho=0.2)},
+        {"missing": "none", "outside": "redact", "mechanism": dc.mechanisms.Gaussian(rho=0.2)},
         {"neighbors": "add_remove"},
     ],
     ids=str,
@@ -237,7 +237,7 @@ def test_priors_are_asked_for(rng: np.random.Generator) -> None:
         dc.release(
             {"smoker": ["no"], "sex": ["f"], "age": [1]},
             MODEL,
-            mechanism=dc.TablePosteriorMechanism(epsilon=1, support=0.01),
+            mechanism=dc.mechanisms.TablePosterior(epsilon=1, support=0.01),
             missing="none",
         )
 

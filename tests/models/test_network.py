@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
 from discreet.inference.models.network.network_engine import structure_of
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.laplace import Laplace
 
 COLUMNS = {"sex": ["f", "m"], "smoker": ["no", "yes"], "cough": ["no", "yes"]}
 EDGES = [("sex", "smoker"), ("sex", "cough"), ("smoker", "cough")]
@@ -25,7 +25,7 @@ MODEL = dc.models.BayesianNetwork(EDGES, COLUMNS)
 
 
 def released(rng: np.random.Generator, rows: Any, **declared: Any) -> dc.Release:
-    return release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, LaplaceMechanism(1), **declared)
+    return release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, Laplace(1), **declared)
 
 
 @pytest.mark.parametrize("declared", [{}, {"missing": "none"}, {"neighbors": "add_remove"}], ids=str)
@@ -60,9 +60,7 @@ def test_a_network_of_a_class_and_features_is_naive_bayes(rng: np.random.Generat
     network = dc.models.BayesianNetwork([("c", "x"), ("c", "y")], {**target, **features})
     bayes = dc.models.NaiveBayes(target, features)
     rows = {"c": rng.integers(0, 2, 60), "x": rng.integers(0, 2, 60), "y": rng.integers(0, 3, 60)}
-    made = release_with(
-        lambda law: int(law.sample(1, rng)[0]), rows, bayes, LaplaceMechanism(1), missing="none"
-    )
+    made = release_with(lambda law: int(law.sample(1, rng)[0]), rows, bayes, Laplace(1), missing="none")
     exact = dc.infer(made, draws=8000, rng=rng)
     # the same readings for the network, whose class has a table of its own: one so noisy that it says nothing
     from discreet.inference.models.network.chains import table_draws

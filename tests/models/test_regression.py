@@ -139,7 +139,7 @@ def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
     rows["stage"] = rng.choice(["1", "2", "3"], n)
     rows["ill"] = np.where(rows["age"] + 20 * rng.normal(size=n) > 60, "yes", "no")
     rows["y"] = rows["age"] / 100 + 0.1 * rng.normal(size=n)
-    walk = dc.LangevinMechanism(epsilon=50, delta="1e-5", steps=60, samples=20)
+    walk = dc.mechanisms.Langevin(epsilon=50, delta="1e-5", steps=60, samples=20)
     logistic = dc.infer(
         dc.release(rows, LogisticRegression(TARGET, FEATURES), mechanism=walk, missing="none")
     )

@@ -12,7 +12,7 @@ from scipy.special import expit, ndtr
 
 from discreet.errors import UsageError
 from discreet.privacy.amplification import (
-    NoisySGD,
+    SGDCost,
     best_split,
     curve,
     gradient_step_lipschitz,
@@ -190,8 +190,8 @@ BOUND = float(np.abs([gradient(Law.POINTS, z) for z in (-1.0, 1.0)]).max())
 CURVATURE = expit(1.0) * expit(-1.0) + RIDGE, 0.25 + RIDGE
 
 
-def algorithm(n: int) -> NoisySGD:
-    return NoisySGD(n, BOUND, CURVATURE[1], CURVATURE[0], ETA, SIGMA)
+def algorithm(n: int) -> SGDCost:
+    return SGDCost(n, BOUND, CURVATURE[1], CURVATURE[0], ETA, SIGMA)
 
 
 def last_iterate(labels: Sequence[float]) -> Law:
@@ -242,7 +242,7 @@ def test_every_place_is_attained_by_quadratic_losses() -> None:
     """Step i forgets where it was, the later ones contract as little as they may; normal laws all along."""
     n, bound, sigma, smooth, weak = 6, 1.0, 0.7, 2.0, 0.2
     eta = 0.9
-    given = NoisySGD(n, bound, smooth, weak, eta, sigma)
+    given = SGDCost(n, bound, smooth, weak, eta, sigma)
     assert smooth * eta >= 1  # so that a curvature of 1 / eta is allowed
     for i in range(n):
         difference, variance = 0.0, 0.0
@@ -254,10 +254,10 @@ def test_every_place_is_attained_by_quadratic_losses() -> None:
 
 
 def test_places_against_the_printed_theorem() -> None:
-    assert NoisySGD(2, 1.0, 1.0, 0.05, 1.0, 1.0).rhos() == pytest.approx([0.9488, 2.0], abs=5e-5)
+    assert SGDCost(2, 1.0, 1.0, 0.05, 1.0, 1.0).rhos() == pytest.approx([0.9488, 2.0], abs=5e-5)
     n, bound, smooth, weak, sigma = 30, 1.5, 2.0, 0.3, 0.8
     for eta in (0.1, 0.5, 2 / (smooth + weak)):
-        rhos = NoisySGD(n, bound, smooth, weak, eta, sigma).rhos()
+        rhos = SGDCost(n, bound, smooth, weak, eta, sigma).rhos()
         left = n - np.arange(1, n)
         base = 1 - 2 * eta * smooth * weak / (smooth + weak)
         theorem = 2 * bound**2 / (left * sigma**2) * base ** ((left + 1) / 2)
@@ -265,15 +265,15 @@ def test_places_against_the_printed_theorem() -> None:
         assert rhos[-1] == pytest.approx(2 * bound**2 / sigma**2)
         assert np.all(np.diff(rhos) > 0)
     # a constant step: everything before the last record is forgotten
-    assert NoisySGD(3, 1.0, 1.0, 1.0, 1.0, 1.0).rhos().tolist() == [0.0, 0.0, 2.0]
+    assert SGDCost(3, 1.0, 1.0, 1.0, 1.0, 1.0).rhos().tolist() == [0.0, 0.0, 2.0]
 
 
 def test_convex_losses_and_long_passes() -> None:
     n = 100_000
-    rhos = NoisySGD(n, 1.0, 1.0, 0.0, 0.5, 2.0).rhos()
+    rhos = SGDCost(n, 1.0, 1.0, 0.0, 0.5, 2.0).rhos()
     assert rhos == pytest.approx(0.5 / (n - np.arange(n)), rel=1e-9)
     # steps that are too long for lemma 7 stretch, and are still covered
-    assert NoisySGD(4, 1.0, 1.0, 0.0, 3.0, 1.0).rhos() == pytest.approx(
+    assert SGDCost(4, 1.0, 1.0, 0.0, 3.0, 1.0).rhos() == pytest.approx(
         2 / (4 / 3 * (1 - 0.25 ** np.arange(4, 0, -1)))
     )
 
@@ -296,7 +296,7 @@ def test_secret_place_is_attained_and_the_mean_is_not_valid() -> None:
 
 
 def test_secret_order_is_between_the_mean_and_the_worst() -> None:
-    given = NoisySGD(50, 1.0, 1.0, 0.2, 0.8, 3.0)
+    given = SGDCost(50, 1.0, 1.0, 0.2, 0.8, 3.0)
     orders = np.array([1.01, 2.0, 10.0, 1000.0])
     values = given.shuffled_epsilons(orders)
     assert np.all(values > orders * given.rhos().mean())
@@ -306,7 +306,7 @@ def test_secret_order_is_between_the_mean_and_the_worst() -> None:
 
 
 def test_costs_as_guarantees() -> None:
-    given, orders = NoisySGD(50, 1.0, 1.0, 0.2, 0.8, 3.0), np.array([1.5, 2.0, 10.0, 100.0])
+    given, orders = SGDCost(50, 1.0, 1.0, 0.2, 0.8, 3.0), np.array([1.5, 2.0, 10.0, 100.0])
     assert 1 < float(given.guarantee().rho) / given.rho() < 1 + 1e-9
     shuffled = given.shuffled_guarantee(orders, unit="person")
     assert (shuffled.neighbors, shuffled.unit) == ("replace", "person")
@@ -329,10 +329,10 @@ def test_costs_as_guarantees() -> None:
         lambda: iteration_rho(1.0, [[1.0]], 1.0),
         lambda: path_rho([-1.0], 1.0, 1.0),
         lambda: gradient_step_lipschitz(1.0, 1.0, 2.0),
-        lambda: NoisySGD(0, 1.0, 1.0, 0.0, 1.0, 1.0),
-        lambda: NoisySGD(3, 1.0, 1.0, 0.0, 1.0, 0.0),
-        lambda: NoisySGD(3, 1.0, 1.0, -0.1, 1.0, 1.0),
-        lambda: NoisySGD(3, 1.0, 1.0, 0.0, 1.0, 1.0).shuffled_epsilons(np.inf),
+        lambda: SGDCost(0, 1.0, 1.0, 0.0, 1.0, 1.0),
+        lambda: SGDCost(3, 1.0, 1.0, 0.0, 1.0, 0.0),
+        lambda: SGDCost(3, 1.0, 1.0, -0.1, 1.0, 1.0),
+        lambda: SGDCost(3, 1.0, 1.0, 0.0, 1.0, 1.0).shuffled_epsilons(np.inf),
         lambda: shuffled_epsilons(2.0, [-1.0]),
     ],
 )

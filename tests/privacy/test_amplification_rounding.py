@@ -13,10 +13,10 @@ from discreet.privacy.amplification import (
     GaussianKernel,
     LaplaceKernel,
     MarkovKernel,
-    NoisySGD,
     OrnsteinUhlenbeck,
     ProjectedGaussianKernel,
     RandomizedResponseKernel,
+    SGDCost,
     after_kernel,
     after_pure_ultra_mixing,
     after_ultra_mixing,
@@ -184,7 +184,7 @@ def test_projection_next_to_where_it_hides_everything() -> None:
 
 
 def test_shuffled_curves_are_just_above_the_truth() -> None:
-    given = NoisySGD(1000, 1e-3, 1.0, 0.1, 0.5, 1.0)
+    given = SGDCost(1000, 1e-3, 1.0, 0.1, 0.5, 1.0)
     for order in (1.000001, 1.01, 2.0, 50.0):
         stated = given.shuffled_guarantee([order]).epsilons[0]
         with mpmath.workdps(50):

@@ -52,11 +52,11 @@ def test_a_pure_guarantee_is_worth_no_less_rho(epsilon: float) -> None:
 
 def test_what_does_not_add_up() -> None:
     pure = dc.PureDP(1)
-    with pytest.raises(dc.UsageError, match="different neighbors"):
+    with pytest.raises(dc.errors.UsageError, match="different neighbors"):
         compose(pure, dc.PureDP(1, neighbors="add_remove"))
-    with pytest.raises(dc.UsageError, match="different neighbors"):
+    with pytest.raises(dc.errors.UsageError, match="different neighbors"):
         compose(pure, dc.PureDP(1, unit="person"))
-    with pytest.raises(dc.UsageError, match="no guarantee"):
+    with pytest.raises(dc.errors.UsageError, match="no guarantee"):
         compose()
 
     class Other(Guarantee):
@@ -66,9 +66,9 @@ def test_what_does_not_add_up() -> None:
         def describe(self) -> str:
             return "trust me"
 
-    with pytest.raises(dc.UsageError, match="these kinds"):
+    with pytest.raises(dc.errors.UsageError, match="these kinds"):
         compose(pure, Other())
-    with pytest.raises(dc.UsageError, match="these kinds"):
+    with pytest.raises(dc.errors.UsageError, match="these kinds"):
         best_approx([Other()], "1e-6")
 
 
@@ -110,9 +110,9 @@ def test_a_renyi_curve_takes_the_others_in_at_its_orders() -> None:
     p = 1 / (1 + np.exp(-0.3))
     assert float(at_two) == pytest.approx(1 + np.log(p**2 / (1 - p) + (1 - p) ** 2 / p), rel=1e-9)
     assert at_two < 1 + Fraction(9, 100)
-    with pytest.raises(dc.UsageError, match="above its largest"):
+    with pytest.raises(dc.errors.UsageError, match="above its largest"):
         curve.to_renyi([9])
-    with pytest.raises(dc.UsageError, match="no Rényi divergence"):
+    with pytest.raises(dc.errors.UsageError, match="no Rényi divergence"):
         dc.ApproxDP(1, "1e-6").to_renyi([2])
 
 

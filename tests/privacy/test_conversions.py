@@ -196,10 +196,10 @@ def test_too_small_a_delta_is_left_to_other_methods() -> None:
 def test_failure_probabilities_of_the_parts_are_a_floor() -> None:
     both = compose(dc.ApproxDP(1, "0.1"), dc.ApproxDP(1, "0.1"))
     assert both.to_approx("0.19").epsilon == 2  # 1 - 0.9^2, where the sum would be 0.2
-    with pytest.raises(dc.UsageError, match=r"at least 0\.19"):
+    with pytest.raises(dc.errors.UsageError, match=r"at least 0\.19"):
         both.to_approx("0.18")
     mixed = compose(dc.ApproxDP(1, "0.1"), dc.ZeroConcentratedDP(1))
-    with pytest.raises(dc.UsageError, match=r"above 0\.1"):
+    with pytest.raises(dc.errors.UsageError, match=r"above 0\.1"):
         mixed.to_approx("0.1")
     assert mixed.to_approx("0.100001").epsilon > 1
 
@@ -209,7 +209,7 @@ def test_budgets_without_meaning_are_added_and_not_converted() -> None:
     assert compose(*[dc.PureDP("1e-290")] * 2).to_approx("1e-6").epsilon == Fraction(1, 10**12)
     assert compose(*[dc.PureDP(800)] * 2).to_approx("1e-6").epsilon <= 1600
     for huge in (dc.ZeroConcentratedDP("1e7"), RenyiDP([2], ["1e7"])):
-        with pytest.raises(dc.UsageError, match="above 1e6"):
+        with pytest.raises(dc.errors.UsageError, match="above 1e6"):
             huge.to_approx("1e-6")
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.privacy.amplification import NoisySGD, renyi_divergence
+from discreet.privacy.amplification import SGDCost, renyi_divergence
 
 ETA, SIGMA, BOUND, WEAK, SMOOTH = 0.5, 0.8, 1.3, 0.1, 2.0
 
 
-def descent(n: int, extra: int = 0, extra_lipschitz: float | None = None) -> NoisySGD:
-    return NoisySGD(n, BOUND, SMOOTH, WEAK, ETA, SIGMA, extra, extra_lipschitz)
+def descent(n: int, extra: int = 0, extra_lipschitz: float | None = None) -> SGDCost:
+    return SGDCost(n, BOUND, SMOOTH, WEAK, ETA, SIGMA, extra, extra_lipschitz)
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,17 @@ def test_the_gain_is_exponential() -> None:
     assert np.polyfit(later[far], np.log(exact[far]), 1)[0] == pytest.approx(slope, abs=1e-4)
     assert exact[0] < 1e-5 * exact[-1]
     # a convex loss gains in proportion to 1 / (n - i + 1) only
-    convex = NoisySGD(n, BOUND, SMOOTH, 0.0, ETA, SIGMA).rhos()
+    convex = SGDCost(n, BOUND, SMOOTH, 0.0, ETA, SIGMA).rhos()
     assert convex[0] / convex[-1] == pytest.approx(1 / n)
 
 
-def secret_place(n: int, order: float, contraction: float, sigma: float) -> tuple[float, NoisySGD]:
+def secret_place(n: int, order: float, contraction: float, sigma: float) -> tuple[float, SGDCost]:
     """Return the exact divergence for a record at a secret place among records that do not matter, and the claim.
 
     All losses have the curvature (1 - contraction) / eta; the record asks for +C or -C, all others for 0.
     """
     weak = (1 - contraction) / ETA
-    given = NoisySGD(n, BOUND, weak, weak, ETA, sigma)
+    given = SGDCost(n, BOUND, weak, weak, ETA, sigma)
     shifts = ETA * BOUND * contraction ** np.arange(n)
     sd = ETA * sigma * np.sqrt(np.sum(contraction ** (2 * np.arange(n))))
     x = np.linspace(-shifts[0] - 14 * sd, shifts[0] + 14 * sd, 20_001)
@@ -143,7 +143,7 @@ def test_least_noise_for_a_budget() -> None:
     assert secret.sigma < descent(30).with_least_noise(0.2).sigma
     # with as many steps of noise alone as records, each needs the noise of a thousandth of the budget
     n = 1000
-    still = NoisySGD(n, 1.0, 1.0, 0.0, 0.1, 1.0, extra_steps=n, extra_lipschitz=1.0).with_least_noise(0.5)
+    still = SGDCost(n, 1.0, 1.0, 0.0, 0.1, 1.0, extra_steps=n, extra_lipschitz=1.0).with_least_noise(0.5)
     assert still.sigma == pytest.approx(np.sqrt(2 / (0.5 * (n + 1))))
 
 

@@ -80,13 +80,13 @@ class TestParallel:
         assert compose_parallel(*curves) == RenyiDP([2, 3, 4], [3, 7, 9])
 
     def test_refusals(self) -> None:
-        with pytest.raises(dc.UsageError, match="no guarantee"):
+        with pytest.raises(dc.errors.UsageError, match="no guarantee"):
             compose_parallel()
-        with pytest.raises(dc.UsageError, match="different neighbors"):
+        with pytest.raises(dc.errors.UsageError, match="different neighbors"):
             compose_parallel(dc.PureDP(1), dc.PureDP(1, neighbors="add_remove"))
-        with pytest.raises(dc.UsageError, match="key must be"):
+        with pytest.raises(dc.errors.UsageError, match="key must be"):
             compose_parallel(dc.PureDP(1), key="fixed")  # pyright: ignore[reportArgumentType]
-        with pytest.raises(dc.UsageError, match="no common kind"):
+        with pytest.raises(dc.errors.UsageError, match="no common kind"):
             compose_parallel(dc.ApproxDP(1, "1e-6"), dc.ZeroConcentratedDP(1))
 
 
@@ -160,14 +160,14 @@ class TestSubsampling:
             (dc.PureDP(1), "poisson"),
             (dc.PureDP(1, neighbors="add_remove"), "fixed_size"),
         ):
-            with pytest.raises(dc.UsageError, match="helps a guarantee for"):
+            with pytest.raises(dc.errors.UsageError, match="helps a guarantee for"):
                 subsample(guarantee, "0.1", sampling=sampling)  # pyright: ignore[reportArgumentType]
-        with pytest.raises(dc.UsageError, match="sampling must be"):
+        with pytest.raises(dc.errors.UsageError, match="sampling must be"):
             subsample(dc.PureDP(1), "0.1", sampling="with_replacement")  # pyright: ignore[reportArgumentType]
-        with pytest.raises(dc.UsageError, match="not helped"):
+        with pytest.raises(dc.errors.UsageError, match="not helped"):
             subsample(dc.ZeroConcentratedDP(1), "0.1", sampling="fixed_size")
         for rate in (0, 2, -1, float("nan")):
-            with pytest.raises(dc.UsageError, match="rate"):
+            with pytest.raises(dc.errors.UsageError, match="rate"):
                 subsample(dc.PureDP(1), rate, sampling="fixed_size")
 
 
@@ -193,11 +193,11 @@ class TestApproximateSampler:
         assert float(promised.delta) == pytest.approx((2 + np.e) * 1e-6, rel=1e-12)
 
     def test_refusals(self) -> None:
-        with pytest.raises(dc.UsageError, match="nothing is promised"):
+        with pytest.raises(dc.errors.UsageError, match="nothing is promised"):
             approximate_sampler(dc.PureDP(5), total_variation="0.01")
-        with pytest.raises(dc.UsageError, match="total_variation"):
+        with pytest.raises(dc.errors.UsageError, match="total_variation"):
             approximate_sampler(dc.PureDP(1), total_variation=0)
-        with pytest.raises(dc.UsageError, match="pure or an approximate"):
+        with pytest.raises(dc.errors.UsageError, match="pure or an approximate"):
             approximate_sampler(dc.ZeroConcentratedDP(1), total_variation="0.01")  # pyright: ignore
 
 
@@ -266,8 +266,8 @@ class TestScans:
         assert shared == dc.PureDP(2)
 
     def test_refusals(self) -> None:
-        with pytest.raises(dc.UsageError, match="replace"):
+        with pytest.raises(dc.errors.UsageError, match="replace"):
             sequence_scan(dc.PureDP(1, neighbors="add_remove"))
         for updated, variables in ((0, 4), (5, 4)):
-            with pytest.raises(dc.UsageError, match="updated"):
+            with pytest.raises(dc.errors.UsageError, match="updated"):
                 random_scan(dc.PureDP(1), updated=updated, variables=variables)

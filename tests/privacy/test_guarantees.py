@@ -17,18 +17,18 @@ def test_a_float_means_the_decimal_it_prints_as() -> None:
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "x", None, True])
 def test_bad_epsilon(epsilon: object) -> None:
-    with pytest.raises(dc.UsageError, match="epsilon"):
+    with pytest.raises(dc.errors.UsageError, match="epsilon"):
         dc.PureDP(epsilon)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 2, float("nan")])
 def test_bad_delta(delta: float) -> None:
-    with pytest.raises(dc.UsageError, match="delta"):
+    with pytest.raises(dc.errors.UsageError, match="delta"):
         dc.ApproxDP(1, delta)
 
 
 def test_bad_neighbors() -> None:
-    with pytest.raises(dc.UsageError, match="neighbors"):
+    with pytest.raises(dc.errors.UsageError, match="neighbors"):
         dc.ZeroConcentratedDP(1, neighbors="swap")  # pyright: ignore[reportArgumentType]
 
 
@@ -46,7 +46,7 @@ def test_bad_neighbors() -> None:
     ],
 )
 def test_bad_renyi_curves(orders: list[int], epsilons: list[int]) -> None:
-    with pytest.raises(dc.UsageError):
+    with pytest.raises(dc.errors.UsageError):
         dc.RenyiDP(orders, epsilons)
 
 

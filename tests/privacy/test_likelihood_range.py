@@ -113,7 +113,7 @@ def test_labels() -> None:
     worst = brute_force(family, np.array(family.labels), {"p": corners})
     assert found * (1 - 1e-9) <= worst <= found
     for wrong in (Fraction(0), Fraction(1, 4), Fraction(-1, 10)):
-        with pytest.raises(dc.UsageError, match="least probability"):
+        with pytest.raises(dc.errors.UsageError, match="least probability"):
             simplex_range(k, wrong)
 
 
@@ -150,7 +150,7 @@ def test_temperature_never_costs_more_than_epsilon() -> None:
                 assert t >= 1
                 assert samples * (needed / t + slack) <= epsilon
                 assert t == 1 or samples * needed / t >= epsilon * (1 - Fraction(1, 10**8))
-    with pytest.raises(dc.UsageError, match="too small"):
+    with pytest.raises(dc.errors.UsageError, match="too small"):
         temperature_for(Fraction(1), Fraction(1, 10**10), 1, slack)
 
 

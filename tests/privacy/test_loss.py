@@ -82,7 +82,7 @@ def test_losses_add() -> None:
 
 def test_nonsense() -> None:
     for p, q in (([0.5, 0.5], [1.0]), ([0.5, 0.6], [0.5, 0.5]), ([1.5, -0.5], [0.5, 0.5])):
-        with pytest.raises(dc.UsageError):
+        with pytest.raises(dc.errors.UsageError):
             PrivacyLoss.between(np.array(p), np.array(q))
-    with pytest.raises(dc.UsageError, match="too wide"):
+    with pytest.raises(dc.errors.UsageError, match="too wide"):
         PrivacyLoss.of_noise(DiscreteLaplace(1e9))

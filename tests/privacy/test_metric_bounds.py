@@ -51,7 +51,7 @@ def test_divergence_under_a_lipschitz_constant(rng: np.random.Generator) -> None
     p, q = response(2 * 0.7)
     assert divergence(p, q) == pytest.approx(kl_bound(0.7, 1))
     assert kl_bound(0, 3) == 0
-    with pytest.raises(dc.UsageError, match="distance"):
+    with pytest.raises(dc.errors.UsageError, match="distance"):
         kl_bound(1, -1)
 
 
@@ -93,11 +93,11 @@ def test_what_an_adversary_can_tell() -> None:
     assert theta.max() * apart >= 0.75 * np.log(1 / 0.01)
     assert (1 - advantage) / 2 > 0.49
     for wrong in (0, 0.5, 1):
-        with pytest.raises(dc.UsageError, match="error"):
+        with pytest.raises(dc.errors.UsageError, match="error"):
             distinguishing_distance(1, 1, wrong)
-    with pytest.raises(dc.UsageError, match="draws"):
+    with pytest.raises(dc.errors.UsageError, match="draws"):
         advantage_bound(1, 1, 0)
-    with pytest.raises(dc.UsageError, match="divergence"):
+    with pytest.raises(dc.errors.UsageError, match="divergence"):
         draws_to_distinguish(0, 0.1)
 
 
@@ -123,7 +123,7 @@ def test_nobody_guesses_better_than_le_cam_says() -> None:
         / 2
     )
     assert estimation_error(constant, 3) <= le_cam_error(3, float(np.minimum(laws[0], laws[2]).sum()))
-    with pytest.raises(dc.UsageError, match="overlap"):
+    with pytest.raises(dc.errors.UsageError, match="overlap"):
         le_cam_error(1, 1.5)
 
 
@@ -172,9 +172,9 @@ def test_utility(rng: np.random.Generator) -> None:
     assert most > 0.9  # the printed bound is twice as large
     assert informed > 0.5
     for wrong in (-0.1, 1.1):
-        with pytest.raises(dc.UsageError, match="total_variation"):
+        with pytest.raises(dc.errors.UsageError, match="total_variation"):
             regret_bound(wrong)
-    with pytest.raises(dc.UsageError, match="loss"):
+    with pytest.raises(dc.errors.UsageError, match="loss"):
         draws_for_loss(0, 0.5)
 
 

@@ -143,7 +143,7 @@ def test_the_printed_step_of_theorem_seven_fails_below_c_of_two() -> None:
     doubled = 2 * -np.log(np.linspace(1e-4, 1, 10_000)) / 1.5
     assert np.mean(doubled > 1) > np.exp(-1.5 * 1) + 0.2
     for wrong in ({"c": 0}, {"c": -1}, {"start": -1}, {"ratio": 0.36}, {"ratio": np.inf}):
-        with pytest.raises(dc.UsageError):
+        with pytest.raises(dc.errors.UsageError):
             StochasticLipschitz(**{"c": 1, "start": 0, "ratio": 1, **wrong})
 
 

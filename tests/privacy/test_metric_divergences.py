@@ -145,12 +145,12 @@ def test_units_do_not_matter() -> None:
 def test_equal_laws_and_wrong_ones() -> None:
     same = hockey_stick(Beta(2, 3), Beta(2, 3))
     assert same.low == 0 <= same.high < 1e-9
-    with pytest.raises(dc.UsageError, match="beta, gamma or normal"):
+    with pytest.raises(dc.errors.UsageError, match="beta, gamma or normal"):
         hockey_stick(Beta(1, 1), Gamma(1, 1))
-    with pytest.raises(dc.UsageError, match=r"between 0\.05 and 1e"):
+    with pytest.raises(dc.errors.UsageError, match=r"between 0\.05 and 1e"):
         hockey_stick(Beta(0.01, 1), Beta(1, 1))
     for wrong in (-1, float("nan")):
-        with pytest.raises(dc.UsageError, match="epsilon"):
+        with pytest.raises(dc.errors.UsageError, match="epsilon"):
             hockey_stick(Beta(1, 1), Beta(2, 1), wrong)
 
 
@@ -202,11 +202,11 @@ def test_a_draw_from_the_posterior_as_it_is() -> None:
 
 
 def test_what_cannot_be_promised_is_refused() -> None:
-    with pytest.raises(dc.UsageError, match="not below 1"):
+    with pytest.raises(dc.errors.UsageError, match="not below 1"):
         posterior_guarantee(dc.Exponential(), Gamma(1, 0.06), 400, 0, (0, 500))
-    with pytest.raises(dc.UsageError, match="no exact divergence"):
+    with pytest.raises(dc.errors.UsageError, match="no exact divergence"):
         posterior_guarantee(dc.Categorical(3), dc.priors.Dirichlet([1, 1, 1]), 5, 0)
-    with pytest.raises(dc.UsageError, match="no largest divergence"):
+    with pytest.raises(dc.errors.UsageError, match="no largest divergence"):
         posterior_guarantee(dc.Normal(), dc.priors.NormalInverseGamma(0, 1, 1, 1), 5, 0, (0, 1))
-    with pytest.raises(dc.UsageError, match="tables"):
+    with pytest.raises(dc.errors.UsageError, match="tables"):
         worst_hockey_stick(dc.Bernoulli(), Beta(1, 1), 10**6)

@@ -105,7 +105,7 @@ def test_a_prior_restricted_to_smooth_parameters() -> None:
     assert (float(low), float(high)) == (pytest.approx(0.1), pytest.approx(0.9))
     assert coin.guarantee.to_neighbors().epsilon <= Fraction("4.3944491547")
     # the support goes into the mechanism, whose own cost is the same
-    mechanism = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=5, support=(low, high))
+    mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=5, support=(low, high))
     release = dc.release([0, 1, 1], dc.Bernoulli(), mechanism=mechanism, missing="none")
     assert release.sampling_record.parameters["temperature"] == 1
 
@@ -130,7 +130,7 @@ def test_finitely_many_parameters_and_records(rng: np.random.Generator) -> None:
         dc.Normal(), {"mean": mean, "variance": variance}, D.absolute(-1, 1), np.linspace(-1, 1, 9)
     )
     assert both.epsilon > 0
-    with pytest.raises(dc.UsageError, match="not Lipschitz"):
+    with pytest.raises(dc.errors.UsageError, match="not Lipschitz"):
         finite_posterior(
             dc.Categorical(2), {"p": np.array([[0.0, 1.0], [0.5, 0.5]])}, D.hamming(), labels[:2]
         )
@@ -146,7 +146,7 @@ def test_an_unrestricted_prior_has_no_epsilon() -> None:
     outside = 2 * stats.beta.cdf(1 / (1 + np.exp(level)), prior.a, prior.b)
     assert outside < 1e-5
     assert found[2] > 2 * level
-    with pytest.raises(dc.UsageError, match="not Lipschitz"):
+    with pytest.raises(dc.errors.UsageError, match="not Lipschitz"):
         supported_posterior(dc.Bernoulli(), (0, 1), D.hamming())
     import discreet.privacy.metric as metric
 
@@ -167,11 +167,11 @@ def test_an_unrestricted_prior_has_no_epsilon() -> None:
 )
 def test_supports_without_a_constant_are_refused(family: Family, support: tuple, end: str) -> None:
     distance = D.hamming() if family.name == "bernoulli" else D.absolute(0, 3)
-    with pytest.raises(dc.UsageError, match=f"not Lipschitz[^$]*{end}"):
+    with pytest.raises(dc.errors.UsageError, match=f"not Lipschitz[^$]*{end}"):
         supported_posterior(family, support, distance)
-    with pytest.raises(dc.UsageError, match="lower end first"):
+    with pytest.raises(dc.errors.UsageError, match="lower end first"):
         supported_posterior(family, ("0.5", "0.5"), distance)
-    with pytest.raises(dc.UsageError, match="samples"):
+    with pytest.raises(dc.errors.UsageError, match="samples"):
         supported_posterior(family, ("0.2", "0.5"), distance, samples=0)
 
 
@@ -197,9 +197,9 @@ def test_multivariate_normal_guarantee(rng: np.random.Generator) -> None:
     x, y = np.array([np.sin(angle), np.cos(angle)]), np.array([np.sin(angle), -np.cos(angle)])
     assert float(distance.between(x, y)) > 1.5 * 3
     for wrong in ({"mean_norm": -1}, {"mean_norm": 1, "distance": D.outer_product(1, 2, centered=True)}):
-        with pytest.raises(dc.UsageError, match="mean_norm"):
+        with pytest.raises(dc.errors.UsageError, match="mean_norm"):
             normal_posterior(1, **{"distance": distance, **wrong})
-    with pytest.raises(dc.UsageError, match="outer"):
+    with pytest.raises(dc.errors.UsageError, match="outer"):
         normal_posterior(1, 1, D.absolute(0, 1))
 
 
@@ -244,22 +244,22 @@ def test_networks(rng: np.random.Generator) -> None:
     chain = network_posterior([1] * 9 + [0], "0.05").to_neighbors()
     assert float(chain.budgets()["epsilon"]) == pytest.approx(20 * np.log(19), rel=1e-9)
     for wrong in ([], [-1], [1], [5, 0]):
-        with pytest.raises(dc.UsageError, match="children"):
+        with pytest.raises(dc.errors.UsageError, match="children"):
             network_posterior(wrong, "0.1")
-    with pytest.raises(dc.UsageError, match="changed"):
+    with pytest.raises(dc.errors.UsageError, match="changed"):
         network_posterior([0], "0.1", changed="row")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(dc.UsageError, match="least probability"):
+    with pytest.raises(dc.errors.UsageError, match="least probability"):
         network_posterior([0, 0], "0.6")
 
 
 @pytest.mark.parametrize("records", [[], [3], 3])
 def test_without_two_records_there_is_no_guarantee(records: Any) -> None:
     distance, rates = RecordDistance.absolute(0, 9), {"rate": np.array([0.5, 2.0])}
-    with pytest.raises(dc.UsageError, match="at least two records"):
+    with pytest.raises(dc.errors.UsageError, match="at least two records"):
         finite_posterior(dc.Poisson(), rates, distance, records)
     assert finite_posterior(dc.Poisson(), rates, distance, [3, 4]).epsilon > 1
 
 
 def test_parameters_have_the_names_of_the_family() -> None:
-    with pytest.raises(dc.UsageError, match="the parameters of poisson are rate, got 'p'"):
+    with pytest.raises(dc.errors.UsageError, match="the parameters of poisson are rate, got 'p'"):
         finite_posterior(dc.Poisson(), {"p": np.array([0.5])}, RecordDistance.absolute(0, 9), [0, 1])

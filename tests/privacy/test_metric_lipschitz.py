@@ -76,7 +76,7 @@ def test_multivariate_normal(rng: np.random.Generator) -> None:
     centered = D.outer_product(1, 2, centered=True)
     assert lipschitz_by_pairs(family, steep, centered, axis) == pytest.approx(0.5, rel=1e-6)
     assert lipschitz(family, steep, centered) == pytest.approx(0.5, rel=1e-6)
-    with pytest.raises(dc.UsageError, match="zero"):
+    with pytest.raises(dc.errors.UsageError, match="zero"):
         lipschitz(family, {**steep, "mean": np.ones(2)}, centered)
 
 
@@ -147,7 +147,7 @@ def test_the_finite_family_of_coins() -> None:
     # with a step that does not divide 1 the printed constant is too small
     assert np.log(1 / 0.3) < np.log(9)
     for wrong in (0, 0.5, 1, -0.1, "1e-9"):
-        with pytest.raises(dc.UsageError, match="step"):
+        with pytest.raises(dc.errors.UsageError, match="step"):
             finite_bernoulli(wrong)
 
 
@@ -167,16 +167,16 @@ def test_the_base_measure_counts_on_request_only() -> None:
 
 
 def test_what_has_no_closed_form_is_refused() -> None:
-    with pytest.raises(dc.UsageError, match="no closed form"):
+    with pytest.raises(dc.errors.UsageError, match="no closed form"):
         statistic_slope(dc.Normal(), D.absolute(0, 1))
-    with pytest.raises(dc.UsageError, match="needs bounds"):
+    with pytest.raises(dc.errors.UsageError, match="needs bounds"):
         statistic_slope(dc.Exponential(), D.hamming())
-    with pytest.raises(dc.UsageError, match="vectors"):
+    with pytest.raises(dc.errors.UsageError, match="vectors"):
         statistic_slope(dc.Laplace(location=0), D.outer_product(1, 1))
-    with pytest.raises(dc.UsageError, match="Hamming"):
+    with pytest.raises(dc.errors.UsageError, match="Hamming"):
         lipschitz(dc.Categorical(2), {"p": np.array([0.5, 0.5])}, D.absolute(0, 1))
     for wrong in ((1, 1), (2, 1)):
-        with pytest.raises(dc.UsageError, match="low must be below high"):
+        with pytest.raises(dc.errors.UsageError, match="low must be below high"):
             D.quadratic(*wrong)
-    with pytest.raises(dc.UsageError, match="two numbers"):
+    with pytest.raises(dc.errors.UsageError, match="two numbers"):
         D.hamming(low=1)

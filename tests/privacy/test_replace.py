@@ -58,11 +58,11 @@ def test_a_composition_is_converted_part_by_part() -> None:
 
 
 def test_what_has_no_form() -> None:
-    with pytest.raises(dc.UsageError, match="order above 2"):
+    with pytest.raises(dc.errors.UsageError, match="order above 2"):
         RenyiDP([2], [1], neighbors="add_remove").to_replace()
-    with pytest.raises(dc.UsageError, match="nothing is promised"):
+    with pytest.raises(dc.errors.UsageError, match="nothing is promised"):
         dc.ApproxDP(10, "0.01", neighbors="add_remove").to_replace()
-    with pytest.raises(dc.UsageError, match="nothing is promised"):
+    with pytest.raises(dc.errors.UsageError, match="nothing is promised"):
         dc.ApproxDP("1e299", "1e-9", neighbors="add_remove").to_replace()
 
 
@@ -147,18 +147,18 @@ def test_metric_guarantees_add_up_under_one_metric() -> None:
 def test_metric_nonsense() -> None:
     hamming = PseudoMetric.hamming()
     for epsilon, delta in ((0, 0), (-1, 0), (1, -1), (float("nan"), 0)):
-        with pytest.raises(dc.UsageError):
+        with pytest.raises(dc.errors.UsageError):
             MetricDP(epsilon, delta, hamming)
-    with pytest.raises(dc.UsageError, match="metric must be"):
+    with pytest.raises(dc.errors.UsageError, match="metric must be"):
         MetricDP(1, 0, "euclidean")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(dc.UsageError, match="same length"):
+    with pytest.raises(dc.errors.UsageError, match="same length"):
         MetricDP(1, 0, "hamming", neighbors="add_remove")
-    with pytest.raises(dc.UsageError, match="diameter"):
+    with pytest.raises(dc.errors.UsageError, match="diameter"):
         PseudoMetric("mine", 0)
-    with pytest.raises(dc.UsageError, match="below high"):
+    with pytest.raises(dc.errors.UsageError, match="below high"):
         PseudoMetric.absolute(1, 1)
     # a bound on total variation that the theory gives for the square root of a metric, and that says nothing
-    with pytest.raises(dc.UsageError, match="nothing is promised"):
+    with pytest.raises(dc.errors.UsageError, match="nothing is promised"):
         MetricDP(0, "0.8", PseudoMetric.absolute(0, 2).root()).to_neighbors()
     assert MetricDP(0, "0.1", hamming).to_neighbors().budgets() == {
         "epsilon": Fraction(1, 10**12),

@@ -77,7 +77,7 @@ def test_orders_too_close_to_one_are_refused(order: str) -> None:
         lambda: RenyiDP([order, 2], [5, 5]),
         lambda: RenyiDP([2], [5]).at(order),
     ):
-        with pytest.raises(dc.UsageError, match=r"at least 1\.000001") as caught:
+        with pytest.raises(dc.errors.UsageError, match=r"at least 1\.000001") as caught:
             call()
         assert "\n" not in caught.value.message
     # two steps halve the orders; one that would fall below the least is left out
@@ -145,7 +145,7 @@ def test_what_could_not_be_read_again_is_refused(value: Fraction | str | int) ->
         lambda v, name: dc.PureDP(v),
         lambda v, name: dc.release([1], dc.Bernoulli(), epsilon=v),
     ):
-        with pytest.raises(dc.UsageError, match="epsilon must be") as caught:
+        with pytest.raises(dc.errors.UsageError, match="epsilon must be") as caught:
             call(value, "epsilon")
         assert "\n" not in caught.value.message
         assert len(caught.value.message) < 200
@@ -182,7 +182,7 @@ def test_long_sums_are_rounded_up_to_short_ones() -> None:
 def test_a_delta_that_leaves_no_float_is_refused() -> None:
     mixed = compose(dc.ApproxDP(1, Fraction(1, 10)), dc.ZeroConcentratedDP(1))
     for spare in (Fraction(1, 10**400), Fraction(0)):
-        with pytest.raises(dc.UsageError, match="delta must be"):
+        with pytest.raises(dc.errors.UsageError, match="delta must be"):
             mixed.to_approx(Fraction(1, 10) + spare)
     assert mixed.to_approx(Fraction(1, 10) + Fraction(1, 10**150)).epsilon > 20
 
@@ -191,7 +191,7 @@ def test_pure_metric_guarantees_have_a_curve() -> None:
     metric = PseudoMetric.absolute(0, 2)
     both = compose(MetricDP(1, 0, metric), dc.PureDP(1))
     assert both.to_renyi([2]) == compose(dc.PureDP(2), dc.PureDP(1)).to_renyi([2])
-    with pytest.raises(dc.UsageError, match="bounds no Rényi divergence"):
+    with pytest.raises(dc.errors.UsageError, match="bounds no Rényi divergence"):
         compose(MetricDP(1, "1e-7", metric), dc.PureDP(1)).to_renyi([2])
 
 

@@ -12,11 +12,11 @@ from discreet.errors import UsageError
 from discreet.reporting import plot_adversary, plot_distinguishability
 from tests.reporting.test_plots import texts
 
-COIN = dc.PosteriorSamplingMechanism("beta:1,1", epsilon=5, support=(0.1, 0.9), cells=64)
+COIN = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=5, support=(0.1, 0.9), cells=64)
 
 
 def test_the_best_test_is_drawn_above_its_limit(tmp_path: Path) -> None:
-    found = dc.distinguish(
+    found = dc.validation.distinguish(
         [0, 0, 0], [0, 1, 1], dc.Bernoulli(), mechanism=COIN, draws=[1, 3, 9], trials=20, rng=0
     )
     figure = found.plot(tmp_path / "told.png", title="Three records")
@@ -36,24 +36,24 @@ def test_the_best_test_is_drawn_above_its_limit(tmp_path: Path) -> None:
 
 
 def test_a_guarantee_has_only_a_limit() -> None:
-    shown = texts(dc.distinguish(dc.PureDP(1), draws=[1]).plot())
+    shown = texts(dc.validation.distinguish(dc.PureDP(1), draws=[1]).plot())
     assert "no test gets below" in shown
     assert "best test" not in shown
 
 
 def test_the_path_is_drawn_below_the_worst_case(tmp_path: Path) -> None:
-    path = dc.adversary(dc.Bernoulli(), mechanism=COIN, records=30)
+    path = dc.validation.adversary(dc.Bernoulli(), mechanism=COIN, records=30)
     figure = path.plot(tmp_path / "path.svg")
     worst, drawn = (np.asarray(line.get_ydata()) for line in figure.axes[0].lines[:2])
     assert worst == pytest.approx([path.worst, path.worst])
     assert drawn == pytest.approx(path.epsilon)
     assert "records" in texts(figure)
     assert (tmp_path / "path.svg").stat().st_size > 1000
-    assert dc.adversary(dc.Bernoulli(), mechanism=COIN, records=1).plot().axes
+    assert dc.validation.adversary(dc.Bernoulli(), mechanism=COIN, records=1).plot().axes
 
 
 def test_there_must_be_something_to_draw() -> None:
-    found = dc.distinguish(dc.PureDP(1), draws=[1])
+    found = dc.validation.distinguish(dc.PureDP(1), draws=[1])
     with pytest.raises(UsageError):
         plot_distinguishability([], found.limit)
     with pytest.raises(UsageError):

@@ -32,7 +32,9 @@ def settings(case: Case, rng: np.random.Generator, low: int, high: int, *, publi
     laplace = rng.random() < 0.7
     return {
         "n": int(np.exp(rng.uniform(np.log(low), np.log(high)))),
-        "mechanism": dc.LaplaceMechanism(epsilon) if laplace else dc.GaussianMechanism(rho=epsilon**2 / 2),
+        "mechanism": dc.mechanisms.Laplace(epsilon)
+        if laplace
+        else dc.mechanisms.Gaussian(rho=epsilon**2 / 2),
         "outside": "redact" if case.bounds is None or rng.random() < 0.5 else "clip",
         "missing": "count" if rng.random() < 0.5 else "none",
         "neighbors": "replace" if public or rng.random() < 0.5 else "add_remove",
@@ -153,7 +155,7 @@ def test_the_comparison_sees_a_wrong_posterior(rng: np.random.Generator) -> None
         case,
         rng,
         n=100,
-        mechanism=dc.LaplaceMechanism(0.2),
+        mechanism=dc.mechanisms.Laplace(0.2),
         outside="redact",
         missing="none",
         neighbors="replace",

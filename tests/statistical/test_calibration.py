@@ -41,7 +41,7 @@ def each_once(family: str, epsilon: float, n: int, neighbors: str) -> bool:
 def test_ranks_are_uniform(
     family: str, epsilon: float, n: int, neighbors: str, rng: np.random.Generator
 ) -> None:
-    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(epsilon), n, neighbors)
+    setting = Setting(FAMILIES[family], dc.mechanisms.Laplace(epsilon), n, neighbors)
     ranks = simulate(setting, TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
     assert tails_p(ranks[:, 0]) > THRESHOLD
@@ -49,7 +49,7 @@ def test_ranks_are_uniform(
         assert uniform_p(ranks[:, -1]) > THRESHOLD
 
 
-MECHANISMS = {"laplace": dc.LaplaceMechanism(0.1), "gaussian": dc.GaussianMechanism(rho=0.005)}
+MECHANISMS = {"laplace": dc.mechanisms.Laplace(0.1), "gaussian": dc.mechanisms.Gaussian(rho=0.005)}
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_ranks_are_uniform_with_missing_values_counted(family, law, n, rng) -> N
     ),
 )
 def test_ranks_are_uniform_with_gaussian_noise(family, neighbors, rng) -> None:
-    setting = Setting(FAMILIES[family], dc.GaussianMechanism(epsilon=0.5, delta=1e-5), 100, neighbors)
+    setting = Setting(FAMILIES[family], dc.mechanisms.Gaussian(epsilon=0.5, delta=1e-5), 100, neighbors)
     assert uniform_p(simulate(setting, TRIALS, rng)[:, 0]) > THRESHOLD
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_naive_engine_is_rejected(family: str, rng: np.random.Generator) -> None:
-    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(0.1), 100, engine="naive")
+    setting = Setting(FAMILIES[family], dc.mechanisms.Laplace(0.1), 100, engine="naive")
     assert uniform_p(simulate(setting, 300, rng)[:, 0]) < 1e-10
 
 
@@ -89,7 +89,7 @@ def test_twenty_percent_too_much_or_too_little_noise_is_rejected(
 
     believed = DiscreteLaplace(2 / claimed)
     monkeypatch.setattr(Release, "noise", (believed, believed))
-    setting = Setting(dc.Bernoulli(), dc.LaplaceMechanism(0.1), 300)
+    setting = Setting(dc.Bernoulli(), dc.mechanisms.Laplace(0.1), 300)
     assert tails_p(simulate(setting, 2 * TRIALS, rng)[:, 0]) < THRESHOLD
 
 
@@ -101,7 +101,7 @@ def test_intervals_cover_with_a_tenth_missing_at_random(family: str, rng: np.ran
         data[rng.random(n) < 0.1] = np.nan
         return data
 
-    setting = Setting(FAMILIES[family], dc.LaplaceMechanism(1), n, missing="count")
+    setting = Setting(FAMILIES[family], dc.mechanisms.Laplace(1), n, missing="count")
     ranks = simulate(setting, TRIALS, rng, keep=lose_a_tenth)[:, 0]
     covered = float(np.mean((ranks > 0.025) & (ranks < 0.975)))
     assert 0.93 <= covered <= 0.97
@@ -122,7 +122,7 @@ STRONGER = {
 def test_long_run_with_uneven_priors(family, epsilon, n, neighbors, missing, rng) -> None:
     """Three thousand trials each, with priors that are not flat and ten cells."""
     model, prior = STRONGER[family]
-    setting = Setting(model, dc.LaplaceMechanism(epsilon), n, neighbors, missing, prior=prior)
+    setting = Setting(model, dc.mechanisms.Laplace(epsilon), n, neighbors, missing, prior=prior)
     ranks = simulate(setting, 3 * TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
     assert tails_p(ranks[:, 0]) > THRESHOLD

@@ -56,7 +56,7 @@ def test_exact_is_calibrated_on_five_records(case: Case, rng: np.random.Generato
 POLICIES = (
     {"missing": "count"},
     {"neighbors": "add_remove"},
-    {"outside": "clip", "mechanism": dc.GaussianMechanism(rho="0.02"), "epsilon": None},
+    {"outside": "clip", "mechanism": dc.mechanisms.Gaussian(rho="0.02"), "epsilon": None},
 )
 
 

@@ -26,12 +26,12 @@ THRESHOLD = 1e-3 / (8 * 12 * 2)
 LOOSE, STRONG = "loose steps, epsilon 1", "laplace, 40 x 12, epsilon 0.1"
 # mechanism, sequences, points in time, neighbors
 SETTINGS: dict[str, tuple[Any, int, int, Any]] = {
-    "laplace, 40 x 12, epsilon 0.3": (dc.LaplaceMechanism(0.3), 40, 12, "replace"),
-    "laplace, 200 x 10, epsilon 0.1": (dc.LaplaceMechanism(0.1), 200, 10, "replace"),
-    "gaussian, 60 x 10, rho 0.05": (dc.GaussianMechanism(rho=0.05), 60, 10, "replace"),
-    "private count, 40 x 12, epsilon 0.3": (dc.LaplaceMechanism(0.3), 40, 12, "add_remove"),
-    LOOSE: (dc.LaplaceMechanism(1), 4 * 60, 3, "replace"),
-    STRONG: (dc.LaplaceMechanism(0.1), 40, 12, "replace"),
+    "laplace, 40 x 12, epsilon 0.3": (dc.mechanisms.Laplace(0.3), 40, 12, "replace"),
+    "laplace, 200 x 10, epsilon 0.1": (dc.mechanisms.Laplace(0.1), 200, 10, "replace"),
+    "gaussian, 60 x 10, rho 0.05": (dc.mechanisms.Gaussian(rho=0.05), 60, 10, "replace"),
+    "private count, 40 x 12, epsilon 0.3": (dc.mechanisms.Laplace(0.3), 40, 12, "add_remove"),
+    LOOSE: (dc.mechanisms.Laplace(1), 4 * 60, 3, "replace"),
+    STRONG: (dc.mechanisms.Laplace(0.1), 40, 12, "replace"),
 }
 
 

@@ -18,12 +18,16 @@ MODEL = NaiveBayes({"c": 2}, {"f": 2, "g": 3})
 THRESHOLD = 1e-3 / (8 * 9 * 2)
 
 SETTINGS: dict[str, tuple[Any, int, dict[str, Any]]] = {
-    "laplace, 60 records, epsilon 0.2": (dc.LaplaceMechanism(0.2), 60, {"missing": "none"}),
-    "laplace, 60 records, epsilon 2": (dc.LaplaceMechanism(2), 60, {"missing": "none"}),
-    "laplace, 1000 records, epsilon 0.1": (dc.LaplaceMechanism(0.1), 1000, {"missing": "none"}),
-    "gaussian, 200 records, rho 0.01": (dc.GaussianMechanism(rho=0.01), 200, {"missing": "none"}),
-    "missing values, epsilon 1": (dc.LaplaceMechanism(1), 200, {"missing": "count"}),
-    "private count, epsilon 1": (dc.LaplaceMechanism(1), 100, {"missing": "none", "neighbors": "add_remove"}),
+    "laplace, 60 records, epsilon 0.2": (dc.mechanisms.Laplace(0.2), 60, {"missing": "none"}),
+    "laplace, 60 records, epsilon 2": (dc.mechanisms.Laplace(2), 60, {"missing": "none"}),
+    "laplace, 1000 records, epsilon 0.1": (dc.mechanisms.Laplace(0.1), 1000, {"missing": "none"}),
+    "gaussian, 200 records, rho 0.01": (dc.mechanisms.Gaussian(rho=0.01), 200, {"missing": "none"}),
+    "missing values, epsilon 1": (dc.mechanisms.Laplace(1), 200, {"missing": "count"}),
+    "private count, epsilon 1": (
+        dc.mechanisms.Laplace(1),
+        100,
+        {"missing": "none", "neighbors": "add_remove"},
+    ),
 }
 
 

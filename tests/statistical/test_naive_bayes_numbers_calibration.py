@@ -21,14 +21,14 @@ PRIOR: dict[str, Any] = {"c": 20, "x": NORMAL}
 THRESHOLD = 1e-3 / (5 * 10 * 2)
 
 SETTINGS: dict[str, tuple[Any, int, dict[str, Any]]] = {
-    "laplace, redacted": (dc.LaplaceMechanism(0.4), 1000, {"missing": "none"}),
+    "laplace, redacted": (dc.mechanisms.Laplace(0.4), 1000, {"missing": "none"}),
     "laplace, clipped, missing values": (
-        dc.LaplaceMechanism(1),
+        dc.mechanisms.Laplace(1),
         2000,
         {"missing": "count", "outside": "clip"},
     ),
     "gaussian, private count": (
-        dc.GaussianMechanism(rho=0.005),
+        dc.mechanisms.Gaussian(rho=0.005),
         1000,
         {"missing": "none", "neighbors": "add_remove"},
     ),

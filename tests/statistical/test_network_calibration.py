@@ -26,16 +26,16 @@ THRESHOLD = 1e-3 / (6 * 18 * 2)
 
 # mechanism, size, declarations; draws in a rank, and how many sweeps apart they are
 SETTINGS: dict[str, tuple[Any, int, dict[str, Any], int, int]] = {
-    "laplace, 150 records, epsilon 0.3": (dc.LaplaceMechanism(0.3), 150, {"missing": "none"}, 39, 20),
-    "gaussian, 300 records, rho 0.02": (dc.GaussianMechanism(rho=0.02), 300, {"missing": "none"}, 39, 20),
+    "laplace, 150 records, epsilon 0.3": (dc.mechanisms.Laplace(0.3), 150, {"missing": "none"}, 39, 20),
+    "gaussian, 300 records, rho 0.02": (dc.mechanisms.Gaussian(rho=0.02), 300, {"missing": "none"}, 39, 20),
     "private count, epsilon 1": (
-        dc.LaplaceMechanism(1),
+        dc.mechanisms.Laplace(1),
         100,
         {"missing": "none", "neighbors": "add_remove"},
         39,
         8,
     ),
-    "missing values, epsilon 2": (dc.LaplaceMechanism(2), 200, {"missing": "count"}, 19, 25),
+    "missing values, epsilon 2": (dc.mechanisms.Laplace(2), 200, {"missing": "count"}, 19, 25),
 }
 
 

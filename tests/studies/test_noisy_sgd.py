@@ -27,7 +27,7 @@ def test_exact_divergences_are_within_the_guarantees(study: Any) -> None:
 
 
 def test_guarantees_that_are_too_small_are_found(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = study.places.NoisySGD
+    kind = study.places.SGDCost
     right = kind.rhos
     monkeypatch.setattr(kind, "rhos", lambda self: 0.95 * right(self))
     claims = study.places.places(np.random.default_rng(0), 5).claims

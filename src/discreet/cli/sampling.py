@@ -141,10 +141,10 @@ def choose_mechanism(
 def _posterior_sample(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
-    from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+    from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
     given = _tempered("posterior-sample", family, budget, options, ("samples",))
-    return PosteriorSamplingMechanism(given.pop("prior"), **given)
+    return PosteriorSampling(given.pop("prior"), **given)
 
 
 def _tempered(
@@ -176,19 +176,19 @@ def _tempered(
 def _private_metropolis(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
-    from discreet.mechanisms.private_metropolis import PrivateMetropolisMechanism
+    from discreet.mechanisms.private_metropolis import PrivateMetropolis
 
     given = _tempered("private-metropolis", family, budget, options, (), ("steps",))
-    return PrivateMetropolisMechanism(given.pop("prior"), **given)
+    return PrivateMetropolis(given.pop("prior"), **given)
 
 
 def _private_annealing(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
-    from discreet.mechanisms.private_annealing import PrivateAnnealingMechanism
+    from discreet.mechanisms.private_annealing import PrivateAnnealing
 
     given = _tempered("private-annealing", family, budget, options, ("samples",))
-    return PrivateAnnealingMechanism(given.pop("prior"), **given)
+    return PrivateAnnealing(given.pop("prior"), **given)
 
 
 def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | None]) -> dict[str, Any]:
@@ -210,17 +210,17 @@ def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | Non
 def _renyi_posterior(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
-    from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+    from discreet.mechanisms.renyi_posterior import RenyiPosterior
 
-    return RenyiPosteriorMechanism(**_renyi("renyi-posterior", options, budget))
+    return RenyiPosterior(**_renyi("renyi-posterior", options, budget))
 
 
 def _statistical_query(
     family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
-    from discreet.mechanisms.statistical_query import StatisticalQueryMechanism
+    from discreet.mechanisms.statistical_query import StatisticalQuery
 
-    return StatisticalQueryMechanism(**_renyi("statistical-query", options, budget))
+    return StatisticalQuery(**_renyi("statistical-query", options, budget))
 
 
 #: Mechanisms that release samples, by their name on the command line.

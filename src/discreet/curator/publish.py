@@ -17,8 +17,8 @@ from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
-from discreet.mechanisms.gaussian import GaussianMechanism
-from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
 from discreet.names import check_name
 from discreet.objects import asked_for
@@ -120,7 +120,7 @@ def release(
         The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
     mechanism
         ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget, such as a
-        :class:`PosteriorSamplingMechanism`, which releases samples instead of statistics.
+        :class:`PosteriorSampling`, which releases samples instead of statistics.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
         first line is a record if somebody forgot the header. A pandas column under another one goes by its tuple,
@@ -162,8 +162,8 @@ def release(
     Privacy
     -------
     Rows are summed exactly, on integers, and noise calibrated to the joint sensitivity is drawn from the operating
-    system's generator; see :class:`LaplaceMechanism` and :class:`GaussianMechanism` for the theorems, and
-    :class:`PosteriorSamplingMechanism` for samples, which need no noise. Whatever the rows hold, nothing is raised,
+    system's generator; see :class:`Laplace` and :class:`Gaussian` for the theorems, and
+    :class:`PosteriorSampling` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
     if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
@@ -318,5 +318,5 @@ def choose_mechanism(
             raise UsageError(
                 "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
             )
-        return LaplaceMechanism(epsilon)
-    return GaussianMechanism(rho=rho, epsilon=epsilon, delta=delta)
+        return Laplace(epsilon)
+    return Gaussian(rho=rho, epsilon=epsilon, delta=delta)

@@ -1,6 +1,6 @@
 """Answering questions from a posterior: the response of highest expected utility over its draws.
 
-``posterior.respond(utility, candidates)`` is the verb (:mod:`.argmax`), ``dc.utilities`` holds ready utilities, and a
+``posterior.respond(utility, candidates)`` is the verb (:mod:`.argmax`), the classes here are ready utilities, and a
 :class:`~discreet.decisions.response.Response` is what comes back. All of it reads draws that exist already,
 so no answer spends any budget.
 
@@ -11,7 +11,20 @@ posterior sampling", JMLR 18, Algorithm 2 (PSAQR) and Lemma 11.
 """
 
 from discreet.decisions.argmax import respond
+from discreet.decisions.base import Utility
+from discreet.decisions.decisions import DecisionTable, ZeroOne
+from discreet.decisions.loss_functions import AbsoluteError, IntervalScore, SquaredError
 from discreet.decisions.regret_bound import SamplingBound
 from discreet.decisions.response import Response
 
-__all__ = ["Response", "SamplingBound", "respond"]
+__all__ = [
+    "AbsoluteError",
+    "DecisionTable",
+    "IntervalScore",
+    "Response",
+    "SamplingBound",
+    "SquaredError",
+    "Utility",
+    "ZeroOne",
+    "respond",
+]

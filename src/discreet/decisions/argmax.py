@@ -88,8 +88,8 @@ def _utility(utility: Any) -> Utility:
         return utility
     if isinstance(utility, type) or not callable(utility):
         raise UsageError(
-            "utility must be one of dc.utilities, or a function of the draws and a candidate.",
-            hint='for example dc.utilities.SquaredError("p")',
+            "utility must be one of dc.decisions, or a function of the draws and a candidate.",
+            hint='for example dc.decisions.SquaredError("p")',
         )
     return Function(utility)
 

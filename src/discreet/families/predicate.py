@@ -32,7 +32,7 @@ class Predicate(Family):
 
     Its posterior is that of the Bernoulli, with x counted as a share of a yes (Geumlek 2020, section 5.3.2). For bits
     that is a likelihood; for anything between it is not one, because the values may vary less than bits do. So it
-    answers a query (:class:`StatisticalQueryMechanism`), and noisy totals of it cannot be turned into a posterior.
+    answers a query (:class:`StatisticalQuery`), and noisy totals of it cannot be turned into a posterior.
 
     Bounds need not be given: they are (0, 1).
     """

@@ -216,7 +216,7 @@ class Posterior:
         Parameters
         ----------
         utility
-            One of ``dc.utilities``, or a function ``f(draws, candidate)`` that gives a number for each draw; ``draws``
+            One of ``dc.decisions``, or a function ``f(draws, candidate)`` that gives a number for each draw; ``draws``
             are arrays by parameter name, draws first.
         candidates
             Possible responses; of equally good ones the first is taken. May be left out for the ready utilities: an

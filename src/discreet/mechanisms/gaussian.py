@@ -18,7 +18,7 @@ from discreet.rational import Number, sqrt_up
 
 
 @dataclass(frozen=True)
-class GaussianMechanism(NoiseMechanism):
+class Gaussian(NoiseMechanism):
     """Add discrete Gaussian noise of parameter sigma_j = w_j sigma to each coordinate.
 
     Give ``rho``, or ``epsilon`` with ``delta``.

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _MOST_STEPS = 10**7
 # What a step size is rounded down by, which dwarfs the rounding of the noise that is computed from it.
 _DOWN = 1 - 1e-9
-_EXAMPLE = "for example dc.LangevinMechanism(epsilon=1, delta=1e-6, steps=1000)"
+_EXAMPLE = "for example dc.mechanisms.Langevin(epsilon=1, delta=1e-6, steps=1000)"
 
 
 @dataclass(frozen=True)
-class LangevinMechanism(Mechanism):
+class Langevin(Mechanism):
     """Walk through the weights of a regression by noisy gradient steps on random samples of the records.
 
     x <- x - step_size / 2 (precision x + (1 / rate) sum over the sample of clipped gradients)

@@ -16,7 +16,7 @@ from discreet.rational import Number
 
 
 @dataclass(frozen=True)
-class LaplaceMechanism(NoiseMechanism):
+class Laplace(NoiseMechanism):
     """Add discrete Laplace noise of scale b_j = w_j D1 / epsilon to each coordinate.
 
     Privacy

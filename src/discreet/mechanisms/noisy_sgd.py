@@ -20,7 +20,7 @@ from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP
-from discreet.privacy.amplification import NoisySGD
+from discreet.privacy.amplification import SGDCost
 from discreet.privacy.amplification.checks import count
 from discreet.privacy.amplification.secret_order import SECRET_ORDERS, rho_at_orders, secret_orders
 from discreet.privacy.gaussian import rho_for_approx
@@ -38,11 +38,11 @@ Order = Literal["public", "secret"]
 _MOST_SECRET = 10**7
 # As many steps as anybody waits for.
 _MOST_EXTRA = 10**8
-_EXAMPLE = "for example dc.NoisySGDMechanism(rho=0.5)"
+_EXAMPLE = "for example dc.mechanisms.NoisySGD(rho=0.5)"
 
 
 @dataclass(frozen=True)
-class NoisySGDMechanism(Mechanism):
+class NoisySGD(Mechanism):
     """Fit a regression, or any loss with known constants, by one pass of noisy gradient steps over the records.
 
     x_i = projection of x_{i-1} - step_size (gradient of record i's loss at x_{i-1} + N(0, sigma^2 I)) onto the ball of
@@ -157,7 +157,7 @@ class NoisySGDMechanism(Mechanism):
             )
         _loss_of(model).check_gradient()
 
-    def descent(self, model: Model, n_records: int, n_public: int | None = None) -> NoisySGD:
+    def descent(self, model: Model, n_records: int, n_public: int | None = None) -> SGDCost:
         """Return the descent that would be run: its step size, and the least noise for the budget.
 
         ``n_public`` is the number of public records, by default counted.
@@ -173,7 +173,7 @@ class NoisySGDMechanism(Mechanism):
         else:
             found = self._count_public(fitted) if n_public is None else n_public
             each, steps = None, min(found, _MOST_EXTRA) if steps is None else steps
-        given = NoisySGD(
+        given = SGDCost(
             n_records,
             constants.gradient_bound,
             constants.smoothness,

@@ -34,11 +34,11 @@ from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower,
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
 _HEAVIEST_PRIOR = 1e14
-_EXAMPLE = 'for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))'
+_EXAMPLE = 'for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 
 
 @dataclass(frozen=True)
-class PosteriorSamplingMechanism(Mechanism):
+class PosteriorSampling(Mechanism):
     """Release ``samples`` draws from a posterior whose likelihood is tempered: raised to the power 1/T.
 
     Parameters

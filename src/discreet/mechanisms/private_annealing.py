@@ -28,12 +28,12 @@ from discreet.privacy.rounding import decimal, rational_down
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import Number, float_up, plain
 
-_EXAMPLE = 'for example dc.PrivateAnnealingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))'
+_EXAMPLE = 'for example dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 _LEAST = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
-class PrivateAnnealingMechanism(Mechanism):
+class PrivateAnnealing(Mechanism):
     """Release draws chosen among annealed trajectories in proportion to their importance weights.
 
     Parameters
@@ -63,7 +63,7 @@ class PrivateAnnealingMechanism(Mechanism):
     weights_epsilon
         For ``weights="laplace"``: how much of ``epsilon`` is for the weights; by default half.
     width, cells
-        As in :class:`~discreet.mechanisms.private_metropolis.PrivateMetropolisMechanism`.
+        As in :class:`~discreet.mechanisms.private_metropolis.PrivateMetropolis`.
 
     Privacy
     -------
@@ -83,7 +83,7 @@ class PrivateAnnealingMechanism(Mechanism):
     Notes
     -----
     Where an exact draw from the posterior on a grid is to be had, as for one parameter, one posterior sample costs
-    less: see :class:`~discreet.mechanisms.posterior_sampling.PosteriorSamplingMechanism`.
+    less: see :class:`~discreet.mechanisms.posterior_sampling.PosteriorSampling`.
 
     References
     ----------

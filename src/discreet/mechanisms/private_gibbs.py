@@ -30,7 +30,7 @@ from discreet.samplers.truncated_dirichlet import check_lower
 if TYPE_CHECKING:
     from discreet.data.summaries.records import Records
 
-_EXAMPLE = "for example dc.PrivateGibbsMechanism(epsilon=1, steps=20, support=0.02)"
+_EXAMPLE = "for example dc.mechanisms.PrivateGibbs(epsilon=1, steps=20, support=0.02)"
 # Lighter ones leave float64, heavier ones outweigh any data there is.
 _LIGHTEST_PRIOR, _HEAVIEST_PRIOR = Fraction(1, 1000), Fraction(10**9)
 # What a file should hold.
@@ -38,7 +38,7 @@ _MOST_VALUES = 10**6
 
 
 @dataclass(frozen=True)
-class PrivateGibbsMechanism(Mechanism):
+class PrivateGibbs(Mechanism):
     """Release the states of a tempered Gibbs sampler of a :class:`~discreet.models.mixture.Mixture`, one per sweep.
 
     Parameters

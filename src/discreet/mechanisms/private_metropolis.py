@@ -32,11 +32,13 @@ from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, plain
 
-_EXAMPLE = 'for example dc.PrivateMetropolisMechanism("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
+_EXAMPLE = (
+    'for example dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
+)
 
 
 @dataclass(frozen=True)
-class PrivateMetropolisMechanism(Mechanism):
+class PrivateMetropolis(Mechanism):
     """Release the states of a random walk whose target is a tempered posterior, one state for each step.
 
     Parameters

@@ -22,14 +22,15 @@ from discreet.rational import Number, exact, float_up, plain
 
 # a choice with a scale of so many records is blind for any table there is
 _WIDEST = Fraction(2**56)
-_EXAMPLE = "for example dc.PrivateQuantiles(0.025, 0.975, within=(0, 1000), epsilon=0.1)"
+_EXAMPLE = "for example dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 1000), epsilon=0.1)"
 
 
 @dataclass(frozen=True)
 class PrivateQuantiles:
     """Buy the bounds of a column instead of declaring them: two quantiles, chosen privately.
 
-    ``dc.release(..., epsilon=0.5, bounds=dc.PrivateQuantiles(0.025, 0.975, within=(0, 300), epsilon=0.1))`` costs 0.6.
+    ``dc.release(..., epsilon=0.5, bounds=dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 300),
+    epsilon=0.1))`` costs 0.6.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ _SMALLEST, _LARGEST = float(np.finfo(float).tiny), float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
-class RenyiPosteriorMechanism(Mechanism):
+class RenyiPosterior(Mechanism):
     """Release draws from a conjugate posterior, within a Rényi divergence of one order.
 
     Parameters

@@ -12,15 +12,15 @@ from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import conjugate_family
-from discreet.mechanisms.renyi_posterior import RenyiPosteriorMechanism
+from discreet.mechanisms.renyi_posterior import RenyiPosterior
 from discreet.models.layout import Layout
 
 
 @dataclass(frozen=True, init=False)
-class StatisticalQueryMechanism(RenyiPosteriorMechanism):
+class StatisticalQuery(RenyiPosterior):
     """Release the mean of a column of numbers between 0 and 1, within a Rényi divergence of one order.
 
-    ``dc.release(data, dc.families.Predicate(), mechanism=dc.StatisticalQueryMechanism("beta:1,1", order=2,
+    ``dc.release(data, dc.families.Predicate(), mechanism=dc.mechanisms.StatisticalQuery("beta:1,1", order=2,
     epsilon=0.1), column="share", impute=0.5)``
 
     Parameters
@@ -30,7 +30,7 @@ class StatisticalQueryMechanism(RenyiPosteriorMechanism):
     order, epsilon
         The guarantee: the Rényi divergence of this order, above 1, is at most epsilon, for all samples together.
     mode
-        ``"diffused"`` or ``"concentrated"``, as in :class:`RenyiPosteriorMechanism`.
+        ``"diffused"`` or ``"concentrated"``, as in :class:`RenyiPosterior`.
     samples
         How many draws.
 
@@ -39,7 +39,7 @@ class StatisticalQueryMechanism(RenyiPosteriorMechanism):
     The draw is from Beta(a / m + r s, b / m + r (n - s)) with s the sum of the column (Geumlek 2020, algorithm 4). The
     sum is a real number, and a replaced record moves it by at most 1, to anywhere. For a fixed posterior of one table
     the divergence grows as the other moves away, so whole steps are the worst; for whole steps it is convex in the
-    place, so the ends are: the supremum is that of bits, and everything in :class:`RenyiPosteriorMechanism` applies.
+    place, so the ends are: the supremum is that of bits, and everything in :class:`RenyiPosterior` applies.
     """
 
     name: ClassVar[str] = "statistical_query"

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
-_EXAMPLE = "for example dc.TablePosteriorMechanism(epsilon=1, support=0.01)"
+_EXAMPLE = "for example dc.mechanisms.TablePosterior(epsilon=1, support=0.01)"
 
 
 @dataclass(frozen=True)
-class TablePosteriorMechanism(Mechanism):
+class TablePosterior(Mechanism):
     """Release ``samples`` draws of all probability tables of a model of labels, its likelihood raised to the power 1/T.
 
     Parameters
@@ -151,4 +151,4 @@ class TablePosteriorMechanism(Mechanism):
 
 
 def _tables(model: Model) -> DiscreteModel:
-    return model.require(DiscreteModel, "TablePosteriorMechanism samples models of labels")
+    return model.require(DiscreteModel, "TablePosterior samples models of labels")

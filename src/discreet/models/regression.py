@@ -266,7 +266,7 @@ class LinearRegression(Regression):
         only because of it: the wider the ball, the more noise.
     residual_sd
         Standard deviation of the target around its mean, in the target's own units. Only
-        :class:`~discreet.mechanisms.langevin.LangevinMechanism` needs it, for the likelihood.
+        :class:`~discreet.mechanisms.langevin.Langevin` needs it, for the likelihood.
     """
 
     name: ClassVar[str] = "linear_regression"

@@ -19,7 +19,7 @@ from discreet.validation.likelihood_ratio import Pair, RatioTest
 from discreet.validation.sampled_distribution import PosteriorLaw
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+    from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
 
 @overload
@@ -38,7 +38,7 @@ def distinguish(
     second: Any,
     model: Family,
     *,
-    mechanism: PosteriorSamplingMechanism,
+    mechanism: PosteriorSampling,
     bounds: Any = None,
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
@@ -52,7 +52,7 @@ def distinguish(
     second: Any = None,
     model: Family | None = None,
     *,
-    mechanism: PosteriorSamplingMechanism | None = None,
+    mechanism: PosteriorSampling | None = None,
     bounds: Any = None,
     distance: Any = 1,
     draws: Sequence[int] | None = None,
@@ -75,7 +75,7 @@ def distinguish(
     model
         The family, such as ``dc.Bernoulli()``.
     mechanism
-        A :class:`PosteriorSamplingMechanism`. Its temperature is that of a release; how many draws somebody sees is
+        A :class:`PosteriorSampling`. Its temperature is that of a release; how many draws somebody sees is
         ``draws``, also if it is more than one release holds.
     bounds
         As in :func:`release`.
@@ -124,7 +124,7 @@ def distinguish(
     if second is None or model is None:
         raise UsageError(
             "distinguish takes two tables and a model, or a guarantee.",
-            hint="for example dc.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
+            hint="for example dc.validation.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
         )
     law = PosteriorLaw.of(model, mechanism, bounds)
     pair, n_records, apart = _compared(law, first, second)

@@ -29,7 +29,7 @@ import numpy as np
 from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.validation.rank_table import aligned
 from discreet.validation.sampled_distribution import PosteriorLaw
 
@@ -144,7 +144,7 @@ class GreedyPath:
 def adversary(
     model: Family,
     *,
-    mechanism: PosteriorSamplingMechanism,
+    mechanism: PosteriorSampling,
     bounds: Any = None,
     records: int = 200,
 ) -> GreedyPath:
@@ -160,7 +160,7 @@ def adversary(
     model
         A family with one parameter, such as ``dc.Bernoulli()``.
     mechanism
-        A :class:`PosteriorSamplingMechanism`: prior, support and budget. With an epsilon as large as the range or
+        A :class:`PosteriorSampling`: prior, support and budget. With an epsilon as large as the range or
         larger, draws come from the posterior itself, as in the paper.
     bounds
         As in :func:`release`.

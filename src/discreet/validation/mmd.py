@@ -83,7 +83,7 @@ def discrepancy(
     --------
     >>> import discreet as dc
     >>> x = np.random.default_rng(0).normal(size=(2, 500))
-    >>> found = dc.discrepancy(x[0], x[1] + 3, bandwidth=1)
+    >>> found = dc.validation.discrepancy(x[0], x[1] + 3, bandwidth=1)
     >>> found.squared > 10 * found.standard_error
     True
     """

@@ -12,7 +12,7 @@ from discreet.curator.draw import read_totals
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Totals
-from discreet.mechanisms.posterior_sampling import PosteriorSamplingMechanism
+from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
 
@@ -22,7 +22,7 @@ class PosteriorLaw:
     """The public grid of a mechanism and its temperature: with the sums of a table, the law of every draw."""
 
     model: Family
-    mechanism: PosteriorSamplingMechanism
+    mechanism: PosteriorSampling
     bounds: Any
     grid: ParameterGrid
     temperature: Fraction
@@ -30,10 +30,10 @@ class PosteriorLaw:
     @classmethod
     def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorLaw:
         """Read the declarations as a release does, and refuse what has no grid."""
-        if not isinstance(mechanism, PosteriorSamplingMechanism):
+        if not isinstance(mechanism, PosteriorSampling):
             raise UsageError(
                 "the law of a draw is known for posterior samples: give mechanism=…",
-                hint='for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))',
+                hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
             )
         domain = model.read_domain(bounds, "clip", "none")
         model.check_prior(mechanism.prior)

@@ -25,7 +25,7 @@ for _ in range(int(sys.argv[2])):
     try:
         ledger.charge("clinic", dc.PureDP(0.01))
         done += 1
-    except dc.BudgetError:
+    except dc.errors.BudgetError:
         pass
 print(done)
 """

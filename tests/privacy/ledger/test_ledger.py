@@ -338,7 +338,7 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
 
     monkeypatch.setattr(sampler, "secure_draw", watch(sampler.secure_draw))
     monkeypatch.setattr(sampler, "secure_choose", watch(sampler.secure_choose))
-    quantiles = dc.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1)
+    quantiles = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1)
     dc.release(ROWS, dc.Normal(), column="age", bounds=quantiles, epsilon=1, ledger=ledger, dataset="x")
     # two bounds, and three totals
     assert seen == [1] * 5

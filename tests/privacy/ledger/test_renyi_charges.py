@@ -84,7 +84,7 @@ def test_a_ledger_charges_posterior_samples(tmp_path: Path) -> None:
     ledger = dc.Ledger(f"sqlite:///{tmp_path / 'book.db'}", dc.ApproxDP(2, "1e-5"))
 
     def sample(order: Any) -> dc.Release:
-        mechanism = dc.RenyiPosteriorMechanism(dc.priors.Beta(6, 12), order=order, epsilon="0.4")
+        mechanism = dc.mechanisms.RenyiPosterior(dc.priors.Beta(6, 12), order=order, epsilon="0.4")
         return dc.release(
             [0, 1] * 50, dc.Bernoulli(), mechanism=mechanism, impute=0, ledger=ledger, dataset="people"
         )

@@ -11,7 +11,7 @@ from discreet.artifact.samples import Samples
 from discreet.errors import UsageError
 from discreet.models.loss_model import LossModel
 from discreet.privacy import RenyiDP, ZeroConcentratedDP
-from discreet.privacy.amplification import NoisySGD
+from discreet.privacy.amplification import SGDCost
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -37,7 +37,7 @@ _MOST_EXTRA = 10**8
 _EDGE = 1e-9
 
 
-def descent_of(release: Release) -> NoisySGD:
+def descent_of(release: Release) -> SGDCost:
     """Return the descent behind a release: its numbers, and what they are worth to each record.
 
     ``descent_of(release).guarantee_at(1)`` is the guarantee of the first record of the table.
@@ -48,7 +48,7 @@ def descent_of(release: Release) -> NoisySGD:
     numbers = {name: float(value) for name, value in record.parameters.items()}
     public, noise = int(numbers["public_steps"]), int(numbers["noise_steps"])
     assert release.records is not None
-    return NoisySGD(
+    return SGDCost(
         release.records,
         numbers["gradient_bound"],
         numbers["smoothness"],
@@ -111,7 +111,7 @@ def _check_draw(release: Release, model: LossModel) -> None:
         raise ValueError("its samples cannot have been drawn in exact arithmetic")
 
 
-def _enough(release: Release, given: NoisySGD, *, secret: bool) -> bool:
+def _enough(release: Release, given: SGDCost, *, secret: bool) -> bool:
     promised = release.guarantees["samples"]
     if not secret:
         return isinstance(promised, ZeroConcentratedDP) and given.rho() <= float(promised.rho) * (1 + _ROOM)

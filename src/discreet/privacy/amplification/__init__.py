@@ -47,7 +47,7 @@ from discreet.privacy.amplification.mixing import (
     amplifications,
     hockey_stick_level,
 )
-from discreet.privacy.amplification.noisy_sgd import NoisySGD, shuffled_epsilons
+from discreet.privacy.amplification.noisy_sgd import SGDCost, shuffled_epsilons
 from discreet.privacy.amplification.statements import concentrated, curve
 
 __all__ = [
@@ -56,10 +56,10 @@ __all__ = [
     "GaussianKernel",
     "LaplaceKernel",
     "MarkovKernel",
-    "NoisySGD",
     "OrnsteinUhlenbeck",
     "ProjectedGaussianKernel",
     "RandomizedResponseKernel",
+    "SGDCost",
     "after_dobrushin",
     "after_doeblin",
     "after_hockey_stick",

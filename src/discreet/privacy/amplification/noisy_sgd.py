@@ -28,7 +28,7 @@ _HALVINGS = 30
 
 
 @dataclass(frozen=True)
-class NoisySGD:
+class SGDCost:
     r"""One pass of noisy projected stochastic gradient descent, of which only the last iterate is published.
 
     x_i = projection of x_{i-1} - step_size (gradient of loss(x_{i-1}, z_i) + N(0, sigma^2 I)) onto a convex set, i =
@@ -164,7 +164,7 @@ class NoisySGD:
         return curve(orders, self.shuffled_epsilons(orders), unit=unit)
 
     @checked
-    def with_least_noise(self, rho: float, orders: ArrayLike | None = None) -> NoisySGD:
+    def with_least_noise(self, rho: float, orders: ArrayLike | None = None) -> SGDCost:
         """Return the same descent with the least noise, rounded up, that is worth ``rho`` to everybody.
 
         With ``orders``, in a secret random order: the Rényi divergence of each of them is at most order * rho.
