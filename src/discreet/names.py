@@ -21,7 +21,9 @@ _QUOTES = "“”"
 def check_name(name: Any, what: str) -> str:
     """Return a name that can be shown as it is, or raise :class:`UsageError` without repeating it."""
     if not isinstance(name, str) or not name:
-        raise UsageError(f"{what} must be a text, got {'none' if name == '' else type(name).__name__}.")
+        raise UsageError(
+            f"{what} must be a text, got {'none' if isinstance(name, str) else type(name).__name__}."
+        )
     # Unicode's categories for what cannot be seen: control, format, unassigned, private use, separators but for a blank
     if not name.isprintable():
         raise UsageError(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import instance
+from discreet.arguments import text as read_text
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ REGISTERED: dict[str, type[Model]] = {}
 
 def build(name: str, constants: Mapping[str, Any]) -> Model:
     """Return the model of this name with these constants, as a release file gives them; they are checked."""
-    if name in MODELS:
+    instance(constants, "constants", Mapping, "a dictionary of constants by name")
+    if read_text(name, "name") in MODELS:
         module, _, kind = MODELS[name].partition(":")
         return getattr(import_module(module), kind).from_constants(constants)
     if name not in REGISTERED:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.arguments import Constructed
+from discreet.arguments import Constructed, one_of
 from discreet.errors import UsageError
 from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
@@ -168,9 +168,7 @@ class FittedMechanism:
         """
         from discreet.profiles.draws import draw, impute
 
-        if unknown not in ("refuse", "impute"):
-            raise UsageError(f"unknown must be 'refuse' or 'impute', got unknown={unknown!r:.40}.")
-        refuse = unknown == "refuse"
+        refuse = one_of(unknown, "unknown", ("refuse", "impute")) == "refuse"
         x = self._positions(
             values, self._values, "an observation is none of the categories" if refuse else None
         )

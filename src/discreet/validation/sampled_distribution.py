@@ -13,6 +13,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Totals
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
+from discreet.models.base import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
 
@@ -35,6 +36,9 @@ class PosteriorLaw:
                 "the law of a draw is known for posterior samples: give mechanism=…",
                 hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
             )
+        if not isinstance(model, Model):
+            raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+        model = model.require(Family, "the distribution of a draw is known for families")
         domain = model.read_domain(bounds, "clip", "none")
         model.check_prior(mechanism.prior)
         record = mechanism.plan(model, domain, 1)
