@@ -70,6 +70,8 @@ def declare(
     columns = model.read_columns(columns)
     if mechanism.reads == "records":
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
+    elif mechanism.every_record:
+        model.require(Family, f"{type(mechanism).__name__} samples a family")
     outside, missing = _policies(mechanism, outside, missing, impute)
     if neighbors not in mechanism.relations:
         raise UsageError(
