@@ -10,7 +10,7 @@ import numpy as np
 import discreet as dc
 from discreet.artifact import NoiseRecord, Release, Statistics
 from discreet.domain.declarations import Domain
-from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
 from discreet.privacy import PureDP, ZeroConcentratedDP
 
 _LABELS = (
@@ -32,7 +32,7 @@ _LABELS = (
 def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
     """Return the name of a model, how it was declared, and a file that ought to be accepted, whatever it holds."""
     model = _model(rng)
-    structured = isinstance(model, Model)
+    structured = isinstance(model, ColumnModel)
     bounds = (
         None
         if structured or model.vocabulary is not None
@@ -133,7 +133,7 @@ def _values(
     rng: np.random.Generator, model: Any, layout: Any, domain: Any, neighbors: str, scales: Any, n: int
 ) -> tuple[int, ...]:
     """Return totals that some table could have, plus as much noise as a reader lets pass; now and then the extremes."""
-    cells = isinstance(model, Model)
+    cells = isinstance(model, ColumnModel)
     ranges = (
         ((0, 1),) * len(layout.names)
         if cells

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
 from discreet.families.base import Family
-from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
 
 #: Sentences that begin every statement's parts, in this order; each stands once.
 TEMPLATE = (
@@ -76,7 +76,7 @@ def _changes(release: Release) -> np.ndarray | None:
     """Return the changes of the totals between neighbors, over many pairs of records, before rounding to the grid."""
     model, count = release.model, release.domain.missing == "count"
     none = np.zeros(len(release.totals.names))
-    if isinstance(model, Model):
+    if isinstance(model, ColumnModel):
         return None
     if isinstance(model, Categorical):
         k = len(model.labels)

@@ -190,15 +190,15 @@ _PROFILES = {"load": _load_profile, "show": _show_profile, "infer": _infer_profi
 
 def plant(failure: str) -> None:
     """Make the library fail in a way that the harness must find."""
-    from discreet.artifact import codec
+    from discreet.artifact import codec, statement
     from discreet.artifact.records import noise
 
     if failure == "lie":
 
-        def believing(release: Any) -> None:
+        def believing(record: Any, release: Any) -> None:
             noise.check_totals(release)
 
-        codec.check_noise = believing
+        noise.NoiseRecord.check = believing
     elif failure == "hang":
         codec._check = lambda release: time.sleep(3600)
     elif failure == "crash":
@@ -207,7 +207,8 @@ def plant(failure: str) -> None:
         held = []
         codec._check = lambda release: held.append(np.ones(2**28))
     elif failure == "line":
-        codec.name_of = str
+        # names are checked when they are read, and escaped where they are shown
+        codec.name_of = statement.shown = str
 
 
 def main() -> None:

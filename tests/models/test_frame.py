@@ -184,7 +184,7 @@ def test_more_refusals(rng: np.random.Generator) -> None:
         dc.release({k: v for k, v in ROWS.items() if k != "stage"}, TOY, epsilon=1)
     with pytest.raises(UsageError, match="at most 1000000"):
         dc.release(ROWS, Toy({"a": 1500, "b": 1500}), epsilon=1)
-    with pytest.raises(UsageError, match="no family of one column"):
+    with pytest.raises(UsageError, match="a family of one column is needed"):
         _ = counted().family
 
 

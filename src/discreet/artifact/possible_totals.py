@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
-
-from discreet.models.base import Model
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -19,8 +16,6 @@ WIDEST_NOISE = 2**56
 # Noise goes further than this with probability below 2^-100: an honest file is never refused.
 _LOG_TAIL = 100 * math.log(2)
 
-_ZERO, _ONE = Fraction(0), Fraction(1)
-
 
 def check_totals(release: Release) -> None:
     """Raise unless every value is within reach of a total that a table of so many records can have."""
@@ -30,20 +25,12 @@ def check_totals(release: Release) -> None:
         for scale, grid in zip(release.noise_record.scale, statistics.grid, strict=True)
     ):
         raise ValueError("its noise is wider than 64-bit integers can hold")
+    ranges = release.model.coordinate_ranges(release.domain, release.neighbors)
     most = MOST_RECORDS if release.records is None else release.records
     for value, grid, (low, high), noise in zip(
-        statistics.values, statistics.grid, _ranges(release), release.noise, strict=True
+        statistics.values, statistics.grid, ranges, release.noise, strict=True
     ):
         # one more step, for what rounds
         room = math.ceil(noise.reach(_LOG_TAIL)) + 1
         if not most * low / grid - room <= value <= most * high / grid + room:
             raise ValueError("a value is further from every possible total than its noise goes")
-
-
-def _ranges(release: Release) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Return what one record can add to each value, and 0, which is what no record adds."""
-    model = release.model
-    if isinstance(model, Model):
-        # cells of tables: counts, and sums of polynomials between 0 and 1
-        return ((_ZERO, _ONE),) * len(release.totals.values)
-    return model.geometry.coordinate_ranges(release.neighbors, release.domain.missing)

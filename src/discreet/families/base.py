@@ -126,6 +126,9 @@ class Family(Model):
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         return layout_of_shape(self.geometry, domain.missing, neighbors, *self.affine_map(domain))
 
+    def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
+        return self.geometry.coordinate_ranges(neighbors, domain.missing)
+
     # -- declarations ---------------------------------------------------------------------------------
 
     @property

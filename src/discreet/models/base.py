@@ -109,6 +109,10 @@ class Model(metaclass=Constructed):
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         """Return the released vector with its joint sensitivity; raise if this model takes no noise."""
 
+    @abstractmethod
+    def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return what one record can add to each coordinate of the layout, and 0, which is what no record adds."""
+
     # -- the analyst's side ---------------------------------------------------------------------------
 
     def read_prior(self, prior: Any, domain: Domain) -> Any:

@@ -44,6 +44,10 @@ class ColumnModel(Model):
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         return layout_of_tables(self.name, self.tables(), domain, neighbors, self.affine_maps())
 
+    def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
+        # cells of tables: counts, and sums of polynomials between 0 and 1
+        return ((Fraction(0), Fraction(1)),) * len(self.layout(domain, neighbors).names)
+
     def affine_maps(self) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
         """Return (shift, half) of the numbers that are summed, in order: z = (x - shift) / half; None if none are."""
         return None, None
