@@ -34,7 +34,7 @@ PROTOCOLS = {
 ROOTS = {"Model", "Mechanism", "Record"}
 #: Packages that check whether an argument of the caller's is one of these at all.
 DOORS = ("curator", "validation")
-AT_THE_DOOR = {"Model", "Mechanism"}
+AT_THE_DOOR = {"ColumnModel", "Family", "Mechanism", "Model"}
 #: What a variable or attribute that holds a model, mechanism or record is called.
 NOUNS = {"family", "mechanism", "model", "record"}
 MOST_ASSERTS = 10

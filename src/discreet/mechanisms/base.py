@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -42,6 +42,13 @@ class Mechanism(ABC):
     every_record: ClassVar[bool] = True
     #: The neighbor relations that the guarantee can be stated for.
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace",)
+
+    @classmethod
+    def expect(cls, mechanism: Any, refusal: str, *, hint: str | None = None) -> Self:
+        """Return the caller's ``mechanism`` if it is of this kind; otherwise raise :class:`UsageError`."""
+        if not isinstance(mechanism, cls):
+            raise UsageError(refusal, hint=hint)
+        return mechanism
 
     @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:

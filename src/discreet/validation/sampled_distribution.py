@@ -30,11 +30,11 @@ class PosteriorLaw:
     @classmethod
     def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorLaw:
         """Read the declarations as a release does, and refuse what has no grid."""
-        if not isinstance(mechanism, PosteriorSamplingMechanism):
-            raise UsageError(
-                "the law of a draw is known for posterior samples: give mechanism=…",
-                hint='for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))',
-            )
+        mechanism = PosteriorSamplingMechanism.expect(
+            mechanism,
+            "the law of a draw is known for posterior samples: give mechanism=…",
+            hint='for example dc.PosteriorSamplingMechanism("beta:1,1", epsilon=1, support=(0.01, 0.99))',
+        )
         domain = model.read_domain(bounds, "clip", "none")
         model.check_prior(mechanism.prior)
         record = mechanism.plan(model, domain, 1)
