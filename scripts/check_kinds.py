@@ -5,10 +5,10 @@
 
 A *kind* is a subclass of ``Model``, ``Mechanism`` or ``Record``. Reported, with file and line, are tests of kinds:
 ``isinstance`` and ``issubclass``, comparisons of ``type(x)``, tables looked up by ``type(x)``, class patterns of
-``match``, ``hasattr``, and comparisons of the name of a model, mechanism or record with a text. Names are followed
-through imports, so a prior called ``Normal`` is not mistaken for the family. Whether an argument of the caller's is a
-``Model`` or a ``Mechanism`` at all may be asked in ``curator`` and ``validation``. Beside that, every
-``assert isinstance`` is counted, whatever it is about.
+``match``, ``hasattr``, ``getattr`` with a default, and comparisons of the name of a model, mechanism or record with a
+text. Names are followed through imports, so a prior called ``Normal`` is not mistaken for the family. Whether an
+argument of the caller's is a model, a family or a mechanism at all may be asked in ``curator`` and ``validation``.
+Beside that, every ``assert isinstance`` is counted, whatever it is about.
 """
 
 from __future__ import annotations
@@ -197,6 +197,8 @@ class Tests(ast.NodeVisitor):
                 self._report(node, f"{ast.unparse(node.func)} of {', '.join(sorted(kinds))}")
         elif _called(node, "hasattr") and node.args and self._is_kind(node.args[0]):
             self._report(node, f"hasattr of {ast.unparse(node.args[0])}")
+        elif _called(node, "getattr") and len(node.args) == 3 and self._is_kind(node.args[0]):
+            self._report(node, f"getattr of {ast.unparse(node.args[0])} with a default")
         elif self._gets_by_type(node):
             self._report(node, "a table looked up by type()")
         self.generic_visit(node)
