@@ -193,7 +193,7 @@ def _normal_inverse_gamma(
 
 _CONJUGATE: dict[type[Family], _Conjugate] = {
     Bernoulli: _Conjugate(_beta, lambda s, n: ((s >= 0) & (s <= n))[:, 0]),
-    Categorical: _Conjugate(_dirichlet, lambda s, n: (s >= 0).all(axis=1)),
+    Categorical: _Conjugate(_dirichlet, lambda s, n: np.asarray((s >= 0).all(axis=1))),
     Exponential: _Conjugate(_gamma, lambda s, n: s[:, 0] > 0),
     Normal: _Conjugate(_normal_inverse_gamma, lambda s, n: s[:, 1] > s[:, 0] ** 2 / n),
 }
