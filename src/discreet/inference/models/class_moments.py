@@ -179,7 +179,7 @@ def draw_blocks(
 ) -> Answer:
     """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
     # compiled, which models without numbers need not be
-    from discreet.inference.engines import gibbs
+    from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 
     answers = []
     for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
