@@ -37,6 +37,8 @@ DOORS = ("curator", "validation")
 AT_THE_DOOR = {"ColumnModel", "Family", "Mechanism", "Model"}
 #: What a variable or attribute that holds a model, mechanism or record is called.
 NOUNS = {"family", "mechanism", "model", "record"}
+#: Rooms where a mechanism is another thing, that of profile-based privacy.
+OTHER_MECHANISMS = ("profiles",)
 MOST_ASSERTS = 10
 
 Places = dict[str, tuple[str, str]]
@@ -150,7 +152,7 @@ class Tests(ast.NodeVisitor):
         """Tell whether an expression holds a model, mechanism or record, by its name or its annotation."""
         if isinstance(node, ast.Name) and any(node.id in held for held in self._held):
             return True
-        return _terminal(node) in NOUNS
+        return _terminal(node) in NOUNS and self._module.path.split("/")[0] not in OTHER_MECHANISMS
 
     def _type_of_kind(self, node: ast.AST) -> bool:
         """Tell whether ``type(x)`` of a model, mechanism or record stands in an expression."""
