@@ -30,6 +30,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/wrap_markdown.py --check
+	$(BIN)/python scripts/check_kinds.py
 
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2

@@ -545,7 +545,7 @@ _PROTOCOL = """
     unit_scale update
     assumptions axis_labels check_domain check_gradient class_probability decode_impute draw_categories later
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
-    row_log_density stand_ins weak
+    row_log_density stand_ins weak coordinate_ranges closed_form expect
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

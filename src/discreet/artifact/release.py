@@ -96,16 +96,14 @@ class Release:
     @property
     def noise_record(self) -> NoiseRecord:
         """Which noise was added; raise :class:`UsageError` if none was."""
-        if not isinstance(self.mechanism, NoiseRecord):
-            raise UsageError("this release holds samples, and no noise was added to anything.")
-        return self.mechanism
+        return self.mechanism.require(
+            NoiseRecord, "this release holds samples, and no noise was added to anything."
+        )
 
     @property
     def sampling_record(self) -> SamplingRecord:
         """How the samples were made; raise :class:`UsageError` if there are none."""
-        if not isinstance(self.mechanism, SamplingRecord):
-            raise UsageError("this release holds noisy totals, not samples.")
-        return self.mechanism
+        return self.mechanism.require(SamplingRecord, "this release holds noisy totals, not samples.")
 
     @property
     def in_floating_point(self) -> bool:

@@ -50,7 +50,7 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     out.print(totals)
     for line in _legend(release):
         out.print(line)
-    if release.model.name == "bernoulli" and statistics.names[0] == "z":
+    if not release.model.has_numbers and statistics.shift is not None and statistics.names[0] == "z":
         out.print(_in_counts(release))
 
 
@@ -125,19 +125,10 @@ def _sampling_facts(record: SamplingRecord, names: tuple[str, ...]) -> list[tupl
     return [*facts, *((name, f"{float(value):.6g}") for name, value in record.parameters.items())]
 
 
-def _model(release: Release) -> str:
-    """Name the model with its constants; what it declares of its columns is in the statement."""
-    from discreet.families.base import Family
-
-    if not isinstance(release.model, Family):
-        return release.model.name
-    constants = ", ".join(f"{k} = {v}" for k, v in release.model.constants().items() if k != "labels")
-    return release.model.name + (f" ({constants})" if constants else "")
-
-
 def _facts(release: Release) -> list[tuple[str, str]]:
     facts = [
-        ("model", _model(release)),
+        # what a model of several columns declares of them is in the statement
+        ("model", release.model.describe()),
         ("columns", ", ".join(release.columns)),
         ("records", "private" if release.records is None else f"{release.records:,}"),
         ("neighbors", release.neighbors),

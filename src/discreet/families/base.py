@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from inspect import signature
 from math import isfinite
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from discreet.priors.base import Prior
 from discreet.rational import exact
 
 Theta = Mapping[str, np.ndarray]
+
+_Form = TypeVar("_Form")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class Family(Model):
     def n_columns(self) -> int:
         """How many columns make one record."""
         return 1
+
+    @property
+    def draw_axes(self) -> dict[str, int]:
+        """How many axes one value of a draw has, by name; draws that are single numbers are left out."""
+        return {}
 
     @property
     def n_probabilities(self) -> int | None:
@@ -233,6 +240,16 @@ class Family(Model):
         """Return Cov[t(x) | theta], the Hessian of A, with components on the last two axes; likewise."""
         return hessian(self.log_partition, self.natural(theta))[0]
 
+    @property
+    def can_sample(self) -> bool:
+        """Whether records can be drawn: there is a :meth:`sample`."""
+        return type(self).sample is not Family.sample
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where the density of one column has a kink, which a rule for smooth functions must not cross."""
+        return ()
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw ``size`` records given one parameter value; columns last if there are several."""
         raise UsageError(f"{self.name} does not say how to draw records.", hint="define its method sample")
@@ -279,6 +296,11 @@ class Family(Model):
         values = prior.sample(size, rng)
         return dict(zip(self.draw_names, values if isinstance(values, tuple) else (values,), strict=True))
 
+    @property
+    def prior_on_parameter(self) -> bool:
+        """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`draw` of its own."""
+        return type(self).draw is Family.draw
+
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16).
 
@@ -314,6 +336,19 @@ class Family(Model):
             )
 
     # -- identity -------------------------------------------------------------------------------------
+
+    def closed_form(self, table: Mapping[type[Family], _Form]) -> _Form | None:
+        """Return what a table of closed forms holds for this family, or None.
+
+        It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
+        """
+        return table.get(type(self))
+
+    def describe(self) -> str:
+        constants = ", ".join(
+            f"{name} = {value}" for name, value in self.constants().items() if name != "labels"
+        )
+        return f"{self.name} ({constants})" if constants else self.name
 
     def constants(self) -> dict[str, Any]:
         """Return the known constants that rebuild this family: ``type(self)(**self.constants())``."""

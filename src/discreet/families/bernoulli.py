@@ -94,6 +94,3 @@ class Bernoulli(Family):
     def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
         yes = float(np.asarray(s)[..., 0])
         return Beta(prior.a + yes, prior.b + float(n) - yes)
-
-    def draw(self, prior: Beta, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"p": prior.sample(size, rng)}

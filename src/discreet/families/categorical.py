@@ -47,6 +47,10 @@ class Categorical(Family):
         return Cells(self.labels)
 
     @property
+    def draw_axes(self) -> dict[str, int]:
+        return {"p": 1}
+
+    @property
     def n_probabilities(self) -> int:
         return len(self.labels)
 

@@ -44,6 +44,10 @@ class Laplace(RateFamily):
     def support(self) -> Support:
         return Support(-np.inf, np.inf)
 
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.location,)
+
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), -np.log(2.0), -np.inf)
 

@@ -56,6 +56,10 @@ class MultivariateNormal(Family):
         return self.dim
 
     @property
+    def draw_axes(self) -> dict[str, int]:
+        return {"mean": 1, "covariance": 2}
+
+    @property
     def support(self) -> Support:
         return Support(-np.inf, np.inf)
 

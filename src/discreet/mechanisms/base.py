@@ -12,13 +12,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from discreet.arguments import Constructed, whole
 from discreet.artifact import Record, Samples, Statistics
 from discreet.domain.declarations import Domain, Neighbors
+from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
@@ -42,6 +43,13 @@ class Mechanism(metaclass=Constructed):
     every_record: ClassVar[bool] = True
     #: The neighbor relations that the guarantee can be stated for.
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace",)
+
+    @classmethod
+    def expect(cls, mechanism: Any, refusal: str, *, hint: str | None = None) -> Self:
+        """Return the caller's ``mechanism`` if it is of this kind; otherwise raise :class:`UsageError`."""
+        if not isinstance(mechanism, cls):
+            raise UsageError(refusal, hint=hint)
+        return mechanism
 
     @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:

@@ -51,6 +51,10 @@ class Model(metaclass=Constructed):
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
 
+    def describe(self) -> str:
+        """Return the name, with the known constants of a family, for reports."""
+        return self.name
+
     def draw_categories(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
         return {}

@@ -284,8 +284,8 @@ class LinearRegression(Regression):
     ) -> None:
         super().__init__(target, features, ridge=ridge, radius=radius)
         sd = None if residual_sd is None else read_size(residual_sd, "residual_sd")
-        assert isinstance(self.target, Numeric)
-        if sd is not None and sd < _LEAST_SD * (self.target.high - self.target.low):
+        low, high = _bounds(self.target)
+        if sd is not None and sd < _LEAST_SD * (high - low):
             # one over its square must stay far inside float64, whatever a record's residual
             raise UsageError(f"residual_sd must be at least {float(_LEAST_SD):g} of the target's range.")
         object.__setattr__(self, "residual_sd", sd)
@@ -331,22 +331,26 @@ class LinearRegression(Regression):
                 "a linear regression has a likelihood only if residual_sd is given.",
                 hint="the standard deviation of the target around its mean, from public knowledge",
             )
-        assert isinstance(self.target, Numeric)
-        return float(2 * self.residual_sd / (self.target.high - self.target.low))
+        low, high = _bounds(self.target)
+        return float(2 * self.residual_sd / (high - low))
 
     def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         return self.predict_at(draws["weights"], rows).mean(axis=0)
 
     def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the mean of the target for each row, in its own units; see :meth:`margins`."""
-        assert isinstance(self.target, Numeric)
-        low, high = float(self.target.low), float(self.target.high)
+        low, high = map(float, _bounds(self.target))
         return (low + high) / 2 + (high - low) / 2 * self.margins(weights, rows)
+
+
+def _bounds(column: Column) -> tuple[Fraction, Fraction]:
+    """Return the bounds of a column of numbers."""
+    assert isinstance(column, Numeric)
+    return column.low, column.high
 
 
 def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
     """Map numbers from their bounds to [-1, 1]."""
-    assert isinstance(column, Numeric)
-    low, high = float(column.low), float(column.high)
+    low, high = map(float, _bounds(column))
     # rounding must not leave the interval
     return np.clip((values - (low + high) / 2) / ((high - low) / 2), -1.0, 1.0)

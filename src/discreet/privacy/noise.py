@@ -30,6 +30,11 @@ class Noise(ABC):
 
     @property
     @abstractmethod
+    def width(self) -> float:
+        """The parameter that sets how wide it is: the Laplace scale, or sigma."""
+
+    @property
+    @abstractmethod
     def sd(self) -> float:
         """Standard deviation."""
 
@@ -54,6 +59,10 @@ class DiscreteLaplace(Noise):
         # the difference of two geometric variables with ratio exp(-1/b)
         p = -np.expm1(-1.0 / self.scale)
         return rng.geometric(p, size) - rng.geometric(p, size)
+
+    @property
+    def width(self) -> float:
+        return self.scale
 
     @property
     def sd(self) -> float:
@@ -94,6 +103,10 @@ class DiscreteGaussian(Noise):
             kept.append(accepted[:missing])
             missing -= kept[-1].size
         return np.concatenate(kept)
+
+    @property
+    def width(self) -> float:
+        return self.sigma
 
     @property
     def sd(self) -> float:

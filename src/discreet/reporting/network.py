@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import UsageError
 from discreet.models.discrete import Conditional
 from discreet.models.network import BayesianNetwork
 from discreet.reporting.layers import Drawing, Spacing, lay_out
+from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
@@ -60,9 +60,7 @@ def plot_network(
     title
         Heading.
     """
-    model = getattr(posterior, "model", None)
-    if not isinstance(model, BayesianNetwork):
-        raise UsageError("this picture is for the posterior of a Bayesian network.")
+    model = model_of(posterior, BayesianNetwork, "this picture is for the posterior of a Bayesian network")
     posterior.summary(prob)  # refuses a bad prob before anything is drawn
     boxes = {
         one.child.name: _Box.of(one, posterior.draws[one.child.name], prob) for one in model.conditionals()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from discreet.errors import UsageError
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.reporting.pictures import model_of
 from discreet.reporting.style import INK, PALETTE, QUIET, Heading, finish, new_figure, rule, shorten, strip
 
 if TYPE_CHECKING:
@@ -265,10 +265,7 @@ def _name_states(axes: Axes, states: np.ndarray) -> None:
 
 
 def _model_of(posterior: Any) -> HiddenMarkov:
-    model = getattr(posterior, "model", None)
-    if not isinstance(model, HiddenMarkov):
-        raise UsageError("this picture is for the posterior of a hidden Markov model.")
-    return model
+    return model_of(posterior, HiddenMarkov, "this picture is for the posterior of a hidden Markov model")
 
 
 def _hue(state: int) -> str:

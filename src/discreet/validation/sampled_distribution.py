@@ -31,11 +31,11 @@ class PosteriorLaw:
     @classmethod
     def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorLaw:
         """Read the declarations as a release does, and refuse what has no grid."""
-        if not isinstance(mechanism, PosteriorSampling):
-            raise UsageError(
-                "the law of a draw is known for posterior samples: give mechanism=…",
-                hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
-            )
+        mechanism = PosteriorSampling.expect(
+            mechanism,
+            "the law of a draw is known for posterior samples: give mechanism=…",
+            hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
+        )
         if not isinstance(model, Model):
             raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
         model = model.require(Family, "the distribution of a draw is known for families")

@@ -11,15 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from discreet.artifact.readers import exact_fields, optional, pair, rational, text_of, tuple_of
 from discreet.artifact.samples import Samples, check_draws
+from discreet.errors import UsageError
 from discreet.priors import Prior, parse
 from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
+
+_Kind = TypeVar("_Kind", bound="Record")
 
 _FIELDS = "name prior support parameters"
 
@@ -37,6 +40,12 @@ class Record(ABC):
     name: ClassVar[str]
     #: What the release holds, and its guarantee is for.
     held: ClassVar[Literal["statistics", "samples"]]
+
+    def require(self, kind: type[_Kind], refusal: str) -> _Kind:
+        """Return this record if it is of ``kind``; otherwise raise :class:`UsageError` with ``refusal``."""
+        if not isinstance(self, kind):
+            raise UsageError(refusal)
+        return self
 
     @abstractmethod
     def encode(self) -> dict[str, Any]:

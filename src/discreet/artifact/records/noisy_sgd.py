@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.artifact.records.base import SamplingRecord
 from discreet.artifact.samples import Samples
-from discreet.errors import UsageError
 from discreet.models.loss_model import LossModel
 from discreet.privacy import RenyiDP, ZeroConcentratedDP
 from discreet.privacy.amplification import SGDCost
@@ -42,9 +41,7 @@ def descent_of(release: Release) -> SGDCost:
 
     ``descent_of(release).guarantee_at(1)`` is the guarantee of the first record of the table.
     """
-    record = release.sampling_record
-    if record.name != "noisy_sgd":
-        raise UsageError("this release was not made by noisy descent.")
+    record = release.sampling_record.require(NoisySGDRecord, "this release was not made by noisy descent.")
     numbers = {name: float(value) for name, value in record.parameters.items()}
     public, noise = int(numbers["public_steps"]), int(numbers["noise_steps"])
     assert release.records is not None

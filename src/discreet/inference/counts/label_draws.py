@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
+from discreet.families.base import Family
 from discreet.inference.counts.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.engine import Question
@@ -24,14 +25,14 @@ _SMALL = 0.1
 
 def reads(release: Release) -> bool:
     """Whether the release holds counts of labels."""
-    return type(release.family) in _DRAW
+    return release.family.closed_form(_DRAW) is not None
 
 
 def draw(question: Question) -> dict[str, np.ndarray]:
     """Draw parameters from their exact posterior, independently."""
-    return _DRAW[type(question.release.family)](
-        question.release, question.prior, question.records, question.size, question.rng
-    )
+    draw_parameters = question.release.family.closed_form(_DRAW)
+    assert draw_parameters is not None
+    return draw_parameters(question.release, question.prior, question.records, question.size, question.rng)
 
 
 def _bernoulli(
@@ -133,7 +134,7 @@ def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior)
     return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
 
 
-_DRAW: dict[type, Callable[..., dict[str, np.ndarray]]] = {
+_DRAW: dict[type[Family], Callable[..., dict[str, np.ndarray]]] = {
     Bernoulli: _bernoulli,
     Categorical: _categorical,
 }

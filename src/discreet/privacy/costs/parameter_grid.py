@@ -11,7 +11,7 @@ declarations, so the curator's side and whoever checks a release file build the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,9 +25,8 @@ from discreet.arguments import whole
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.families.bernoulli import Bernoulli
 from discreet.families.normal import Normal as NormalFamily
-from discreet.families.predicate import Predicate
+from discreet.families.normal import NormalKnownMean, NormalKnownVariance
 from discreet.models.shapes import Interval
 from discreet.priors import Beta, Gamma, Normal, NormalInverseGamma, Prior
 from discreet.privacy.costs.likelihood_range import interval_range, quadratic_range, range_up
@@ -84,12 +83,9 @@ class ParameterGrid:
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """slope_j at every point, components last, and level at every point; both up to the same for all points."""
         shift, half = self._map
-        if isinstance(self.family, NormalFamily) and "mean" in self.points:
-            # in mapped units, because a mean and its square would cancel where the bounds are far from zero
-            variance = np.asarray(self.points.get("variance", self.family.constants().get("variance")))
-            mean, precision = (self.points["mean"] - shift) / half, half**2 / variance
-            slopes = [mean * precision, -precision / 2 + 0 * mean][: len(self.axes)]
-            return np.stack(slopes, axis=-1), (np.log(precision) - mean**2 * precision) / 2
+        in_mapped_units = self.family.closed_form(_MAPPED)
+        if in_mapped_units is not None:
+            return in_mapped_units(self.family, self.points, shift, half)
         eta = np.asarray(self.family.natural(self.points), dtype=float)
         return eta * half, eta[:, 0] * shift - self.family.log_partition(eta)
 
@@ -173,14 +169,14 @@ class ParameterGrid:
 def grid_refusal(family: Family) -> str | None:
     """Say why a family has no such grid, or return None."""
     if family.prior_type is NormalInverseGamma:
-        known = isinstance(family, NormalFamily)
+        known = family.closed_form(_MAPPED) is not None
     else:
         scalar = isinstance(family.geometry, Interval) and len(family.draw_names) == 1
         # the prior must be on the parameter itself, or the grid would need to know how they go together
-        same = type(family).draw is Family.draw or isinstance(family, Bernoulli | NormalFamily)
+        same = family.prior_on_parameter or family.closed_form(_PRIOR_OF) is not None
         known = scalar and same and family.prior_type in (Beta, Gamma, Normal)
         # a predicate has no likelihood that could be tempered
-        known = known and not isinstance(family, Predicate)
+        known = known and family.is_likelihood
     return (
         None
         if known
@@ -240,7 +236,26 @@ def _log_prior(prior: Prior, family: Family, points: dict[str, np.ndarray]) -> n
     if isinstance(prior, Beta):
         return prior.log_density(x) + np.log(x) + np.log1p(-x)
     if isinstance(prior, Gamma):
-        # of a rate, or of the precision that a variance is one over: the steps are those of its logarithm
-        rate = 1 / x if isinstance(family, NormalFamily) else x
+        # the steps are those of the logarithm of a rate, or of what the rate is one over
+        prior_of = family.closed_form(_PRIOR_OF)
+        rate = x if prior_of is None else prior_of(x)
         return prior.log_density(rate) + np.log(rate)
     return prior.log_density(x)
+
+
+def _normal_tables(
+    family: Family, points: Mapping[str, np.ndarray], shift: float, half: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tables in mapped units: a mean and its square would cancel where the bounds are far from zero."""
+    variance = np.asarray(points.get("variance", family.constants().get("variance")))
+    mean, precision = (points["mean"] - shift) / half, half**2 / variance
+    slopes = [mean * precision, -precision / 2 + 0 * mean][: len(points)]
+    return np.stack(slopes, axis=-1), (np.log(precision) - mean**2 * precision) / 2
+
+
+_MAPPED: dict[type[Family], Callable[..., tuple[np.ndarray, np.ndarray]]] = {
+    NormalFamily: _normal_tables,
+    NormalKnownVariance: _normal_tables,
+}
+# What the prior is a distribution of, where it is not the parameter itself: the precision, of a variance.
+_PRIOR_OF: dict[type[Family], Callable[[np.ndarray], np.ndarray]] = {NormalKnownMean: lambda x: 1 / x}

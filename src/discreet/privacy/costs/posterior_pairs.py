@@ -23,7 +23,7 @@ from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
 from discreet.families.laplace import Laplace
-from discreet.families.normal import NormalKnownMean, NormalKnownVariance
+from discreet.families.normal import Normal, NormalKnownMean, NormalKnownVariance
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
 from discreet.priors.base import Prior
@@ -58,26 +58,28 @@ class Reach:
         return self.family.measure_range(*self.bounds[0])
 
 
-def check_family(family: Family) -> None:
-    """Raise unless the largest divergence is proven for this family."""
-    if type(family) not in _KINDS:
-        name = "normal with unknown mean and variance" if family.name == "normal" else family.name
+def check_family(family: Family) -> tuple[_Pairs, _Adds]:
+    """Return what is proven for this family of its largest divergence; raise if nothing is."""
+    proven = family.closed_form(_PROVEN)
+    if proven is None:
+        name = family.closed_form(_LONG_NAMES) or family.name
         raise UsageError(
             f"no largest divergence between neighboring posteriors is proven for {name}.",
             hint="release noisy totals instead; a normal with known mean or variance has a proof",
         )
+    return proven
 
 
 def extreme_pairs(reach: Reach, start: np.ndarray, r: float) -> list[Pair]:
     """Return the pairs among which the largest divergence is, for a prior at ``start`` and records that count r."""
-    check_family(reach.family)
-    return _KINDS[type(reach.family)][0](reach, [float(a) for a in start], r)
+    pairs, _ = check_family(reach.family)
+    return pairs(reach, [float(a) for a in start], r)
 
 
 def increment(family: Family, sums: Sequence[Fraction], n_records: int) -> list[Fraction]:
     """Return what records with these sums of statistics add to the natural hyperparameters, exactly."""
-    check_family(family)
-    return _KINDS[type(family)][1](family, sums, Fraction(n_records))
+    _, adds = check_family(family)
+    return adds(family, sums, Fraction(n_records))
 
 
 def _two_cells(reach: Reach, start: list[float], r: float) -> list[Pair]:
@@ -122,9 +124,7 @@ def _rates(reach: Reach, start: list[float], r: float) -> list[Pair]:
 
 def _power_and_share(family: Any) -> tuple[Fraction, Fraction]:
     """Return what a record adds to the shape, and what share of its statistic to the rate."""
-    if isinstance(family, NormalKnownMean):
-        return Fraction(1, 2), Fraction(1, 2)
-    return Fraction(family.power), Fraction(1)
+    return family.closed_form(_POWER_AND_SHARE) or (Fraction(family.power), Fraction(1))
 
 
 def _normal(reach: Reach, start: list[float], r: float) -> list[Pair]:
@@ -165,7 +165,7 @@ def _add_normal(family: Any, sums: Sequence[Fraction], n: Fraction) -> list[Frac
 
 _Pairs = Callable[[Reach, list[float], float], list[Pair]]
 _Adds = Callable[[Any, Sequence[Fraction], Fraction], list[Fraction]]
-_KINDS: dict[type[Family], tuple[_Pairs, _Adds]] = {
+_PROVEN: dict[type[Family], tuple[_Pairs, _Adds]] = {
     Bernoulli: (_two_cells, _add_two_cells),
     Predicate: (_two_cells, _add_two_cells),
     Categorical: (_cells, _add_cells),
@@ -177,3 +177,8 @@ _KINDS: dict[type[Family], tuple[_Pairs, _Adds]] = {
     NormalKnownMean: (_rates, _add_rates),
     NormalKnownVariance: (_normal, _add_normal),
 }
+# Of families with a gamma prior on something else than their rate: on the precision, of a variance.
+_POWER_AND_SHARE: dict[type[Family], tuple[Fraction, Fraction]] = {
+    NormalKnownMean: (Fraction(1, 2), Fraction(1, 2))
+}
+_LONG_NAMES: dict[type[Family], str] = {Normal: "normal with unknown mean and variance"}

@@ -36,7 +36,8 @@ Dimitrakakis et al. (2017), equations 2 to 4, lemmas 5 and 19 to 24.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -60,12 +61,23 @@ from discreet.privacy.metric.distances import RecordDistance
 from discreet.privacy.rounding import exp_up, log_up
 from discreet.rational import Number, exact
 
-# families with one statistic that is the record itself, or its distance from a known location
-_LINEAR = (Bernoulli, Exponential, Gamma, Geometric, Laplace, NormalKnownVariance, Poisson)
-_ONE_STATISTIC = (*_LINEAR, NormalKnownMean)
-
 #: An interval of parameters; None is an end without limit.
 Ends = tuple[Fraction | None, Fraction | None]
+
+
+@dataclass(frozen=True)
+class _OneStatistic:
+    """What is known in closed form of a family with one statistic: the record itself, or its distance from a center.
+
+    ``smooth`` returns the parameters with abs(eta) up to a level, and ``width`` how far eta ranges between two ends.
+    ``whole`` is the lowest parameter, whether an interval may reach it, the highest, and likewise; None is infinity.
+    ``center`` is what the statistic is the square of the distance from, if it is one.
+    """
+
+    smooth: Callable[[Any, Fraction], Ends]
+    width: Callable[[Any, Fraction, Any], Fraction]
+    whole: tuple[int | None, bool, int | None, bool]
+    center: Callable[[Any], Fraction | None] = lambda family: None
 
 
 @checked
@@ -75,12 +87,13 @@ def statistic_slope(family: Family, distance: RecordDistance) -> Fraction:
     For counts under ``quadratic`` it is the supremum over all numbers in the bounds, which is an upper bound.
     """
     pair = None if distance.bounds is None else distance.bounds[0]
-    if type(family) not in _ONE_STATISTIC:
+    known = family.closed_form(_ONE_STATISTIC)
+    if known is None:
         raise UsageError(
             f"no closed form is known for {family.name} under this distance.",
             hint="lipschitz_by_pairs tries all pairs of records",
         )
-    if isinstance(family, Bernoulli) and distance.kind != "outer_product":
+    if family.vocabulary is not None and distance.kind != "outer_product":
         # records are 0 and 1, at distance 1, or 3 under the quadratic distance
         return Fraction(1, 3) if distance.kind == "quadratic" else Fraction(1)
     family.check_bounds(distance.bounds)
@@ -90,13 +103,10 @@ def statistic_slope(family: Family, distance: RecordDistance) -> Fraction:
         bottom, top = family.measure_range(low, high)
         return top - bottom
     if distance.kind == "absolute":
-        if not isinstance(family, NormalKnownMean):
-            return Fraction(1)
-        center = exact(family.mean, "mean")
-        return 2 * max(abs(low - center), abs(high - center))
+        center = known.center(family)
+        return Fraction(1) if center is None else 2 * max(abs(low - center), abs(high - center))
     if distance.kind == "quadratic":
-        center = exact(family.mean, "mean") if isinstance(family, NormalKnownMean) else None
-        return _quadratic_slope(center, low, high)
+        return _quadratic_slope(known.center(family), low, high)
     raise UsageError(f"{family.name} has one column; this distance is for vectors.")
 
 
@@ -128,18 +138,21 @@ def lipschitz(family: Family, theta: Theta, distance: RecordDistance) -> np.ndar
         The supremum itself, except under ``outer_product``, where it is an upper bound.
     """
     theta = _read_theta(family, theta)
-    if isinstance(family, Categorical):
-        if distance.kind != "hamming":
-            raise UsageError("labels have the Hamming distance only.")
-        log_p = family.natural(theta)
-        return log_p.max(axis=-1) - log_p.min(axis=-1)
-    if isinstance(family, MultivariateNormal):
-        return _multivariate(theta, distance)
+    several = family.closed_form(_SEVERAL_STATISTICS)
+    if several is not None:
+        return several(family, theta, distance)
     slope = float(statistic_slope(family, distance))
     return np.abs(np.asarray(family.natural(theta), dtype=float)[..., 0]) * slope
 
 
-def _multivariate(theta: Theta, distance: RecordDistance) -> np.ndarray:
+def _labels(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarray:
+    if distance.kind != "hamming":
+        raise UsageError("labels have the Hamming distance only.")
+    log_p = family.natural(theta)
+    return log_p.max(axis=-1) - log_p.min(axis=-1)
+
+
+def _multivariate(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarray:
     if distance.kind != "outer_product":
         raise UsageError("a multivariate normal has a closed form under the distance of outer products only.")
     mean = np.linalg.norm(theta["mean"], axis=-1)
@@ -187,9 +200,7 @@ def log_likelihoods(family: Family, theta: Theta, records: Any, *, base_measure:
         # without a pair of them nothing changes, and nothing is learned about what could
         raise UsageError("give at least two records: what counts is how the likelihood differs between them.")
     values = _read_theta(family, theta)
-    shape = np.broadcast_shapes(
-        *(v.shape[: v.ndim - _entry_dimensions(family, k)] for k, v in values.items())
-    )
+    shape = np.broadcast_shapes(*(v.shape[: v.ndim - family.draw_axes.get(k, 0)] for k, v in values.items()))
     table = np.empty((*shape, len(x)))
     for index in np.ndindex(*shape):
         table[index] = family.log_density(x, {name: value[index] for name, value in values.items()})
@@ -207,12 +218,6 @@ def _read_theta(family: Family, theta: Theta) -> dict[str, np.ndarray]:
     return {name: numbers(value, name) for name, value in theta.items()}
 
 
-def _entry_dimensions(family: Family, name: str) -> int:
-    if isinstance(family, MultivariateNormal):
-        return 2 if name == "covariance" else 1
-    return int(isinstance(family, Categorical))
-
-
 @checked
 def smooth_set(family: Family, level: Number, distance: RecordDistance) -> Ends:
     """Return Theta_L = {theta: l(theta) <= level}, an interval of the family's parameter, rounded inwards.
@@ -220,39 +225,23 @@ def smooth_set(family: Family, level: Number, distance: RecordDistance) -> Ends:
     None is an end without limit, and the low end of a rate or probability may be 0, which itself is left out.
     """
     eta = positive_budget(level, "level") / statistic_slope(family, distance)
-    if isinstance(family, Exponential | Gamma | Laplace):
-        return Fraction(0), eta
-    if isinstance(family, NormalKnownMean):
-        return 1 / (2 * eta), None
-    if isinstance(family, NormalKnownVariance):
-        reach = eta * exact(family.variance, "variance")
-        return -reach, reach
-    falling = exp_up(-eta) or Fraction(1)  # e^-eta, rounded up
-    if isinstance(family, Poisson):
-        return falling, 1 / falling
-    if isinstance(family, Geometric):
-        return Fraction(0), 1 - falling
-    # a probability with abs(logit) <= eta
-    return falling / (1 + falling), 1 / (1 + falling)
+    return _one_statistic(family).smooth(family, eta)
 
 
 def natural_width(family: Family, ends: Ends) -> Fraction:
     """Return how far eta(theta) ranges over an interval of the parameter, rounded up."""
     low, high = ends
-    if isinstance(family, NormalKnownMean):
-        assert low is not None
-        return (1 / low - (0 if high is None else 1 / high)) / 2
+    known = _one_statistic(family)
     assert low is not None
-    assert high is not None
-    if isinstance(family, Exponential | Gamma | Laplace):
-        return high - low
-    if isinstance(family, NormalKnownVariance):
-        return (high - low) / exact(family.variance, "variance")
-    if isinstance(family, Poisson):
-        return log_up(high / low)
-    if isinstance(family, Geometric):
-        return log_up((1 - low) / (1 - high))
-    return log_up(high * (1 - low) / (low * (1 - high)))
+    assert high is not None or known.whole[3]
+    return known.width(family, low, high)
+
+
+def _one_statistic(family: Family) -> _OneStatistic:
+    known = family.closed_form(_ONE_STATISTIC)
+    if known is None:
+        raise UsageError(f"{family.name} has no interval of one parameter.")
+    return known
 
 
 @checked
@@ -271,27 +260,12 @@ def finite_bernoulli(step: Number) -> tuple[tuple[Fraction, ...], Fraction]:
     return points, log_up(odds)
 
 
-# lowest parameter, whether an interval may reach it, highest, likewise; None is infinity
-_WHOLE: dict[type[Family], tuple[int | None, bool, int | None, bool]] = {
-    Bernoulli: (0, False, 1, False),
-    Geometric: (0, True, 1, False),
-    Poisson: (0, False, None, False),
-    Exponential: (0, True, None, False),
-    Gamma: (0, True, None, False),
-    Laplace: (0, True, None, False),
-    NormalKnownMean: (0, False, None, True),
-    NormalKnownVariance: (None, False, None, False),
-}
-
-
 def check_ends(family: Family, support: Sequence[Number | None]) -> Ends:
     """Read an interval of the family's parameter, or say why the likelihood is not Lipschitz on it."""
-    if type(family) not in _WHOLE:
-        raise UsageError(f"{family.name} has no interval of one parameter.")
+    lowest, with_lowest, highest, with_highest = _one_statistic(family).whole
     if len(support) != 2:
         raise UsageError(f"support must be a pair (low, high), got {len(support)} number(s).")
     low, high = (None if end is None else exact(end, "support") for end in support)
-    lowest, with_lowest, highest, with_highest = _WHOLE[type(family)]
     name = family.draw_names[0]
     if low is not None and high is not None and not low < high:
         raise UsageError(f"the support of {name} must have its lower end first.")
@@ -305,3 +279,59 @@ def check_ends(family: Family, support: Sequence[Number | None]) -> Ends:
             hint=f"keep its {'lower' if below else 'upper'} end away from the end of all values",
         )
     return low, high
+
+
+def _falling(eta: Fraction) -> Fraction:
+    """Return e^-eta, rounded up."""
+    return exp_up(-eta) or Fraction(1)
+
+
+def _smooth_probability(_: Any, eta: Fraction) -> Ends:
+    """Return the probabilities with abs(logit) <= eta."""
+    falling = _falling(eta)
+    return falling / (1 + falling), 1 / (1 + falling)
+
+
+def _smooth_mean(family: Any, eta: Fraction) -> Ends:
+    reach = eta * exact(family.variance, "variance")
+    return -reach, reach
+
+
+_RATE = _OneStatistic(
+    lambda _, eta: (Fraction(0), eta), lambda _, low, high: high - low, (0, True, None, False)
+)
+_ONE_STATISTIC: dict[type[Family], _OneStatistic] = {
+    Bernoulli: _OneStatistic(
+        _smooth_probability,
+        lambda _, low, high: log_up(high * (1 - low) / (low * (1 - high))),
+        (0, False, 1, False),
+    ),
+    Geometric: _OneStatistic(
+        lambda _, eta: (Fraction(0), 1 - _falling(eta)),
+        lambda _, low, high: log_up((1 - low) / (1 - high)),
+        (0, True, 1, False),
+    ),
+    Poisson: _OneStatistic(
+        lambda _, eta: (_falling(eta), 1 / _falling(eta)),
+        lambda _, low, high: log_up(high / low),
+        (0, False, None, False),
+    ),
+    Exponential: _RATE,
+    Gamma: _RATE,
+    Laplace: _RATE,
+    NormalKnownMean: _OneStatistic(
+        lambda _, eta: (1 / (2 * eta), None),
+        lambda _, low, high: (1 / low - (0 if high is None else 1 / high)) / 2,
+        (0, False, None, True),
+        lambda family: exact(family.mean, "mean"),
+    ),
+    NormalKnownVariance: _OneStatistic(
+        _smooth_mean,
+        lambda family, low, high: (high - low) / exact(family.variance, "variance"),
+        (None, False, None, False),
+    ),
+}
+_SEVERAL_STATISTICS: dict[type[Family], Callable[[Family, Theta, RecordDistance], np.ndarray]] = {
+    Categorical: _labels,
+    MultivariateNormal: _multivariate,
+}

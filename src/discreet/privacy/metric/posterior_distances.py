@@ -25,7 +25,9 @@ Improving the Gaussian mechanism for differential privacy: theorem 5.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,27 +142,41 @@ def _neighbors(
     pairs_of = bounds if bounds is None else family.parse_bounds(bounds)
     near = NeighboringPosteriors(family, prior, n_records, pairs_of)
     law = LAWS.get(type(prior))
-    if law is None or family.name == "predicate":
+    if law is None or not family.is_likelihood:
         raise UsageError(f"the posteriors of {family.name} have no exact divergence here.")
     start = prior.natural()
-    if isinstance(family, Bernoulli):
-        k = np.arange(float(_countable(n_records)))
-        low = start + np.stack([k, n_records - k], axis=-1)
-        return law, low, low + np.array([1.0, -1.0])
-    if isinstance(family, Poisson | Geometric):
-        reach = Reach(family, n_records, pairs_of)
-        width = int(reach.width)
-        sums = n_records * reach.lowest + np.arange(float(_countable((n_records - 1) * width + 1)))
-        place = int(isinstance(family, Geometric))
-        low = np.empty((len(sums), 2))
-        low[:, place], low[:, 1 - place] = start[place] + sums, start[1 - place] + n_records
-        return law, low, low + np.eye(2)[place] * width
+    every_count = family.closed_form(_EVERY_COUNT)
+    if every_count is not None:
+        return law, *every_count(Reach(family, n_records, pairs_of), start)
     pair = near.pairs()[0]
     if isinstance(prior, Normal):
         first = np.array([[0.0, 1.0]])
         return law, first, first + np.array([[pair.step[0] / math.sqrt(pair.place[1]), 0.0]])
     place = np.array([pair.place])
     return law, place, place + np.array([pair.step])
+
+
+def _yes_counts(reach: Reach, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    k = np.arange(float(_countable(reach.n_records)))
+    low = start + np.stack([k, reach.n_records - k], axis=-1)
+    return low, low + np.array([1.0, -1.0])
+
+
+def _sums(reach: Reach, start: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps from every sum of counts, which moves the hyperparameter at ``place``."""
+    n_records, width = reach.n_records, int(reach.width)
+    sums = n_records * reach.lowest + np.arange(float(_countable((n_records - 1) * width + 1)))
+    low = np.empty((len(sums), 2))
+    low[:, place], low[:, 1 - place] = start[place] + sums, start[1 - place] + n_records
+    return low, low + np.eye(2)[place] * width
+
+
+# Families for which every count that the records can have is tried.
+_EVERY_COUNT: dict[type[Family], Callable[[Reach, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    Bernoulli: _yes_counts,
+    Poisson: partial(_sums, place=0),
+    Geometric: partial(_sums, place=1),
+}
 
 
 def _countable(tables: int) -> int:

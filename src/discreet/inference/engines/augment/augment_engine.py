@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.families.base import Family
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import Answer, Engine, Question
 
@@ -62,7 +61,7 @@ def refusal(release: Release) -> str | None:
     family, n = release.family, release.records
     if n is None:
         return "the number of records is private, and the augment engine holds each of them"
-    if type(family).sample is Family.sample:
+    if not family.can_sample:
         return f"{family.name} does not say how to draw records"
     if n > _MOST_RECORDS or n * 2 * len(release.totals.values) > _MOST_NUMBERS:
         return f"the augment engine holds every record, and {n:,} are too many"

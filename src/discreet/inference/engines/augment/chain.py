@@ -36,7 +36,7 @@ from discreet.inference.engines.augment.latent_kernels import kept, log_noise, r
 from discreet.inference.engines.augment.mode_jumps import Leaps
 from discreet.inference.engines.gibbs.unconstrain import named
 from discreet.inference.engines.naive import noisy_sums
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy import DiscreteGaussian
 
 # How often an extreme parameter is drawn again before giving up.
 _MOST_TRIES = 1000
@@ -66,7 +66,7 @@ class Target:
         release = question.release
         assert release.records is not None
         gaussian = isinstance(release.noise[0], DiscreteGaussian)
-        scales = [law.scale if isinstance(law, DiscreteLaplace) else law.sigma for law in release.noise]  # pyright: ignore[reportAttributeAccessIssue]
+        scales = [law.width for law in release.noise]
         ratios = [w / s for w, s in zip(release.totals.width, release.noise_record.scale, strict=True)]
         return cls(
             LatentRecords(release),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from discreet.artifact import Release
@@ -13,6 +15,22 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 # Sums of larger statistics would leave the range that hyperparameters have.
 _LARGEST = 1e90
+
+
+def _yes_or_no(family: Family, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+    return family.sample(theta, size, rng)
+
+
+def _by_inversion(family: Family, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+    cumulative = np.cumsum(theta["p"])
+    return np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")
+
+
+# How the positions of labels are drawn.
+_POSITIONS: dict[type[Family], Callable[[Family, Theta, int, np.random.Generator], np.ndarray]] = {
+    Bernoulli: _yes_or_no,
+    Categorical: _by_inversion,
+}
 
 
 class LatentRecords:
@@ -27,15 +45,16 @@ class LatentRecords:
         self._vocabulary = self.family.vocabulary
         self._clip = release.domain.outside == "clip"
         # the identity gives no NaN inside the bounds; a measure of the user's own might
-        self._clamped = type(self.family).measure is not Family.measure
+        self._clamped = not self.family.sums_values
         # counts are whole already; a power of two scales exactly
         self._per_step = [
             None if g == UNIT and (self._vocabulary is not None or layout.is_count(j)) else float(1 / g)
             for j, g in enumerate(layout.grid)
         ]
         self._cells: Pair | None = None
-        if isinstance(self.family, Bernoulli | Categorical):
-            # labels by their position: texts are slow to draw and to compare
+        # labels by their position: texts are slow to draw and to compare
+        self._positions = self.family.closed_form(_POSITIONS)
+        if self._positions is not None:
             values = np.array(self.family.labels or [0, 1])
             self._cells = self._of_labels(values, np.arange(values.size))
         if self._vocabulary is None:
@@ -63,12 +82,8 @@ class LatentRecords:
         return (full, steps) if (np.abs(full) < _LARGEST).all() else None
 
     def _draw(self, theta: Theta, size: int, rng: np.random.Generator) -> Pair:
-        if self._cells is not None:
-            if isinstance(self.family, Categorical):
-                cumulative = np.cumsum(theta["p"])
-                at = np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")
-            else:
-                at = self.family.sample(theta, size, rng)
+        if self._cells is not None and self._positions is not None:
+            at = self._positions(self.family, theta, size, rng)
             return self._cells[0][at], self._cells[1][at]
         x = self.family.sample(theta, size, rng)
         if self._vocabulary is None:

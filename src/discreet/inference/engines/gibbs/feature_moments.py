@@ -30,11 +30,13 @@ def feature_moments(release: Release) -> Moments:
     family = release.family
     if family.vocabulary is not None:
         return _cells if len(family.geometry.feature_names) > 1 else _binary
-    if isinstance(family, MultivariateNormal):
-        return _box(release)
-    if type(family) in (Normal, NormalKnownVariance):
-        return _normal(release)
-    return _exponential(release) if type(family) is Exponential else _column(release)
+    make = family.closed_form(_MOMENTS)
+    return _column(release) if make is None else make(release)
+
+
+def has_moments(family: Family) -> bool:
+    """Whether the moments of one record can be integrated: of one column always, of several by a closed form."""
+    return family.n_columns == 1 or family.closed_form(_MOMENTS) is not None
 
 
 def _binary(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
@@ -156,3 +158,11 @@ def _box(release: Release) -> Moments:
         return m, v
 
     return moments
+
+
+_MOMENTS: dict[type[Family], Callable[[Release], Moments]] = {
+    Exponential: _exponential,
+    MultivariateNormal: _box,
+    Normal: _normal,
+    NormalKnownVariance: _normal,
+}

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.families import MultivariateNormal
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.engines.gibbs import skewness, tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
+from discreet.inference.engines.gibbs.feature_moments import has_moments
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import has_chart
 
@@ -31,19 +31,21 @@ def refusal(release: Release) -> str | None:
     family = release.family
     if not has_chart(family.prior_type):
         return f"the gibbs engine has no coordinates for the prior of {family.name}"
-    if isinstance(family, MultivariateNormal):
-        if family.dim > MOST_COLUMNS:
-            return f"the gibbs engine integrates over at most {MOST_COLUMNS} columns, and this release has {family.dim}"
-    elif family.n_columns > 1:
-        return f"the gibbs engine does not integrate over the {family.n_columns} columns of {family.name}"
+    columns = family.n_columns
+    if not has_moments(family):
+        return f"the gibbs engine does not integrate over the {columns} columns of {family.name}"
+    if columns > MOST_COLUMNS:
+        return (
+            f"the gibbs engine integrates over at most {MOST_COLUMNS} columns, and this release has {columns}"
+        )
     return None
 
 
 def predicted_seconds(question: Question) -> float:
     """Return roughly how long a call will take."""
-    family = question.release.family
-    if isinstance(family, MultivariateNormal):
-        return 1.5 if family.dim == 2 else 20.0
+    columns = question.release.family.n_columns
+    if columns > 1:
+        return 1.5 if columns == 2 else 20.0
     n_readings = len(question.release.totals.values)
     return 0.05 + 0.01 * n_readings**2
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.families import Exponential, Gamma, Normal
 from discreet.families.base import Family, Theta
+from discreet.families.normal import NormalKnownMean, NormalKnownVariance
 
 #: A density this many nats under its peak is left out: 7 standard deviations of a normal.
 CUT = 24.5
@@ -54,16 +55,10 @@ def nodes(family: Family, theta: Theta, low: float, high: float) -> Nodes:
         return np.zeros((size, 1)), np.zeros((size, 1))
     if family.support.discrete:
         return _integers(family, theta, math.ceil(low), high)
-    if type(family) is Exponential:
-        rate = np.asarray(theta["rate"], dtype=float)
-        return _exponential(rate, low, high)
-    if isinstance(family, Normal):
-        known: Any = family
-        mean = theta["mean"] if "mean" in theta else np.full(size, known.mean)
-        variance = theta["variance"] if "variance" in theta else np.full(size, known.variance)
-        return _normal(mean, np.sqrt(variance), low, high)
-    kinks = [k for k in (getattr(family, "location", math.nan),) if low < k < high]
-    edges = [low, *kinks, high]
+    known = family.closed_form(_KNOWN)
+    if known is not None:
+        return known(family, theta, low, high)
+    edges = [low, *(kink for kink in family.kinks if low < kink < high), high]
     parts = [_generic(family, theta, a, b) for a, b in pairwise(edges)]
     return np.concatenate([x for x, _ in parts], axis=1), np.concatenate([p for _, p in parts], axis=1)
 
@@ -77,7 +72,10 @@ def normal_window(mean: np.ndarray, sd: np.ndarray, low: Any, high: Any, cut: fl
     return np.maximum(low, near - reach), np.minimum(high, near + reach)
 
 
-def _normal(mean: np.ndarray, sd: np.ndarray, low: float, high: float) -> Nodes:
+def _normal(family: Any, theta: Theta, low: float, high: float) -> Nodes:
+    size = len(next(iter(theta.values())))
+    mean = theta["mean"] if "mean" in theta else np.full(size, family.mean)
+    sd = np.sqrt(theta["variance"] if "variance" in theta else np.full(size, family.variance))
     left, right = normal_window(mean, sd, low, high)
     t, w = rule(SMOOTH)
     width = (right - left)[:, None]
@@ -86,7 +84,8 @@ def _normal(mean: np.ndarray, sd: np.ndarray, low: float, high: float) -> Nodes:
     return x, np.exp(-0.5 * standard * standard) * w * (width / (sd[:, None] * math.sqrt(2 * math.pi)))
 
 
-def _exponential(rate: np.ndarray, low: float, high: float) -> Nodes:
+def _exponential(family: Any, theta: Theta, low: float, high: float) -> Nodes:
+    rate = np.asarray(theta["rate"], dtype=float)
     t, w = rule(SMOOTH)
     width = np.minimum(high - low, CUT / rate)
     steps = (rate * width)[:, None]
@@ -133,9 +132,10 @@ def _chart(
     family: Family, low: float, high: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], float, float]:
     """Return a change of variable x(s), its log slope, and the range of s that covers [low, high]."""
-    if isinstance(family, Gamma) and family.shape < 1 and low < 1:
-        # s = x^shape takes away the infinite density at zero
-        power = family.shape
+    rises_as = family.closed_form(_AT_ZERO)
+    power = 1.0 if rises_as is None else rises_as(family)
+    if power < 1 and low < 1:
+        # s = x^power takes away the infinite density at zero
         top = high if math.isfinite(high) else max(low, 1.0) * 1e9
 
         def log_slope(s: np.ndarray) -> np.ndarray:
@@ -197,3 +197,14 @@ def _between_integers(family: Family, theta: Theta, x: np.ndarray) -> np.ndarray
     with np.errstate(invalid="ignore"):
         bend = part * (after - before) / 2 + part**2 * (after - 2 * here + before) / 2
     return here + np.where(part == 0, 0.0, bend)
+
+
+# Points and probabilities without a search for the window.
+_KNOWN: dict[type[Family], Callable[[Any, Theta, float, float], Nodes]] = {
+    Exponential: _exponential,
+    Normal: _normal,
+    NormalKnownMean: _normal,
+    NormalKnownVariance: _normal,
+}
+# The power p of a density that behaves as x^(p - 1) at zero.
+_AT_ZERO: dict[type[Family], Callable[[Any], float]] = {Gamma: lambda family: family.shape}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ _TRIES = 50
 
 def refusal(release: Release) -> str | None:
     """Return why the plain sampler cannot read the release, or None if it can."""
-    if type(release.family) not in _UPDATES:
+    if release.family.closed_form(_CONJUGATE) is None:
         return f"the plain sampler does not read {release.family.name} releases"
     if release.records is None or release.domain.missing != "none":
         return "the plain sampler needs a public number of usable records"
@@ -44,13 +45,13 @@ def refusal(release: Release) -> str | None:
 def draw(question: Question, *, warmup: int = 1000) -> Answer:
     """Draw from the plain sampler, one state per round, after ``warmup`` rounds that are discarded."""
     release, rng, prior = question.release, question.rng, question.prior
-    problem = refusal(release)
+    problem, conjugate = refusal(release), release.family.closed_form(_CONJUGATE)
     if problem is not None:
         raise EngineError(f"{problem}.")
     assert release.records is not None
+    assert conjugate is not None
     family, n, chains = release.family, float(release.records), question.chains
-    readings, law = Readings.of(release), _law(release)
-    update = _UPDATES[type(family)]
+    readings, law = Readings.of(release), _law(release, conjugate)
     theta = family.draw(prior, chains, rng)
     w = (
         rng.exponential(2.0, (len(readings.y), chains))
@@ -61,7 +62,7 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     kept: list[dict[str, np.ndarray]] = []
     for step in range(warmup + per_chain):
         sums, full = law.draw(theta, readings, n, w, rng)
-        theta = update(prior, full, n, rng)
+        theta = conjugate.update(prior, full, n, rng)
         if readings.laplace:
             noise = readings.y[:, None] - readings.of_count[:, None] * n - readings.of_features @ sums.T
             w = laplace_variances(np.abs(noise), rng)
@@ -74,11 +75,20 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     return Answer(draws, "central limit for the sums, incompatible conditionals", (), independent=False)
 
 
+@dataclass(frozen=True)
+class _Conjugate:
+    """How parameters are drawn given the full sums, and which sums some data set could have."""
+
+    update: Callable[[Any, np.ndarray, float, np.random.Generator], dict[str, np.ndarray]]
+    possible: Callable[[np.ndarray, float], np.ndarray]
+
+
 class _Law:
     """Released sums given the readings, and full sums given the released ones."""
 
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Release, conjugate: _Conjugate) -> None:
         self._family: Family = release.family
+        self._possible = conjugate.possible
         self._moments = feature_moments(release)
 
     def draw(
@@ -98,7 +108,7 @@ class _Law:
             signal = readings.y[:, None] - noise - readings.of_count[:, None] * n
             sums[todo] = (to_sums @ signal).T
             full[todo] = self.complete(_rows(theta, todo), sums[todo], n, rng)
-            todo = todo[~_possible(self._family, full[todo], n)]
+            todo = todo[~self._possible(full[todo], n)]
             if not todo.size:
                 break
         for chain in todo:
@@ -106,15 +116,15 @@ class _Law:
         return sums, full
 
     def complete(self, theta: Theta, sums: np.ndarray, n: float, rng: np.random.Generator) -> np.ndarray:
-        """Return full sums given released ones: the same where nothing is lost."""
-        return (sums + n) / 2 if isinstance(self._family, Bernoulli) else sums
+        """Return full sums given released ones: counts of labels, or the count of yes from a sum of -1 and 1."""
+        return (sums + n) / 2 if self._family.n_probabilities is None else sums
 
 
 class _TruncatedLaw(_Law):
     """The same where records outside the bounds are redacted or clipped."""
 
-    def __init__(self, release: Release) -> None:
-        super().__init__(release)
+    def __init__(self, release: Release, conjugate: _Conjugate) -> None:
+        super().__init__(release, conjugate)
         self._release = release
         assert release.domain.bounds is not None
         self._low, self._high = (float(bound) for bound in release.domain.bounds[0])
@@ -148,21 +158,13 @@ class _TruncatedLaw(_Law):
         return center + np.einsum("tij,tj->ti", vectors, z)
 
 
-def _law(release: Release) -> _Law:
-    return _Law(release) if release.family.vocabulary is not None else _TruncatedLaw(release)
+def _law(release: Release, conjugate: _Conjugate) -> _Law:
+    kind = _Law if release.family.vocabulary is not None else _TruncatedLaw
+    return kind(release, conjugate)
 
 
 def _rows(theta: Theta, which: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.asarray(value)[which] for name, value in theta.items()}
-
-
-def _possible(family: Family, s: np.ndarray, n: float) -> np.ndarray:
-    """Tell which sums some data set could have."""
-    if isinstance(family, Bernoulli):
-        return ((s >= 0) & (s <= n))[:, 0]
-    if isinstance(family, Categorical):
-        return np.asarray((s >= 0).all(axis=1))
-    return np.asarray(s[:, 0] > 0 if isinstance(family, Exponential) else s[:, 1] > s[:, 0] ** 2 / n)
 
 
 def _beta(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -189,11 +191,11 @@ def _normal_inverse_gamma(
     return {"mean": rng.normal(prior.mean + first / kappa, np.sqrt(variance / kappa)), "variance": variance}
 
 
-_UPDATES: dict[type, Callable[[Any, np.ndarray, float, np.random.Generator], dict[str, np.ndarray]]] = {
-    Bernoulli: _beta,
-    Categorical: _dirichlet,
-    Exponential: _gamma,
-    Normal: _normal_inverse_gamma,
+_CONJUGATE: dict[type[Family], _Conjugate] = {
+    Bernoulli: _Conjugate(_beta, lambda s, n: ((s >= 0) & (s <= n))[:, 0]),
+    Categorical: _Conjugate(_dirichlet, lambda s, n: np.asarray((s >= 0).all(axis=1))),
+    Exponential: _Conjugate(_gamma, lambda s, n: s[:, 0] > 0),
+    Normal: _Conjugate(_normal_inverse_gamma, lambda s, n: s[:, 1] > s[:, 0] ** 2 / n),
 }
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.families import MultivariateNormal
 from discreet.families.base import Theta
 from discreet.inference.engines.gibbs.feature_moments import column_records
 from discreet.inference.engines.gibbs.target import Target
@@ -37,7 +36,7 @@ _DRAWS, _FEW_DRAWS, _RECORDS = 400, 50, 2000
 
 def doubts(release: Release, target: Target, x: np.ndarray) -> tuple[str, ...]:
     """Return a warning if the central limit is doubtful for a released sum, at draws ``x`` of coordinates."""
-    most = _FEW_DRAWS if isinstance(release.family, MultivariateNormal) else _DRAWS
+    most = _FEW_DRAWS if release.family.n_columns > 1 else _DRAWS
     x = x[:: max(len(x) // most, 1)]
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         of_sum, of_reading = _skewness(release, target, x)
@@ -81,7 +80,7 @@ def _records(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
         if p.ndim == 1:
             return np.broadcast_to([[-1.0], [1.0]], (len(p), 2, 1)), np.stack([1 - p, p], axis=1)
         return np.broadcast_to(np.eye(p.shape[1]), (len(p), *p.shape[1:] * 2)), p
-    if isinstance(family, MultivariateNormal):
+    if family.n_columns > 1:
         return _simulated(release, theta)
     return column_records(release)(theta)
 

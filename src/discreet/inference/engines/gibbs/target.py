@@ -28,7 +28,7 @@ from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import Chart, chart
 from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.record_prior import RecordPrior
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy import DiscreteLaplace
 
 _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
@@ -70,17 +70,12 @@ class Readings:
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
         grid = np.array([float(g) for g in release.totals.grid])
-        scale = np.array([_scale(law) for law in release.noise])
+        scale = np.array([law.width for law in release.noise])
         rows = np.array([[float(v) for v in row] for row in release.layout.rows])
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
         rows = rows / (scale * grid)[:, None]
         return cls(y, rows[:, 0], rows[:, 1:], isinstance(release.noise[0], DiscreteLaplace))
-
-
-def _scale(law: object) -> float:
-    assert isinstance(law, DiscreteLaplace | DiscreteGaussian)
-    return law.scale if isinstance(law, DiscreteLaplace) else law.sigma
 
 
 @dataclass(frozen=True)

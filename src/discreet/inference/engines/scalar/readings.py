@@ -10,7 +10,7 @@ from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, Laplace
 from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
 from discreet.inference.engines.scalar.series_kernels import Reading
 from discreet.inference.record_prior import RecordPrior
-from discreet.privacy import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy import DiscreteLaplace
 
 # Readings of two cells whose sum must not be negative, in scales of their noise.
 _CONTRADICTION = 100.0
@@ -19,7 +19,7 @@ _CONTRADICTION = 100.0
 def reading_of(release: Release, records: RecordPrior) -> Reading:
     """Return what a release of one bounded statistic says."""
     values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
-    widths = [_width(law, float(g)) for law, g in zip(release.noise, release.totals.grid, strict=True)]
+    widths = [law.width * float(g) for law, g in zip(release.noise, release.totals.grid, strict=True)]
     laplace = isinstance(release.noise[0], DiscreteLaplace)
     n = release.records
     if n is None:
@@ -39,11 +39,3 @@ def reading_of(release: Release, records: RecordPrior) -> Reading:
     if len(values) == 1:
         return NormalSum(y, width, n, np.zeros(1))
     return normal_counted(y, width, values[1], widths[1], RecordPrior(0, n))
-
-
-def _width(law: object, grid: float) -> float:
-    """Return the noise's scale (Laplace) or sigma (normal) in mapped units."""
-    if isinstance(law, DiscreteLaplace):
-        return law.scale * grid
-    assert isinstance(law, DiscreteGaussian)
-    return law.sigma * grid

@@ -30,7 +30,7 @@ MOST_COUNTS = 20_000
 def counts_to_sum(release: Release) -> float:
     """Return how many values of a record must be summed over; 0 if none."""
     family, bounds = release.family, release.domain.bounds
-    if bounds is None or not family.support.discrete or type(family) in _CLOSED:
+    if bounds is None or not family.support.discrete or family.closed_form(_CLOSED) is not None:
         return 0.0
     low = family.support.low if release.domain.outside == "clip" else float(bounds[0][0])
     return float(bounds[0][1]) - low + 1
@@ -62,14 +62,14 @@ class RecordLaw:
     @cached_property
     def lattice(self) -> float | None:
         """The step of the lattice on which sums of z lie, if records are counts; it divides 1 and contains 0."""
-        if not self.family.support.discrete or type(self.family).measure is not Family.measure:
+        if not self.family.support.discrete or not self.family.sums_values:
             return None
         width = round(self.high - self.low)
         return 2 / width if width % 2 == 0 else 1 / width
 
     def at(self, theta: Theta) -> Records:
         """Return the law given each of several parameter values."""
-        make = _CLOSED.get(type(self.family))
+        make = self.family.closed_form(_CLOSED)
         if make is not None:
             return make(self, theta)
         return self._counts(theta) if self.family.support.discrete else self._smooth(theta)
@@ -181,8 +181,7 @@ def _exponential(law: RecordLaw, theta: Theta) -> Records:
 
 def _laplace(law: RecordLaw, theta: Theta) -> Records:
     rate = np.asarray(theta["rate"], dtype=float)
-    assert isinstance(law.family, Laplace)
-    center = law.family.location
+    center = law.family.require(Laplace, "distances from a known location are needed").location
 
     def beyond(distance: float) -> np.ndarray:
         """Probability of lying further than a signed distance, in one direction."""
@@ -197,16 +196,14 @@ def _laplace(law: RecordLaw, theta: Theta) -> Records:
 
 def _normal(law: RecordLaw, theta: Theta) -> Records:
     mean = np.asarray(theta["mean"], dtype=float)
-    assert isinstance(law.family, NormalKnownVariance)
-    sd = law.family.variance**0.5
+    sd = law.family.require(NormalKnownVariance, "a known variance is needed").variance ** 0.5
     gone = law.gone(ndtr((law.low - mean) / sd), ndtr((mean - law.high) / sd))
     return NormalRecords(*gone, mean, sd, law.low, law.high, law.shift, law.half)
 
 
 def _square(law: RecordLaw, theta: Theta) -> Records:
     variance = np.asarray(theta["variance"], dtype=float)
-    assert isinstance(law.family, NormalKnownMean)
-    mean, sd = law.family.mean, np.sqrt(variance)
+    mean, sd = law.family.require(NormalKnownMean, "a known mean is needed").mean, np.sqrt(variance)
     gone = law.gone(ndtr((law.low - mean) / sd), ndtr((mean - law.high) / sd))
     return SquareRecords(*gone, variance, tuple(law.distances(mean)), law.shift, law.half)
 
@@ -218,7 +215,7 @@ def _geometric(law: RecordLaw, theta: Theta) -> Records:
 
 
 # Subclasses may change the density, so only these very types.
-_CLOSED: dict[type, Callable[[RecordLaw, Theta], Records]] = {
+_CLOSED: dict[type[Family], Callable[[RecordLaw, Theta], Records]] = {
     Exponential: _exponential,
     Laplace: _laplace,
     NormalKnownVariance: _normal,
