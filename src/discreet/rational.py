@@ -72,7 +72,7 @@ def _read(value: Any, name: str) -> Fraction:
             return Fraction(value)
         if isinstance(value, Integral):
             # NumPy's time spans are integers of a kind
-            if hasattr(value, "dtype") and value.dtype.kind not in "iu":
+            if getattr(getattr(value, "dtype", None), "kind", "i") not in "iu":
                 raise TypeError
             return Fraction(int(value))
         if isinstance(value, Fraction | Decimal):

@@ -18,6 +18,7 @@ from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.quantile import choose_bounds
+from discreet.models.column_model import ColumnModel
 from discreet.names import check_name
 from discreet.version import __version__
 
@@ -52,7 +53,8 @@ def read(asked: Declaration) -> Reading:
     elif asked.mechanism.reads == "records":
         from discreet.data.summaries.records import read_records
 
-        data = read_records(asked.data, asked.model, asked.reading_domain)
+        model = asked.model.require(ColumnModel, "records are read of a model of several columns")
+        data = read_records(asked.data, model, asked.reading_domain)
         n_records, columns = data.n_records, data.columns
     else:
         data, columns = read_totals(asked)

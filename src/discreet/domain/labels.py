@@ -19,7 +19,7 @@ _MOST = 1_000_000
 def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> tuple[str, ...]:
     """Read ``least`` or more labels, or their number; ``owner`` is whose they are, for messages."""
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
-        k = float(exact(labels, "k"))
+        k = float(exact(labels, "k"))  # pyright: ignore[reportArgumentType]
         if k != int(k) or not least <= k <= _MOST:
             raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={shown(labels)}.")
         return tuple(str(i) for i in range(int(k)))

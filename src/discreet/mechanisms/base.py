@@ -56,21 +56,21 @@ class Mechanism(metaclass=Constructed):
         """Return what a release through this mechanism promises, for everything it releases together."""
 
     @abstractmethod
-    def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
+    def check(self, model: Any, domain: Domain, layout: Layout | None = None, /) -> None:
         """Raise :class:`UsageError` for everything that can be refused before a row is read.
 
         ``layout`` is the vector of the totals that will be read, if it reads totals.
         """
 
     @abstractmethod
-    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Record:
+    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None, /) -> Record:
         """Return the public record of the release, or refuse because of the public number of records.
 
         ``n_records`` is None under ``add_remove``, where it is not public.
         """
 
     @abstractmethod
-    def draw(self, record: Any, data: Any, source: RandomSource) -> Statistics | Samples:
+    def draw(self, record: Any, data: Any, source: RandomSource, /) -> Statistics | Samples:
         """Draw the release. Nothing may be raised, or take visibly longer, because of what the rows hold.
 
         ``data`` is :class:`Totals`, or the private side's ``Records``.

@@ -32,6 +32,6 @@ def model_of(posterior: Any, kind: type[_Kind], purpose: str) -> _Kind:
 
 def picture_of(posterior: Posterior, options: Mapping[str, Any]) -> Callable[..., Any]:
     """Return the function that draws a posterior: its model's picture or, if ``parameters`` are named, densities."""
-    plain = posterior.model is None or "parameters" in options
-    module, _, name = PICTURES["densities" if plain else posterior.model.picture].partition(":")
+    model = None if "parameters" in options else posterior.model
+    module, _, name = PICTURES["densities" if model is None else model.picture].partition(":")
     return getattr(import_module(module), name)

@@ -109,7 +109,10 @@ def calibrate(
     one_of(outside, "outside", Outside)
     one_of(missing, "missing", Missing)
     workers = None if workers is None else whole(workers, "workers")
-    chosen = choose_mechanism(mechanism, epsilon, delta, rho)
+    chosen = NoiseMechanism.expect(
+        choose_mechanism(mechanism, epsilon, delta, rho),
+        "this mechanism releases samples, and noise is needed here.",
+    )
     check_neighbors(neighbors)
     if neighbors == "add_remove":
         records = (0, 2 * int(n)) if records is None else records

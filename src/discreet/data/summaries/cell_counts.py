@@ -24,7 +24,7 @@ def count_tables(
     model: ColumnModel,
     domain: Domain,
     layout: Layout | None = None,
-    columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Summary:
     """Count the records in every cell of the model's tables.
 
