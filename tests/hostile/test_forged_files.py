@@ -169,9 +169,11 @@ def test_sums_far_from_the_prior_leave_its_beta_positive():
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
     with open(tmp_path / "large.json", "wb") as out:
-        out.truncate(2**27 + 1)
-    with pytest.raises(ReleaseFileError, match="128 MiB"):
+        out.truncate(2**26 + 1)
+    with pytest.raises(ReleaseFileError, match="so large"):
         dc.Release.load(tmp_path / "large.json")
+    with pytest.raises(ReleaseFileError, match="so large"):
+        dc.Release.from_json("[" + "{}," * 1_100_001)
 
 
 # -- names ----------------------------------------------------------------------------------------------

@@ -178,9 +178,10 @@ class MultivariateNormal(Family):
 
 
 def _with_semidefinite(scale: np.ndarray, added: np.ndarray) -> np.ndarray:
-    """Return the scale plus what is semidefinite but for rounding, which can exceed a small scale: without that part."""
+    """Return the scale plus what is semidefinite but for rounding, without that, which can exceed a small scale."""
     root = np.linalg.cholesky(scale)
     inverse = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(inverse @ (added + added.T) @ inverse.T / 2)
     out = root @ (np.eye(len(scale)) + (vectors * np.maximum(values, 0.0)) @ vectors.T) @ root.T
-    return (out + out.T) / 2
+    # what is left of rounding is relative to the largest entry
+    return (out + out.T) / 2 + np.eye(len(out)) * (1e-12 * np.abs(out).max())

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from discreet.artifact.codec import no_repeats
+from discreet.artifact.codec import LARGEST_FILE, no_repeats
 from discreet.artifact.files import write_text
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.profiles.graph import ProfileGraph
@@ -86,6 +86,8 @@ def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
 def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:
     """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
     try:
+        if Path(path).stat().st_size > LARGEST_FILE:
+            raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: none is so large.")
         content = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: it is not UTF-8 text.") from None
