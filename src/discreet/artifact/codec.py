@@ -43,7 +43,7 @@ from discreet.artifact.totals import MOST_RECORDS
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.families.layout import Domain
 from discreet.models.base import Model
-from discreet.names import shown
+from discreet.names import one_line
 from discreet.privacy import Guarantee
 from discreet.rational import text
 
@@ -159,7 +159,7 @@ def decode(content: str) -> Release:
         _check(release)
     except UsageError as problem:
         # the message may quote the file
-        raise ReleaseFileError(f"the file does not hang together: {shown(problem.message):.300}") from None
+        raise ReleaseFileError(f"the file does not hang together: {one_line(problem.message):.300}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise ReleaseFileError(f"the file does not hang together: {_reason(problem)}.") from None
     return release
