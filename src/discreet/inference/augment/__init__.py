@@ -138,7 +138,7 @@ def _leaps(question: Question) -> Leaps | None:
     return Leaps.of(question)
 
 
-def _warm_up(chains: list[Chain], a_sweep: float) -> tuple[np.ndarray, float]:
+def _warm_up(chains: list[Chain], a_sweep: float = 0.0) -> tuple[np.ndarray, float]:
     """Run until the chains forget where they started; return the weights of blocks, and the autocorrelation time."""
     weights = np.ones(chains[0].blocks.shape[1])
     time = np.inf
@@ -168,7 +168,7 @@ def _weights(blocks: np.ndarray) -> np.ndarray:
 
 
 def _run(
-    chain: Chain, size: int, thinning: int, weights: np.ndarray, a_sweep: float
+    chain: Chain, size: int, thinning: int, weights: np.ndarray, a_sweep: float = 0.0
 ) -> dict[str, np.ndarray]:
     """Return ``size`` parameters, ``thinning`` sweeps apart; a sweep takes some ``a_sweep`` seconds."""
     levels = np.cumsum(weights) / weights.sum()
