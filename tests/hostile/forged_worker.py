@@ -190,7 +190,7 @@ _PROFILES = {"load": _load_profile, "show": _show_profile, "infer": _infer_profi
 
 def plant(failure: str) -> None:
     """Make the library fail in a way that the harness must find."""
-    from discreet.artifact import codec, noise
+    from discreet.artifact import codec, noise, statement
 
     if failure == "lie":
 
@@ -206,7 +206,7 @@ def plant(failure: str) -> None:
         held = []
         codec._check = lambda release: held.append(np.ones(2**28))
     elif failure == "line":
-        codec.name_of = str
+        codec.name_of = statement.shown = str
 
 
 def main() -> None:

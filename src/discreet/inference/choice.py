@@ -62,13 +62,18 @@ def answered(question: Question, name: Engine) -> tuple[str, str, Answer]:
     _check_cost(question, chosen)
     following = _following(question, chosen)
     try:
-        with allowed(LAST if following is None else PATIENCE):
+        with allowed(_work(chosen, LAST if following is None else PATIENCE)):
             return chosen, reason, engine(chosen).draw(question)
     except TooLong:
         if following is None:
             raise
-    with allowed(LAST):
+    with allowed(_work(following, LAST)):
         return following, f"{chosen} would take too long", engine(following).draw(question)
+
+
+def _work(name: str, seconds: float) -> float:
+    """Return how much work an engine may do: chains over records say beforehand that they take some."""
+    return 2 * REASONABLE if name == "augment" else seconds
 
 
 def _following(question: Question, chosen: str) -> str | None:
