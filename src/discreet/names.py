@@ -43,13 +43,22 @@ def check_label(label: str) -> str:
     return label
 
 
+def one_line(text: str) -> str:
+    """Return a text on one line: what cannot be printed, as escapes."""
+    return _escaped(text, "")
+
+
 def shown(text: str) -> str:
     """Return a name or label on one line and within its quotes: what cannot be printed, and quotes, as escapes."""
-    if text.isprintable() and not any(c in text for c in _QUOTES):
+    return _escaped(text, _QUOTES)
+
+
+def _escaped(text: str, others: str) -> str:
+    if text.isprintable() and not any(c in text for c in others):
         return text
-    escaped = (c.encode("unicode_escape").decode("ascii") for c in text)
+    escapes = (c.encode("unicode_escape").decode("ascii") for c in text)
     return "".join(
-        c if c.isprintable() and c not in _QUOTES else e for c, e in zip(text, escaped, strict=True)
+        c if c.isprintable() and c not in others else e for c, e in zip(text, escapes, strict=True)
     )
 
 

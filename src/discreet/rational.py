@@ -72,7 +72,8 @@ def _read(value: Any, name: str) -> Fraction:
             return Fraction(value)
         if isinstance(value, Integral):
             # NumPy's time spans are integers of a kind
-            if getattr(getattr(value, "dtype", None), "kind", "i") not in "iu":
+            dtype = getattr(value, "dtype", None)
+            if dtype is not None and dtype.kind not in "iu":
                 raise TypeError
             return Fraction(int(value))
         if isinstance(value, Fraction | Decimal):

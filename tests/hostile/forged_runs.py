@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-#: Limits for one file: processor time of any verb, resident memory of the worker.
+#: Limits for one file: processor time of a verb, resident memory of the worker.
 MOST_SECONDS, MOST_GIGABYTES = 20.0, 1.0
+#: Processor time of inference: chains over latent records, and those of several columns, have a patience of their own.
+MOST_INFERENCE = 60.0
 # The clock on the wall, for a busy machine: what waits instead of working is caught here.
 _PATIENCE = float(os.environ.get("FORGED_PATIENCE", "120"))
 # So that processor time is what a file costs.
@@ -100,9 +102,10 @@ class Worker:
                 "how": "",
             }
         answer = json.loads(line)
-        slowest = max((one["seconds"] for one in answer["verbs"].values()), default=0.0)
-        if answer["failure"] is None and slowest > MOST_SECONDS:
-            answer["failure"] = f"slow: {slowest:.0f} s"
+        for verb, one in answer["verbs"].items():
+            most = MOST_INFERENCE if verb in ("infer", "command") else MOST_SECONDS
+            if answer["failure"] is None and one["seconds"] > most:
+                answer["failure"] = f"slow: {verb} took {one['seconds']:.0f} s"
         if answer["gigabytes"] > MOST_GIGABYTES:
             answer["failure"] = answer["failure"] or f"greedy: {answer['gigabytes']:.1f} GB"
             self.stop()

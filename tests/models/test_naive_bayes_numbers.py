@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -287,6 +288,11 @@ def test_absurd_sums_are_refused_at_once(value: str, rng: np.random.Generator) -
     body["sha256"] = seal(body)
     with pytest.raises(ReleaseFileError, match="further from every possible total"):
         dc.Release.from_json(json.dumps(body))
+    # and by the engine, should such a release ever come from elsewhere
+    made = released(rng, WILD)
+    values = (*made.totals.values[:9], int(value), *made.totals.values[10:])
+    with pytest.raises(EngineError, match="contradict"):
+        dc.infer(replace(made, statistics=replace(made.totals, values=values)), prior=PRIOR)
 
 
 def test_the_statement_names_the_bounds(rng: np.random.Generator) -> None:

@@ -38,11 +38,16 @@ from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.domain.declarations import Domain
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.models.registry import build
+from discreet.names import one_line
 from discreet.privacy import Guarantee
 from discreet.rational import text
 
 FORMAT = "discreet/release"
 VERSION = 1
+#: Bytes. A million counts with their names take less; what JSON makes of them takes ten times as much memory.
+LARGEST_FILE = 2**26
+# Lists and objects, each of which takes a hundred bytes: a million draws of a vector are as many.
+_MOST_NESTED = 1_100_000
 _FIELDS = {
     "release": "format version id dataset model columns domain neighbors unit max_rows records statistics samples "
     "mechanism guarantees ledger software sha256",
@@ -119,6 +124,8 @@ def is_sealed(body: dict[str, Any]) -> bool:
 
 def decode(content: str) -> Release:
     """Read the text of a release file."""
+    if len(content) > LARGEST_FILE or content.count("[") + content.count("{") > _MOST_NESTED:
+        raise ReleaseFileError("this is not a release file: none is so large.")
     try:
         body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=no_repeats)
     except (TypeError, ValueError, RecursionError):
@@ -139,7 +146,8 @@ def decode(content: str) -> Release:
         release = _read(body)
         _check(release)
     except UsageError as problem:
-        raise ReleaseFileError(f"the file does not hang together: {problem.message}") from None
+        # the message may quote the file
+        raise ReleaseFileError(f"the file does not hang together: {one_line(problem.message):.300}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise ReleaseFileError(f"the file does not hang together: {_reason(problem)}.") from None
     return release

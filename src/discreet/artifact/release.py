@@ -23,9 +23,6 @@ from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
 from discreet.rational import quotient
 
-# Bytes. A million counts with their names take less, and reading takes several times as much memory.
-_LARGEST_FILE = 2**27
-
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
 
@@ -169,10 +166,12 @@ class Release:
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Read a release file."""
+        from discreet.artifact.codec import LARGEST_FILE
+
         file = read_path(path)
         try:
-            if file.stat().st_size > _LARGEST_FILE:
-                raise ReleaseFileError(f"{path}: this is not a release file: none is larger than 128 MiB.")
+            if file.stat().st_size > LARGEST_FILE:
+                raise ReleaseFileError(f"{path}: this is not a release file: none is so large.")
             content = file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None

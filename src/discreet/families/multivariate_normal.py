@@ -187,4 +187,5 @@ def _with_semidefinite(scale: np.ndarray, added: np.ndarray) -> np.ndarray:
     inverse = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(inverse @ (added + added.T) @ inverse.T / 2)
     out = root @ (np.eye(len(scale)) + (vectors * np.maximum(values, 0.0)) @ vectors.T) @ root.T
-    return (out + out.T) / 2
+    # what is left of rounding is relative to the largest entry
+    return (out + out.T) / 2 + np.eye(len(out)) * (1e-12 * np.abs(out).max())

@@ -58,6 +58,7 @@ class Engine:
     ``refusal`` returns why the engine cannot read a release, or None if it can; ``draw`` draws; ``predicted_seconds``
     says roughly how long that takes. ``reluctance`` returns why a later engine should be taken although this one
     applies, or None. An engine that is not ``automatic`` is taken only by name, to be compared with.
+    One that is ``foretold`` says well beforehand how long it takes, and may take that long.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Engine:
     predicted_seconds: Callable[[Question], float] = lambda question: 0.1
     reluctance: Callable[[Release], str | None] = lambda release: None
     automatic: bool = True
+    foretold: bool = False
 
 
 def reads_all(release: Release) -> None:

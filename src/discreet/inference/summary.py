@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.names import shown
+from discreet.names import one_line, shown
 
 # A longer table is printed with its first and last lines only.
 _MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
@@ -104,7 +104,8 @@ class Summary:
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
-        lines += [f"warning: {text}" for text in (*how.warnings, *how.doubts)]
+        # a warning may quote a label
+        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
         return "\n".join(lines)
 
     # the table is what anybody at a prompt wants to see

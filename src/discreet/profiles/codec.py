@@ -14,6 +14,7 @@ import numpy as np
 from discreet.artifact.codec import is_sealed, seal
 from discreet.artifact.readers import exact_fields, integer, rational, text_of, tuple_of
 from discreet.errors import ReleaseFileError, UsageError
+from discreet.names import one_line
 from discreet.profiles.exact import WHOLE, read_epsilon
 from discreet.profiles.graph_file import graph_from_json, graph_to_json, load_json, save_json
 from discreet.rational import text
@@ -63,7 +64,8 @@ def mechanism_from_json(body: Any) -> FittedMechanism:
     try:
         return _read(body)
     except UsageError as problem:
-        raise ReleaseFileError(f"the file does not hang together: {problem.message}") from None
+        # the message may quote the file
+        raise ReleaseFileError(f"the file does not hang together: {one_line(problem.message):.300}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         reason = str(problem) if type(problem) is ValueError else "a field is missing or of the wrong kind"
         raise ReleaseFileError(f"the file does not hang together: {reason}.") from None

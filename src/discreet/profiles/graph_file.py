@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from discreet.arguments import path as read_path
-from discreet.artifact.codec import no_repeats
+from discreet.artifact.codec import LARGEST_FILE, no_repeats
 from discreet.artifact.files import write_text
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.profiles.graph import ProfileGraph
@@ -87,6 +87,8 @@ def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decim
     """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
     file = read_path(path)
     try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: none is so large.")
         content = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: it is not UTF-8 text.") from None

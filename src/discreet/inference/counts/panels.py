@@ -22,7 +22,7 @@ _TRUSTED = FLOOR / _ASTRAY
 _DEPTH = 34.0
 _MOST_PANELS = 400
 # Numbers in all tables of a panel; each takes 8 bytes, and a convolution several times that of its own.
-_MOST_NUMBERS = 3e7
+_MOST_NUMBERS = 6e7
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
 # Weights of all cells that differ, a gigabyte of them.
@@ -117,18 +117,23 @@ class PanelMaker:
         most = int(target + margin) + 8
         most = most if records.high is None else min(most, records.high)
         tilt = tilt_for(self.cells, target, most, times)
-        made = [cell.weights(tilt, most) for cell in self.cells]
+        made, kept = [], 0
+        for cell in self.cells:
+            made.append(cell.weights(tilt, most))
+            kept += made[-1][1].size
+            if kept > _MOST_NUMBERS:
+                raise too_wide()
         tables = [Table(low, weights) for low, weights, _ in made]
         tree = None if members is None else Tree.of(tables, members)
         if tree is None:
-            # the sums of the first cells, one after the other, are all kept
-            if sum(np.cumsum([table.weights.size for table in tables])) > _MOST_NUMBERS:
-                raise too_wide()
             order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
             tables = [tables[k] for k in order]
             partial = [tables[0]]
             for table in tables[1:]:
                 partial.append(partial[-1].convolve(table))
+                kept += partial[-1].weights.size
+                if kept > _MOST_NUMBERS:
+                    raise too_wide()
         else:
             order, tables, partial = (), [], [tree.root.table]
         sums = partial[-1]

@@ -91,13 +91,18 @@ def ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
             return engine.name, reason, engine.draw(question)
     following = _following(question, engine)
     try:
-        with allowed(LAST if following is None else PATIENCE):
+        with allowed(_work(engine, LAST if following is None else PATIENCE)):
             return engine.name, reason, engine.draw(question)
     except TooLong:
         if following is None:
             raise
-    with allowed(LAST):
+    with allowed(_work(following, LAST)):
         return following.name, f"{engine.name} would take too long", following.draw(question)
+
+
+def _work(engine: Engine, seconds: float) -> float:
+    """Return how much work an engine may do: chains over records say beforehand that they take some."""
+    return 2 * REASONABLE if engine.foretold else seconds
 
 
 def _following(question: Question, chosen: Engine) -> Engine | None:

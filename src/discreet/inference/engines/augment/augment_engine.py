@@ -19,6 +19,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import Answer, Engine, Question
+from discreet.inference.work import spend
 
 if TYPE_CHECKING:
     from discreet.inference.engines.augment.chain import Chain
@@ -100,13 +101,15 @@ def draw(question: Question) -> Answer:
     starts = starting_points(question)
     leaps = _leaps(question)
     chains = [Chain(target, starts, question.rng, leaps) for _ in range(question.chains)]
-    weights, time = _warm_up(chains)
+    # chains count what they do: the autocorrelation time decides, and nobody knows it beforehand
+    a_sweep = _seconds_a_sweep(question.release) * question.release.family.n_columns**2
+    weights, time = _warm_up(chains, a_sweep)
     size, wanted = question.size, min(_WORTH, question.size)
     most = _PATIENCE / (size * _seconds_a_sweep(question.release))
     most = max(1, min(int(most), _MOST_THINNING))
     while True:
         thinning = ceil(min(time * wanted / size, most))
-        traces = [_run(chain, size // question.chains, thinning, weights) for chain in chains]
+        traces = [_run(chain, size // question.chains, thinning, weights, a_sweep) for chain in chains]
         effective = _effective(traces)
         if effective >= _POOR * wanted or thinning == most:
             break
@@ -135,12 +138,12 @@ def _leaps(question: Question) -> Leaps | None:
     return Leaps.of(question)
 
 
-def _warm_up(chains: list[Chain]) -> tuple[np.ndarray, float]:
+def _warm_up(chains: list[Chain], a_sweep: float = 0.0) -> tuple[np.ndarray, float]:
     """Run until the chains forget where they started; return the weights of blocks, and the autocorrelation time."""
     weights = np.ones(chains[0].blocks.shape[1])
     time = np.inf
     for i, length in enumerate(_WARM_UP):
-        traces = [_run(chain, length, 1, weights) for chain in chains]
+        traces = [_run(chain, length, 1, weights, a_sweep) for chain in chains]
         weights = _weights(np.sum([chain.blocks for chain in chains], axis=0))
         if i > 0:
             time = _autocorrelation_time(traces)
@@ -164,11 +167,14 @@ def _weights(blocks: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _run(chain: Chain, size: int, thinning: int, weights: np.ndarray) -> dict[str, np.ndarray]:
-    """Return ``size`` parameters, ``thinning`` sweeps apart."""
+def _run(
+    chain: Chain, size: int, thinning: int, weights: np.ndarray, a_sweep: float = 0.0
+) -> dict[str, np.ndarray]:
+    """Return ``size`` parameters, ``thinning`` sweeps apart; a sweep takes some ``a_sweep`` seconds."""
     levels = np.cumsum(weights) / weights.sum()
     rows = []
     for _ in range(size):
+        spend(thinning * a_sweep)
         for _ in range(thinning - 1):
             chain.step(levels)
         rows.append(chain.step(levels))
@@ -201,4 +207,4 @@ def reluctance(release: Release) -> str | None:
     return None
 
 
-AUGMENT = Engine("augment", refusal, draw, predicted_seconds, reluctance)
+AUGMENT = Engine("augment", refusal, draw, predicted_seconds, reluctance, foretold=True)

@@ -40,6 +40,7 @@ from discreet.inference.engines.gibbs.convergence import (
 )
 from discreet.inference.engines.gibbs.global_proposals import Strangers
 from discreet.inference.engines.gibbs.target import Place, Target
+from discreet.inference.work import spend
 
 # share of strangers in the independence move
 _STRANGE = 0.15
@@ -54,6 +55,8 @@ _MOST_SWEEPS = 10
 # steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that
 # contradict it, by thousands of noise scales, would take as many steps as they are off.
 _MOST_ROUNDS, _MOST_OF_MANY = 120, 60
+# what a sweep on that way costs, for each pair of readings; measured
+_SWEEP_SECONDS = 7e-4
 
 
 @dataclass
@@ -116,6 +119,7 @@ class Walkers:
             # copies made by resampling must part before the next step: more moves in more dimensions
             self._moved = 0.0
             for _ in range(_MOST_SWEEPS):
+                spend(_SWEEP_SECONDS * self._target.n_readings**2)
                 self.sweep(force_both=True)
                 if self._moved >= 0.5 + self._dim / 3:
                     break

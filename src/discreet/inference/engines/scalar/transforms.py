@@ -17,6 +17,8 @@ from scipy.special import wofz
 _ROOT2 = np.sqrt(2.0)
 # From this many terms on, a comb of frequencies is made of products of two shorter ones.
 _SHORT_COMB = 12
+# Numbers, of 16 bytes each, that a sum over nodes holds at once.
+_MOST_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,11 @@ class NodeRecords(Records):
         return None if self.exact else 2 / np.abs(np.diff(self.z, axis=1)).max(axis=1)
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        step = max(_MOST_NUMBERS // max(s.shape[1] * self.nodes, 1), 1)
+        if step < len(s):
+            # thousands of counts, at many frequencies, for many parameter values: some of the latter at a time
+            parts = [np.arange(i, min(i + step, len(s))) for i in range(0, len(s), step)]
+            return np.concatenate([self.rows(at).inside(s[at], scale[at]) for at in parts])
         powers = np.exp(s[:, :, None] * self.z[:, None, :] - scale[:, :, None])
         return (powers @ self.mass[:, :, None])[..., 0]
 
