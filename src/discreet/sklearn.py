@@ -10,9 +10,6 @@ import numpy as np
 
 from discreet.arguments import whole
 from discreet.curator.publish import release
-from discreet.data.sources.conceal import sealed
-from discreet.data.sources.entries import feature_columns, target_column, without_rows
-from discreet.data.sources.values import numbers
 from discreet.domain.bounds import read_pairs
 from discreet.domain.columns import Labels
 from discreet.domain.declarations import Neighbors
@@ -22,6 +19,11 @@ from discreet.inference.analyst import infer
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.objects import UNREADABLE, forgiving, plain_value
 from discreet.rational import Number
+
+with needed_for("reading rows"):
+    from discreet.data.sources.conceal import sealed
+    from discreet.data.sources.entries import feature_columns, target_column, without_rows
+    from discreet.data.sources.values import numbers
 
 with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -72,7 +72,7 @@ def test_a_posterior_draws_its_states_and_emissions(posterior: ModelPosterior, t
     assert len(figure.axes) == 5
     assert np.allclose(figure.axes[0].images[0].get_array()[1, 6], 1)
     assert "90% interval" in texts(posterior.plot(prob=0.9))
-    with pytest.raises(UsageError, match="prob must lie"):
+    with pytest.raises(UsageError, match="prob must be between 0 and 1"):
         posterior.plot(prob=2)
 
 

@@ -111,7 +111,7 @@ def test_held_out_loss_is_a_mean_over_held_out_records(
 def test_the_quick_source_draws_from_the_law(part: Callable[[str], Any], rng: np.random.Generator) -> None:
     law = ExponentialChoice((0, 3, 5, 1), 2.0)
     source = part("replicate").source_of(rng)
-    counts = np.bincount([source.choose(law) for _ in range(20_000)], minlength=4)
+    counts = np.bincount([source.exponential(law) for _ in range(20_000)], minlength=4)
     assert chisquare(counts, 20_000 * law.mass()).pvalue > ALARM
     assert chisquare(counts, np.full(4, 5_000)).pvalue < ALARM
 

@@ -31,7 +31,7 @@ def _prior(found: re.Match[str]) -> str:
 #: What the library says, and what the command line says instead; in this order.
 _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
-        r"dc\.PrivateQuantiles\(.*?epsilon=0\.1\)",
+        r"dc\.mechanisms\.PrivateQuantiles\(.*?epsilon=0\.1\)",
         "--bounds quantiles:0.025,0.975 --within=0,1000 --bounds-epsilon 0.1",
     ),
     (r"(?<!-)\b(bounds|within|records|support)=(\[\(.*?\)\]|\(.*?\))", _pairs),

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 from discreet.artifact import LedgerStamp, Record, Release
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
-from discreet.data.sources.conceal import sealed
-from discreet.data.summaries.bin_counts import BinCounts, count_bins
-from discreet.data.summaries.registry import summarize
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource, Totals
@@ -23,7 +20,7 @@ from discreet.names import check_name
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet.data.summaries.records import Records
+    from discreet.data import BinCounts, Records
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +41,8 @@ class Reading:
 
 def read(asked: Declaration) -> Reading:
     """Read the rows, up to where the first random number is needed; refuse for what the public count says."""
+    from discreet.data import count_bins, read_records
+
     bins = None
     if asked.bounds_choice is not None:
         family = asked.model.require(Family, "private quantiles are bounds of a family")
@@ -51,8 +50,6 @@ def read(asked: Declaration) -> Reading:
         bins = count_bins(asked.data, family, grids, asked.columns)
         data, n_records, columns = None, bins.n_records, asked.columns or ()
     elif asked.mechanism.reads == "records":
-        from discreet.data.summaries.records import read_records
-
         model = asked.model.require(ColumnModel, "records are read of a model of several columns")
         data = read_records(asked.data, model, asked.reading_domain)
         n_records, columns = data.n_records, data.columns
@@ -76,6 +73,8 @@ def read(asked: Declaration) -> Reading:
 
 def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
     """Return the exact totals of the layout, and the columns they are of."""
+    from discreet.data.summaries.registry import summarize
+
     summary = summarize(asked.data, asked.model, asked.reading_domain, asked.layout, asked.columns)
     return (
         Totals(asked.model, asked.domain, summary.values, summary.n_records, asked.layout),
@@ -91,6 +90,8 @@ def draw(
     stamp: LedgerStamp | None = None,
 ) -> Release:
     """Draw the noise or the samples, and return them with everything that was declared and promised."""
+    from discreet.data.sources.conceal import sealed
+
     if reading.bins is not None:
         reading = _with_bounds(reading, reading.bins, source)
     asked = reading.asked

@@ -199,5 +199,5 @@ def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) ->
 
 
 def test_modules_load_numba_only_when_they_draw() -> None:
-    module = importlib.import_module("discreet.inference.models.hidden_markov")
-    assert module.ENGINES == ("gibbs", "naive")
+    module = importlib.import_module("discreet.inference.models.hidden_markov.hidden_markov_engine")
+    assert (module.GIBBS.name, module.NAIVE.name) == ("gibbs", "naive")

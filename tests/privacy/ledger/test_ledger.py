@@ -349,6 +349,6 @@ def test_a_refused_release_reads_no_row(tmp_path: Path, monkeypatch: pytest.Monk
     from discreet.curator import draw
 
     ledger = dc.Ledger(f"sqlite:///{tmp_path / 'b.db'}", budget=dc.PureDP(1))
-    monkeypatch.setattr(draw, "summarize", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(draw, "read_totals", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(BudgetError):
         dc.release(ROWS, dc.Bernoulli(), column="smoker", epsilon=2, ledger=ledger, dataset="x")

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Literal
 
 from discreet.artifact import Release
-from discreet.errors import EngineError
+from discreet.errors import EngineError, MissingPackageError
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
@@ -110,7 +110,10 @@ def _following(question: Question, chosen: Engine) -> Engine | None:
     later = False
     for place in ENGINES[question.release.model.engines]:
         if later:
-            engine = _load(place)
+            try:
+                engine = _load(place)
+            except MissingPackageError:
+                continue
             reads = engine.automatic and engine.refusal(question.release) is None
             if reads and engine.predicted_seconds(question) <= REASONABLE:
                 return engine
