@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-#: Limits for one file: processor time of a verb, resident memory of the worker.
-MOST_SECONDS, MOST_GIGABYTES = 20.0, 1.0
+#: Limits for one file: processor time of a verb, resident memory of the worker, of which the libraries take 0.3.
+MOST_SECONDS, MOST_GIGABYTES = 20.0, 1.4
 #: Processor time of inference: chains over latent records, and those of several columns, have a patience of their own.
 MOST_INFERENCE = 60.0
 # The clock on the wall, for a busy machine: what waits instead of working is caught here.

@@ -212,6 +212,8 @@ def plant(failure: str) -> None:
 
 
 def main() -> None:
+    # wide enough that no line is wrapped
+    os.environ["COLUMNS"] = "2000"
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     warnings.simplefilter("ignore")
     if len(sys.argv) > 1:

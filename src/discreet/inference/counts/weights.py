@@ -17,8 +17,12 @@ from math import log
 import numpy as np
 from scipy.special import gammaln
 
+from discreet.inference.work import too_wide
+
 #: Log of the smallest relative weight kept. Windows lose less than 1e-12 of the mass with room to spare.
 DEPTH = 36.0
+# Counts in one table, from the reference on, at most.
+_LONGEST = 2e7
 
 
 def log_rising(alpha: float, low: int, high: int, reference: int | None = None) -> np.ndarray:
@@ -27,6 +31,8 @@ def log_rising(alpha: float, low: int, high: int, reference: int | None = None) 
         return np.zeros(high - low + 1)  # g_1 is 1 everywhere
     reference = low if reference is None else reference
     start, stop = min(low, reference), max(high, reference)
+    if stop - start > _LONGEST:
+        raise too_wide()
     out = np.arange(start, stop + 1, dtype=float)
     first = 2 if start == 0 else 1
     ratios = out[first:]

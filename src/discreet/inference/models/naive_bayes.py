@@ -44,12 +44,15 @@ from discreet.inference.models.class_moments import (
 from discreet.inference.models.table_rows import Reading, RowLaw, row_law
 from discreet.inference.models.totals import SharedTotals, Window
 from discreet.inference.record_prior import RecordPrior
+from discreet.inference.work import too_wide
 from discreet.models.moment_table import MomentTable
 from discreet.models.naive_bayes import NaiveBayes, moment_names
 from discreet.priors import NormalInverseGamma
 
 # How often windows are widened before giving up; each time they double.
 _MOST_ROUNDS = 12
+# Numbers in all tables; each takes 8 bytes, and convolving them several times as much.
+_MOST_NUMBERS = 1.5e7
 
 
 # The Dirichlet parameters of every column of labels, and the priors of the columns of numbers.
@@ -165,6 +168,10 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
     centers, halves = _first_windows(rows, n, ceiling)
     for _ in range(_MOST_ROUNDS):
         spans = [_span(center, half, ceiling) for center, half in zip(centers, halves, strict=True)]
+        # each cell of a row has a table along the total, and so has each sum of the first of them
+        tables = [sum(2 * len(row.y) if isinstance(row, Reading) else 8 for row in group) for group in rows]
+        if sum(k * (high - low + 1) for k, (low, high) in zip(tables, spans, strict=True)) > _MOST_NUMBERS:
+            raise too_wide()
         laws = [
             [_law(row, center, *span) for row in group]
             for group, center, span in zip(rows, centers, spans, strict=True)
