@@ -20,15 +20,15 @@ from discreet.models.naive_bayes import NaiveBayes
 from discreet.objects import UNREADABLE, forgiving, plain_value
 from discreet.rational import Number
 
-with needed_for("reading rows"):
-    from discreet.data.sources.conceal import sealed
-    from discreet.data.sources.entries import feature_columns, target_column, without_rows
-    from discreet.data.sources.values import numbers
-
 with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted, validate_data
+
+with needed_for("reading rows"):
+    from discreet.data.sources.conceal import sealed
+    from discreet.data.sources.entries import feature_columns, target_column, without_rows
+    from discreet.data.sources.values import numbers
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -124,6 +124,8 @@ def is_sealed(body: dict[str, Any]) -> bool:
 
 def decode(content: str) -> Release:
     """Read the text of a release file."""
+    if not isinstance(content, str):
+        raise ReleaseFileError(f"a release file is text, got {type(content).__name__:.60}.")
     if len(content) > LARGEST_FILE or content.count("[") + content.count("{") > _MOST_NESTED:
         raise ReleaseFileError("this is not a release file: none is so large.")
     try:
