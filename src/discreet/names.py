@@ -38,7 +38,7 @@ def check_label(label: str) -> str:
     """Return a label that a file can hold, or raise :class:`UsageError` without repeating it."""
     if len(label) > LONGEST_LABEL:
         raise UsageError(f"a label is longer than {LONGEST_LABEL} characters.")
-    if any("\ud800" <= c <= "\udfff" for c in label):
+    if not label.isascii() and any("\ud800" <= c <= "\udfff" for c in label):
         raise UsageError("a label holds half a character, a surrogate, which no file can hold.")
     return label
 

@@ -56,7 +56,7 @@ class Categorical(Family):
 
     @property
     def vocabulary(self) -> tuple[tuple[str, ...], ...]:
-        return tuple((label,) for label in self.labels)
+        return tuple(zip(self.labels))
 
     @property
     def support(self) -> Support:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
 from typing import ClassVar
@@ -36,16 +37,16 @@ class NoiseMechanism(Mechanism):
     def scales(self, layout: Layout) -> tuple[Fraction, ...]:
         """Return each coordinate's noise scale in mapped units, rounded up so that grid steps are an exact float."""
         unit = self.unit_scale(layout)
-        kinds = {
-            (width, grid): Fraction(float_up(width * unit / grid)) * grid
-            for width, grid in set(zip(layout.width, layout.grid, strict=True))
-        }
-        if max(scale / grid for (_, grid), scale in kinds.items()) > WIDEST_NOISE:
-            raise UsageError(
-                "the budget is too small: its noise does not fit 64-bit integers.",
-                hint="ask for a larger epsilon or rho",
-            )
-        return tuple(kinds[each] for each in zip(layout.width, layout.grid, strict=True))
+        scales: list[Fraction] = []
+        for (width, grid), run in _runs(layout.width, layout.grid):
+            steps = Fraction(float_up(width * unit / grid))
+            if steps > WIDEST_NOISE:
+                raise UsageError(
+                    "the budget is too small: its noise does not fit 64-bit integers.",
+                    hint="ask for a larger epsilon or rho",
+                )
+            scales += [steps * grid] * run
+        return tuple(scales)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self.scales(layout or model.layout(domain, "replace"))
@@ -61,8 +62,15 @@ class NoiseMechanism(Mechanism):
         if layout is None:
             raise TypeError("noise is added to totals that know their layout")
         noise: list[int] = []
-        # neighbors in the lists are mostly alike, and share a distribution
-        for (scale, grid), run in groupby(zip(record.scale, layout.grid, strict=True)):
-            noise += source.noises(record.distribution(quotient(scale, grid)), len(list(run)))
+        for (scale, grid), run in _runs(record.scale, layout.grid):
+            noise += source.noises(record.distribution(quotient(scale, grid)), run)
         noisy = tuple(value + added for value, added in zip(data.values, noise, strict=True))
         return Statistics(layout.names, noisy, layout.grid, layout.width, layout.shift, layout.half)
+
+
+def _runs(
+    one: Sequence[Fraction], other: Sequence[Fraction]
+) -> Iterator[tuple[tuple[Fraction, Fraction], int]]:
+    """Return pairs and how often each follows itself: of many coordinates, neighbors are mostly alike."""
+    for pair, run in groupby(zip(one, other, strict=True)):
+        yield pair, sum(1 for _ in run)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.domain.declarations import Missing, Neighbors
-from discreet.models.shapes import UNIT, RecordShape, Row, UnitRow, terms
+from discreet.models.shapes import UNIT, RecordShape, Row, UnitRows, terms
 from discreet.rational import sqrt_up
 
 
@@ -31,7 +31,7 @@ class Layout:
     """
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     grid: tuple[Fraction, ...]
     width: tuple[Fraction, ...]
     shift: tuple[Fraction, ...] | None
@@ -60,9 +60,8 @@ class Layout:
 
     def coordinate_matrix(self, usable: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Evaluate the coordinates of many records, as :meth:`coordinates` does, records × coordinates."""
-        if self._is_plain():
-            at = [row.at for row in self.rows if isinstance(row, UnitRow)]
-            return np.concatenate([usable[:, None], features], axis=1)[:, at]
+        if isinstance(self.rows, UnitRows):
+            return np.concatenate([usable[:, None], features], axis=1)[:, self.rows.picked]
         return np.stack(self.coordinates(usable, list(features.T)), axis=-1)
 
     def is_count(self, j: int) -> bool:
@@ -73,9 +72,9 @@ class Layout:
         """Return the usable count, or None if it is no coordinate, and the features that give coordinates ``y``."""
         n_inputs = len(self.rows[0])
         square = len(self.rows) == n_inputs
-        if self._is_plain():
+        if isinstance(self.rows, UnitRows):
             inputs = np.zeros(n_inputs)
-            inputs[[row.at for row in self.rows if isinstance(row, UnitRow)]] = y
+            inputs[list(self.rows.picked)] = y
         elif square:
             inputs = np.linalg.solve(self._matrix(), y)
         else:
@@ -86,12 +85,9 @@ class Layout:
         """Return the weights with which coordinates add up to the usable count: one of them, or all cells."""
         if len(self.rows) != len(self.rows[0]):
             return np.ones(len(self.rows))
-        if self._is_plain():
-            return np.array([float(row.at == 0) for row in self.rows if isinstance(row, UnitRow)])
+        if isinstance(self.rows, UnitRows):
+            return (np.array(self.rows.picked) == 0).astype(float)
         return np.linalg.inv(self._matrix())[0]
-
-    def _is_plain(self) -> bool:
-        return all(isinstance(row, UnitRow) for row in self.rows)
 
     def _matrix(self) -> np.ndarray:
         return np.array([[float(v) for v in row] for row in self.rows])

@@ -43,7 +43,7 @@ Row = Sequence[Fraction]
 
 @dataclass(frozen=True)
 class UnitRow(Sequence[Fraction]):
-    """A row with one coefficient of 1 and ``size`` - 1 of 0, which it does not hold: there may be 100,000 such rows."""
+    """A row with one coefficient of 1 and ``size`` - 1 of 0, which it does not hold."""
 
     at: int
     size: int
@@ -62,6 +62,26 @@ class UnitRow(Sequence[Fraction]):
         return Fraction(int(inside == self.at))
 
 
+@dataclass(frozen=True)
+class UnitRows(Sequence[Row]):
+    """Rows that pick one input each. There may be a million, so a row is only made when it is asked for."""
+
+    picked: tuple[int, ...]
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.picked)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> UnitRows: ...
+    def __getitem__(self, place: int | slice) -> Row | UnitRows:
+        if isinstance(place, slice):
+            return UnitRows(self.picked[place], self.size)
+        return UnitRow(self.picked[place], self.size)
+
+
 def terms(row: Row) -> list[tuple[int, Fraction]]:
     """Return the places of the coefficients that are not 0, and the coefficients."""
     if isinstance(row, UnitRow):
@@ -74,7 +94,7 @@ class Basis:
     """The released coordinates as linear forms in (usable, features), with their public widths."""
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     grid: tuple[Fraction, ...]
     width: tuple[Fraction, ...]
 
@@ -145,14 +165,14 @@ class RecordShape(ABC):
         """Each feature is a coordinate; the usable count joins unless declared needless."""
         names = self.feature_names
         m = len(names)
-        rows = [UnitRow(i + 1, m + 1) for i in range(m)]
+        picked = tuple(range(1, m + 1))
         widths, grids = [UNIT] * m, [grid] * m
         if neighbors == "add_remove" or missing == "count":
             names = (*names, "usable")
-            rows.append(UnitRow(0, m + 1))
+            picked = (*picked, 0)
             widths.append(usable_width)
             grids.append(UNIT)
-        return Basis(names, tuple(rows), tuple(grids), tuple(widths))
+        return Basis(names, UnitRows(picked, m + 1), tuple(grids), tuple(widths))
 
 
 @dataclass(frozen=True)

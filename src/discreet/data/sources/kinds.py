@@ -102,4 +102,4 @@ def present(column: nw.Expr, kind: Kind) -> nw.Expr:
 
 def as_latin1(word: str) -> str:
     """Spell a UTF-8 word as it appears in bytes that were decoded as Latin-1."""
-    return word.encode("utf-8", "surrogatepass").decode("latin-1")
+    return word if word.isascii() else word.encode("utf-8", "surrogatepass").decode("latin-1")

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import and_
 from typing import Any
 
@@ -136,7 +137,7 @@ def only_row(frame: Frame) -> list[int]:
 
 def check_size(n_records: int, layout: Layout) -> None:
     """Raise if sums over this many records could leave 64-bit integers in some engine."""
-    finest = min(layout.grid)
+    finest = min(step for step, _ in groupby(layout.grid))
     if n_records / finest > _LARGEST_SUM:
         raise DataError("too many records to be summed exactly in 64-bit integers.")
 

@@ -29,7 +29,7 @@ from discreet.data.summaries.fixed_point import Frame
 from discreet.data.summaries.label_lookup import Lookup
 from discreet.families.base import Family
 from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT, terms
+from discreet.models.shapes import UNIT, UnitRows, terms
 
 # looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
 _WORKERS = 2
@@ -90,15 +90,11 @@ def count_labels(
 def label_sums(counts: LabelCounts, family: Family, layout: Layout) -> list[int]:
     """Return the sum of each coordinate, in grid steps: exact, because features are linear in the labels."""
     inputs = [sum(counts.known), *family.geometry.features_of_labels(counts.known)]
-    sums = []
-    for row, grid in zip(layout.rows, layout.grid, strict=True):
-        held = terms(row)
-        if len(held) == 1 and held[0][1] is UNIT and grid == UNIT:
-            sums.append(inputs[held[0][0]])
-        else:
-            t = sum((coefficient * inputs[at] for at, coefficient in held), Fraction(0))
-            sums.append(math.floor(t / grid + Fraction(1, 2)))
-    return sums
+    rows = layout.rows
+    if isinstance(rows, UnitRows) and all(grid is UNIT for grid in layout.grid):
+        return [inputs[at] for at in rows.picked]
+    exact = [sum((c * inputs[at] for at, c in terms(row)), Fraction(0)) for row in rows]
+    return [math.floor(t / grid + Fraction(1, 2)) for t, grid in zip(exact, layout.grid, strict=True)]
 
 
 def _side_by_side(count: Callable[[pa.RecordBatch], _T], pieces: Iterable[pa.RecordBatch]) -> Iterator[_T]:
