@@ -48,6 +48,12 @@ class EngineError(UsageError):
     """The inference engine does not apply to this release."""
 
 
+class OutOfReachError(EngineError):
+    """No engine can answer this release: it takes too much work, or its noisy totals contradict each other."""
+
+    exit_code = 4
+
+
 class DataError(DiscreetError, OSError):
     """Input could not be read or output could not be written."""
 

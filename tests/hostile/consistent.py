@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.artifact import NoiseRecord, Release, Statistics
+from discreet.artifact import Release, Statistics
 from discreet.domain.declarations import Domain
 from discreet.models.column_model import ColumnModel
 from discreet.privacy import PureDP, ZeroConcentratedDP
@@ -79,7 +79,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
             layout.shift,
             layout.half,
         ),
-        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
+        mechanism=mechanism.record(scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": promised},
         software={"discreet": "0.1.0"},
     )

@@ -23,6 +23,7 @@ from discreet.errors import EngineError, ReleaseFileError, UsageError
 from discreet.models.shapes import UnitRows
 from discreet.names import shown, shown_label
 from discreet.rational import exact, float_up
+from tests.hostile.consistent import consistent
 from tests.hostile.forged_runs import ROOT, Worker, run
 from tests.hostile.forging import MARK, bases
 
@@ -48,6 +49,13 @@ def test_a_few_forged_files():
     assert not tally.failures, str(tally)
     assert tally.outcomes["load refused"] > 5
     assert tally.outcomes["load fine"] > 5
+
+
+def test_consistent_files_are_accepted(rng: np.random.Generator):
+    """Or the engines would never see them."""
+    for _ in range(40):
+        _, how, text = consistent(rng)
+        assert dc.Release.from_json(text).to_json() == text, how
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 
 #: Seconds of work for which ``auto`` lets one engine go on before it tries the next; and if there is no next one.
 PATIENCE, LAST = 5.0, 15.0
@@ -19,10 +19,13 @@ LONG = 900.0
 #: Predicted for what an engine refuses once it is asked.
 NEVER = 1e9
 
+#: Numbers that tables of counts may hold for each second of work allowed: 15 s are 0.4 GB.
+_NUMBERS_PER_SECOND = 3.5e6
+
 _left: ContextVar[list[float] | None] = ContextVar("_left", default=None)
 
 
-class TooLong(EngineError):
+class TooLong(OutOfReachError):
     """The engine would take longer than it may."""
 
 
@@ -37,7 +40,7 @@ def too_wide() -> TooLong:
 @contextmanager
 def allowed(seconds: float) -> Iterator[None]:
     """Let the block do so much work."""
-    token = _left.set([seconds, seconds])
+    token = _left.set([seconds, seconds, seconds * _NUMBERS_PER_SECOND])
     try:
         yield
     finally:
@@ -55,3 +58,13 @@ def spend(seconds: float) -> None:
             f"this takes more than {left[1]:,.0f} s of work, for such wide noise or bounds or so many labels.",
             hint="an engine that is asked for by name, such as engine='exact', may take longer",
         )
+
+
+def hold(numbers: int) -> None:
+    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many."""
+    left = _left.get()
+    if left is None:
+        return
+    left[2] -= numbers
+    if left[2] < 0:
+        raise too_wide()

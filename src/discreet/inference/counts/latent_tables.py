@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import next_fast_len
 
-from discreet.inference.work import spend
+from discreet.inference.work import hold, spend
 
 #: Rounding in a convolution, relative to its peak.
 FLOOR = 1e-16
@@ -50,6 +50,7 @@ class Table:
             weights = _fourier_convolve(self.weights, other.weights)
         heavy = np.flatnonzero(weights > FLOOR * weights.max())
         first, last = heavy[0], heavy[-1]
+        hold(int(last - first) + 1)
         return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
 
 

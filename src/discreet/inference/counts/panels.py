@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_tables import FLOOR, Table
 from discreet.inference.counts.sum_tree import Tree
 from discreet.inference.counts.tilt import Cell, tilt_for
@@ -109,7 +109,7 @@ class PanelMaker:
         # cells are cut where the panel is, so that inside it nothing is missing
         reach = max(law.reach(DEPTH) for law in {cell.noise for cell in self.cells})
         if members is not None and 2 * reach * len(self.cells) > _MOST_WEIGHTS:
-            raise EngineError(
+            raise OutOfReachError(
                 f"{int(times.sum()):,} counts under noise this wide are too many to enumerate exactly.",
                 hint="release fewer labels, or with a larger budget",
             )
@@ -182,7 +182,7 @@ class PanelMaker:
                     break
                 panels.insert(len(panels) if above else 0, new)
                 if len(panels) > _MOST_PANELS:
-                    raise EngineError(
+                    raise OutOfReachError(
                         "the prior is too strong for this noise to enumerate the counts exactly."
                     )
         return panels
@@ -200,5 +200,5 @@ class PanelMaker:
             target = (target + total) // 2 if abs(target - total) > 1 else total
 
 
-def _contradiction() -> EngineError:
-    return EngineError("the noisy counts contradict each other too strongly to enumerate.")
+def _contradiction() -> OutOfReachError:
+    return OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")

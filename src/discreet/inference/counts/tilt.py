@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.counts.weights import locate, log_rising, rough_log_rising, spread
-from discreet.inference.work import too_wide
+from discreet.inference.work import hold, too_wide
 from discreet.privacy import Noise
 
 # Counts of one cell that are tabled, at most: noise of an epsilon below 0.00002 needs more.
@@ -47,6 +47,7 @@ class Cell:
         )
         if high - low > _WIDEST:
             raise too_wide()
+        hold(int(high - low) + 1)
         offset = np.arange(low, high + 1) - self.y
         height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(offset)
         height += tilt * offset

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Literal
 
 from discreet.artifact import Release
-from discreet.errors import EngineError, MissingPackageError
+from discreet.errors import EngineError, MissingPackageError, OutOfReachError
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
@@ -63,7 +63,7 @@ def engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
 def check(release: Release, name: EngineName) -> None:
     """Raise unless this engine (for ``auto``, at least one) reads the release."""
     if not ENGINES[release.model.engines]:
-        raise EngineError(f"no engine reads noisy counts of {release.model.name}.")
+        raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
     reasons = []
     for engine in engines_for(release, name):
         refusal = engine.refusal(release)
@@ -79,7 +79,8 @@ def check(release: Release, name: EngineName) -> None:
         if others
         else "to compare, ignoring the noise: engine='naive'"
     )
-    raise EngineError("; ".join(reasons) + ".", hint=hint)
+    kind = OutOfReachError if name == "auto" else EngineError
+    raise kind("; ".join(reasons) + ".", hint=hint)
 
 
 def ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:

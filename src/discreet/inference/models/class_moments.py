@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.artifact.release import Statistics
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.families.normal import Normal
 from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.tilt import Cell
@@ -124,7 +124,9 @@ class BlockReading:
         totals = self.release.totals
         cells = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
         if (np.maximum(-cells, cells - most) > _FAR * self.scales + 1).any():
-            raise EngineError("the noisy sums contradict the noisy counts too strongly to be read together.")
+            raise OutOfReachError(
+                "the noisy sums contradict the noisy counts too strongly to be read together."
+            )
 
     def log_density(self, usable: np.ndarray) -> np.ndarray:
         """Return the log likelihood of the sum of the cells, up to a constant, given numbers of usable records."""
@@ -132,7 +134,9 @@ class BlockReading:
         if not self._laplace:
             return -0.5 * off**2 / (scales**2).sum()
         if scales.min() != scales.max():
-            raise EngineError("the cells of a number have noise of different scales, which no engine reads.")
+            raise OutOfReachError(
+                "the cells of a number have noise of different scales, which no engine reads."
+            )
         off = off / scales[0]
         return np.log(3 + 3 * off + off**2) - off
 
@@ -157,7 +161,7 @@ class BlockLaw:
         weights = np.where(law.weights > _LEAST * law.weights.max(), law.weights, 0.0)
         heavy = np.flatnonzero((weights > 0) & (law.low + np.arange(weights.size) >= 0))
         if not heavy.size:
-            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         start, stop = int(heavy[0]), int(heavy[-1]) + 1
         return RecordPrior(law.low + start, law.low + stop - 1, weights[start:stop] / weights.max())
 

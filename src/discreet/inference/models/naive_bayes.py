@@ -27,7 +27,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.domain.columns import Labels
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.families.categorical import Categorical
 from discreet.inference.counts.label_draws import dirichlet_columns
 from discreet.inference.counts.weights import DEPTH, log_rising
@@ -191,7 +191,7 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
             return ClassLaw(totals, laws, tied)
         centers = means
         halves = [2 * half if bad else half for half, bad in zip(halves, off, strict=True)]
-    raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+    raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
 
 
 def _law(row: Reading | BlockReading, center: float, low: int, high: int) -> RowLaw | BlockLaw:

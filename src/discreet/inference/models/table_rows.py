@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_cells import CellCounts
 from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel
@@ -144,7 +144,9 @@ def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts
             new = new.cut(edge, high) if above else new.cut(low, edge)
             panels.insert(len(panels) if above else 0, new)
             if len(panels) > _MOST_PANELS:
-                raise EngineError("the prior is too strong for this noise to enumerate the counts exactly.")
+                raise OutOfReachError(
+                    "the prior is too strong for this noise to enumerate the counts exactly."
+                )
     return CellCounts(tuple(panels))
 
 
@@ -165,7 +167,7 @@ def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Pan
         if first <= needed <= last:
             break
         if aim == needed:
-            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         aim = (aim + needed) // 2 if abs(aim - needed) > 1 else needed
     u = np.arange(first, last + 1)
     # each cell is tilted around its own reading, so the total is tilted around their sum

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel
 
@@ -47,7 +47,7 @@ class Window:
         height = self.log_weights + tilt * np.arange(self.log_weights.size)
         peak = height.max()
         if not np.isfinite(peak):
-            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         weights = np.exp(height - peak)
         total = float(weights.sum())
         return weights / total, float(peak) + math.log(total)
@@ -72,7 +72,7 @@ class SharedTotals:
             partial.append(partial[-1].convolve(table))
         seen = float(partial[-1].at(np.array(whole)))
         if not seen > _VISIBLE * partial[-1].weights.max():
-            raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         return cls(whole, Panel(0, np.empty(0), np.empty(0), order, tuple(ordered), tuple(partial)))
 
     @cached_property
@@ -133,7 +133,7 @@ def log_sums(a: Window, b: Window, low: int, high: int, target: float) -> np.nda
                 out[start - low : stop - low + 1] = log_weights
                 return start, stop
             if aim == needed:
-                raise EngineError("the noisy counts contradict each other too strongly to enumerate.")
+                raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
             aim = 0.5 * (aim + needed) if abs(aim - needed) > 1 else needed
 
     middle = int(min(max(target, first), last))

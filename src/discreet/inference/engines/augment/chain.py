@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.families.base import Theta
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
@@ -179,7 +179,7 @@ class Chain:
             if proposal is not None:
                 return theta, *proposal
             self.beyond += 1
-        raise EngineError(
+        raise OutOfReachError(
             "no records can be drawn: the prior favors parameters whose records exceed 1e90.",
             hint="use a prior that says more",
         )

@@ -21,6 +21,9 @@ from discreet.inference.engines.gibbs.box import box_moments
 from discreet.inference.engines.gibbs.nodes import nodes
 from discreet.inference.engines.gibbs.walker_kernels import exponential_moments, normal_moments
 
+# parameters whose points are held at the same time
+_BLOCK = 4096
+
 #: Theta to (m, V), with parameters first and features last.
 Moments = Callable[[Theta], tuple[np.ndarray, np.ndarray]]
 
@@ -124,7 +127,19 @@ def _tail(family: Family, theta: Theta, low: float, high: float) -> np.ndarray:
 
 def _column(release: Release) -> Moments:
     records = column_records(release)
-    return lambda theta: weighted_moments(*records(theta))
+
+    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        n = len(next(iter(theta.values())))
+        if n <= _BLOCK:
+            return weighted_moments(*records(theta))
+        # several hundred points for each parameter, so not for all of them at once
+        parts = [
+            weighted_moments(*records({name: values[at : at + _BLOCK] for name, values in theta.items()}))
+            for at in range(0, n, _BLOCK)
+        ]
+        return np.concatenate([mean for mean, _ in parts]), np.concatenate([cov for _, cov in parts])
+
+    return moments
 
 
 def weighted_moments(features: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

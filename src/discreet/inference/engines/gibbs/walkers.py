@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.engines.gibbs.convergence import (
     POPULATIONS,
     R_HAT_LIMIT,
@@ -126,7 +126,7 @@ class Walkers:
             state = self._state
             log_old = state.log_likelihood
         if self._kappa != 1:
-            raise EngineError(
+            raise OutOfReachError(
                 f"the totals are too far from any that a {self._target.family.name} model of these records gives: its "
                 "posterior is out of reach.",
                 hint="take another model; to compare, ignoring the noise: engine='naive'",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 
 # Points this far below the peak, in logs, carry nothing.
 _DEPTH = 34.0
@@ -98,7 +98,7 @@ def line_density(
         share = _HALF if judged else _QUARTERS
         new = (t[:-1][intervals][:, None] + np.diff(t)[intervals][:, None] * share).ravel()
         if t.size + new.size > _MOST_POINTS:
-            raise EngineError("the posterior is too rough to integrate.")
+            raise OutOfReachError("the posterior is too rough to integrate.")
         predicted = _curve(t, y)(new)
         value = _finite(log_density(new, _slack(y.max() - predicted)))
         weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
 from discreet.inference.engines.scalar.series_kernels import DEPTH, Reading, Window, nearest
 from discreet.inference.record_prior import RecordPrior
@@ -81,7 +81,7 @@ def normal_counted(y: float, sigma: float, count: float, count_sigma: float, pri
     low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
     high = high if prior.high is None else min(high, prior.high)
     if high - low > _MOST_RECORDS:
-        raise EngineError(
+        raise OutOfReachError(
             f"the exact engine sums over at most {_MOST_RECORDS:,} numbers of records, and these readings leave more."
         )
     u = np.arange(low, high + 1)

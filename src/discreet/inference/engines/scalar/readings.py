@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceSum
 from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
 from discreet.inference.engines.scalar.series_kernels import Reading
@@ -26,7 +26,7 @@ def reading_of(release: Release, records: RecordPrior) -> Reading:
         total, y, width = values[0] + values[1], values[1] - values[0], max(widths)
         if laplace:
             if abs(y) - max(total, 0.0) > _CONTRADICTION * width:
-                raise EngineError(
+                raise OutOfReachError(
                     "the two readings contradict each other by more than noise of their scale could explain."
                 )
             return LaplaceCells(y, total, 1 / width, records)

@@ -14,11 +14,13 @@ from typing import Self
 import numpy as np
 from scipy.special import wofz
 
+from discreet.inference.work import spend
+
 _ROOT2 = np.sqrt(2.0)
 # From this many terms on, a comb of frequencies is made of products of two shorter ones.
 _SHORT_COMB = 12
-# Numbers, of 16 bytes each, that a sum over nodes holds at once.
-_MOST_NUMBERS = 4_000_000
+# Numbers, of 16 bytes each, that a sum over nodes holds at once; seconds for the exponential of one of them.
+_MOST_NUMBERS, _POWER_SECONDS = 1_000_000, 4e-8
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class NodeRecords(Records):
             # thousands of counts, at many frequencies, for many parameter values: some of the latter at a time
             parts = [np.arange(i, min(i + step, len(s))) for i in range(0, len(s), step)]
             return np.concatenate([self.rows(at).inside(s[at], scale[at]) for at in parts])
+        spend(_POWER_SECONDS * s.size * self.nodes)
         powers = np.exp(s[:, :, None] * self.z[:, None, :] - scale[:, :, None])
         return (powers @ self.mass[:, :, None])[..., 0]
 
