@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from inspect import signature
 from math import isfinite
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,8 +32,6 @@ from discreet.priors.base import Prior
 from discreet.rational import exact
 
 Theta = Mapping[str, np.ndarray]
-
-_Form = TypeVar("_Form")
 
 
 @dataclass(frozen=True)
@@ -336,13 +334,6 @@ class Family(Model):
             )
 
     # -- identity -------------------------------------------------------------------------------------
-
-    def closed_form(self, table: Mapping[type[Family], _Form]) -> _Form | None:
-        """Return what a table of closed forms holds for this family, or None.
-
-        It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
-        """
-        return table.get(type(self))
 
     def describe(self) -> str:
         constants = ", ".join(

@@ -27,6 +27,7 @@ from discreet.models.layout import Layout
 from discreet.priors.base import Prior
 
 _Kind = TypeVar("_Kind", bound="Model")
+_Form = TypeVar("_Form")
 
 
 class Model(metaclass=Constructed):
@@ -64,6 +65,13 @@ class Model(metaclass=Constructed):
         if not isinstance(self, kind):
             raise UsageError(f"{purpose}, and {self.name} is none.", hint=hint)
         return self
+
+    def closed_form(self, table: Mapping[type[Model], _Form]) -> _Form | None:
+        """Return what a table of closed forms holds for this model, or None.
+
+        It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
+        """
+        return table.get(type(self))
 
     # -- what a file records --------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import next_fast_len
 
-from discreet.inference.work import spend
+from discreet.inference.engine import spend
 
 #: Rounding in a convolution, relative to its peak.
 FLOOR = 1e-16

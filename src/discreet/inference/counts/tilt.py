@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.counts.weights import locate, log_rising, rough_log_rising, spread
-from discreet.inference.work import too_wide
+from discreet.inference.engine import too_wide
 from discreet.privacy import Noise
 
 # Counts of one cell that are tabled, at most: noise of an epsilon below 0.00002 needs more.

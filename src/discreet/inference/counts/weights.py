@@ -17,10 +17,12 @@ from math import log
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.inference.work import too_wide
+from discreet.inference.engine import too_wide
 
 #: Log of the smallest relative weight kept. Windows lose less than 1e-12 of the mass with room to spare.
 DEPTH = 36.0
+# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
+_SMALL = 0.1
 # Counts in one table, from the reference on, at most.
 _LONGEST = 2e7
 
@@ -113,3 +115,15 @@ def sample_index(weights: np.ndarray, size: int, rng: np.random.Generator) -> np
     (unknown,) = (found < 0).nonzero()
     found[unknown] = cumulative.searchsorted(levels[unknown], side="right")
     return found
+
+
+def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
+    if alpha.min() > _SMALL:
+        gammas = rng.standard_gamma(alpha)
+    else:
+        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
+        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
+        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
+    gammas /= gammas.sum(axis=0)
+    return gammas

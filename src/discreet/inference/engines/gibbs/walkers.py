@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import EngineError
+from discreet.inference.engine import spend
 from discreet.inference.engines.gibbs.convergence import (
     POPULATIONS,
     R_HAT_LIMIT,
@@ -40,7 +41,6 @@ from discreet.inference.engines.gibbs.convergence import (
 )
 from discreet.inference.engines.gibbs.global_proposals import Strangers
 from discreet.inference.engines.gibbs.target import Place, Target
-from discreet.inference.work import spend
 
 # share of strangers in the independence move
 _STRANGE = 0.15

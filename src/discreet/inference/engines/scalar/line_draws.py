@@ -12,14 +12,13 @@ from discreet import priors
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.families.base import Family
-from discreet.inference.engine import Question
+from discreet.inference.engine import NEVER, Question
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import MOST_COUNTS, RecordLaw, counts_to_sum
 from discreet.inference.engines.scalar.sums import log_likelihood
-from discreet.inference.work import NEVER
 from discreet.models.shapes import Interval
 
 _TAIL = 1e-13
