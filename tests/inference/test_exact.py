@@ -17,7 +17,7 @@ from discreet.families.base import Family
 from discreet.inference.counts.binary import binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import log_rising
-from discreet.inference.engines.exact import bernoulli_counts, categorical_counts
+from discreet.inference.engines.exact_engine import bernoulli_counts, categorical_counts
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise

@@ -14,29 +14,19 @@ from discreet.arguments import MOST_DRAWS, generator, one_of, whole
 from discreet.artifact import Release
 from discreet.errors import EngineError, MissingPackageError, UsageError
 from discreet.inference import sampled
+from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
-from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.engines.registry import ENGINES, EngineName, engines_for, load
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.inference.several import by_name, loaded, spawned
 from discreet.priors.base import Prior
 
-# A prior on records this many standard deviations of the noise away from the reading deserves a warning.
-_FAR = 6.0
 # Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
 _MOST_NUMBERS = 100_000_000
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
 REASONABLE = 20.0
-# The smaller part has at least this share of the draws, and the gap is this many times wider than either is spread.
-_LEAST_SHARE = 0.005
-_WIDE = 1.5
-#: Records beyond a quantile times the price of the bounds: posteriors were shown calibrated up to this. Where it is
-#: larger the bounds follow the rows closely, and what they say is counted twice.
-MOST_PRECISE = 7.5
-
-_FIXED = "the bounds were bought privately from the same records and are treated as fixed"
 
 
 @overload
@@ -155,12 +145,7 @@ def infer(
         asked_records = RecordPrior() if records is None else record_prior(records)
         question = Question(release, prior, asked_records, draws, chains, rng)
         name, reason, answer = _ask(question, engine)
-        warnings = (
-            *answer.warnings,
-            *_two_mode_warnings(release, answer.draws),
-            *_bought_bounds_warnings(release),
-            *_record_prior_warnings(question),
-        )
+        warnings = (*answer.warnings, *warnings_about(question, answer))
     how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}
@@ -274,68 +259,3 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
         passed_over.append(f"{engine.name} would take about {seconds:,.0f} s")
         slow.append((seconds, engine))
     return min(slow, key=lambda one: one[0])[1], "; ".join(passed_over)
-
-
-def _two_mode_warnings(release: Release, draws: Mapping[str, np.ndarray]) -> tuple[str, ...]:
-    """Return a warning for each number whose posterior falls into two parts, if values may have been redacted."""
-    if release.domain.outside != "redact" or release.domain.bounds is None:
-        return ()
-    found = {name: two_parts(values) for name, values in draws.items() if values.ndim == 1}
-    return tuple(
-        f"the {name} is near {low:.4g} (probability {share:.2g}) or near {high:.4g}: values out of range were "
-        "redacted, and both explain the totals; use a prior that rules one out, or a release with outside='clip'"
-        for name, (low, high, share) in ((name, parts) for name, parts in found.items() if parts)
-    )
-
-
-def two_parts(x: np.ndarray) -> tuple[float, float, float] | None:
-    """Return the medians of two far parts of the draws and the share of the lower one; None if they are one."""
-    x = np.sort(x)
-    least = max(int(_LEAST_SHARE * x.size), 2)
-    if x.size < 4 * least:
-        return None
-    cut = least + int(np.argmax(np.diff(x[least - 1 : x.size - least + 1])))
-    low, high = x[:cut], x[cut:]
-    if not high[0] - low[-1] > _WIDE * max(low.std(), high.std()):
-        return None
-    return float(np.median(low)), float(np.median(high)), low.size / x.size
-
-
-def _bought_bounds_warnings(release: Release) -> tuple[str, ...]:
-    """Return a note if the bounds were bought, and a warning if they were bought more precisely than was checked.
-
-    The chance of a bound that is wrong by some records depends on their number times its price alone
-    (``studies/quantile_budget.py`` shows what follows).
-    """
-    if release.bounds_choice is None:
-        return ()
-    n = noisy_sums(release)[1] if release.records is None else release.records
-    precision = max(
-        float(min(made.quantiles[0], 1 - made.quantiles[1]) * made.epsilon) * n
-        for made in release.bounds_choice
-    )
-    if precision <= MOST_PRECISE:
-        return (_FIXED,)
-    return (
-        f"{_FIXED}; they are so precise that intervals may be too narrow: bounds for at most "
-        f"{MOST_PRECISE / precision:.2g} times the price were shown calibrated",
-    )
-
-
-def _record_prior_warnings(question: Question) -> tuple[str, ...]:
-    """Return a warning if the prior on records is far from what the release says of their number."""
-    release, records = question.release, question.records
-    if release.records is not None or not release.layout.rows:
-        return ()
-    # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
-    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
-    read = round(float(steps @ np.array(release.totals.values, dtype=float)))
-    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
-    sides = [records.nearest(float(read), above=above) for above in (True, False)]
-    gap = min(abs(side - read) for side in sides if side is not None)
-    if gap <= _FAR * sd + 1:
-        return ()
-    return (
-        f"the prior on records contradicts the release, which counts about {max(read, 0):,} usable records "
-        f"(give or take {2 * sd:,.0f})",
-    )

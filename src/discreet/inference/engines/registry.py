@@ -18,7 +18,7 @@ EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
 #: first. They are imported when they are needed, because some bring a compiler along.
 ENGINES: dict[str, tuple[str, ...]] = {
     "family": (
-        "discreet.inference.engines.exact:EXACT",
+        "discreet.inference.engines.exact_engine:EXACT",
         "discreet.inference.engines.augment.augment_engine:AUGMENT",
         "discreet.inference.engines.gibbs.gibbs_engine:GIBBS",
         "discreet.inference.engines.gibbs.plain:PLAIN",
