@@ -24,7 +24,7 @@ from discreet.errors import UsageError
 from discreet.families.derivatives import gradient, hessian
 from discreet.families.impute import check_impute, read_impute
 from discreet.models.base import Model
-from discreet.models.layout import Layout, layout_of_shape
+from discreet.models.layout import Layout
 from discreet.models.shapes import Interval, RecordShape
 from discreet.objects import as_array
 from discreet.priors import parse
@@ -129,7 +129,7 @@ class Family(Model):
         return shift, half
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
-        return layout_of_shape(self.geometry, domain.missing, neighbors, *self.affine_map(domain))
+        return self.geometry.layout(neighbors, domain.missing, *self.affine_map(domain))
 
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return self.geometry.coordinate_ranges(neighbors, domain.missing)

@@ -11,7 +11,8 @@ from scipy.special import expit, logit
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
-from discreet.models.shapes import UNIT, Interval
+from discreet.models.layout import UNIT
+from discreet.models.shapes import Interval
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 

@@ -14,8 +14,7 @@ import numpy as np
 from discreet.data.sources.batches import batches
 from discreet.data.summaries.fixed_point import Frame, only_row
 from discreet.families.base import Family
-from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT
+from discreet.models.layout import UNIT, Layout
 
 # coordinates that are worth an expression each
 _FEW = 64
