@@ -146,7 +146,8 @@ class Family(Model):
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)
         domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in)
-        check_impute(self, domain)
+        if stand_in is not None or missing == "impute":
+            check_impute(self, domain)
         return domain
 
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
@@ -291,13 +292,16 @@ class Family(Model):
 
     def draw(self, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw parameters from a prior (or conjugate posterior), by draw name."""
-        values = prior.sample(size, rng)
+        return self.named(prior.sample(size, rng))
+
+    def named(self, values: Any) -> dict[str, np.ndarray]:
+        """Return the parameters, by draw name, at values of the prior's variable: the same ones, unless overridden."""
         return dict(zip(self.draw_names, values if isinstance(values, tuple) else (values,), strict=True))
 
     @property
     def prior_on_parameter(self) -> bool:
-        """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`draw` of its own."""
-        return type(self).draw is Family.draw
+        """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`named` of its own."""
+        return type(self).named is Family.named and type(self).draw is Family.draw
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16).

@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -44,6 +45,8 @@ class Model(metaclass=Constructed):
     engines: ClassVar[str]
     #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
     picture: ClassVar[str] = "densities"
+    #: Names of the values 1, 2, ... of draws that are labels, not numbers.
+    draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -55,10 +58,6 @@ class Model(metaclass=Constructed):
     def describe(self) -> str:
         """Return the name, with the known constants of a family, for reports."""
         return self.name
-
-    def draw_categories(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
-        return {}
 
     def require(self, kind: type[_Kind], purpose: str, *, hint: str | None = None) -> _Kind:
         """Return this model if it is of ``kind``; otherwise say that ``purpose`` needs one that is."""

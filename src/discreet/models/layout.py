@@ -136,9 +136,9 @@ class Layout:
             inputs = np.zeros(n_inputs)
             inputs[list(self.rows.picked)] = y
         elif square:
-            inputs = np.linalg.solve(self._matrix(), y)
+            inputs = np.linalg.solve(self.matrix(), y)
         else:
-            inputs = np.concatenate([[0.0], np.linalg.solve(self._matrix()[:, 1:], y)])
+            inputs = np.concatenate([[0.0], np.linalg.solve(self.matrix()[:, 1:], y)])
         return float(inputs[0]) if square else None, inputs[1:]
 
     def usable_weights(self) -> np.ndarray:
@@ -147,7 +147,8 @@ class Layout:
             return np.ones(len(self.rows))
         if isinstance(self.rows, UnitRows):
             return (np.array(self.rows.picked) == 0).astype(float)
-        return np.linalg.inv(self._matrix())[0]
+        return np.linalg.inv(self.matrix())[0]
 
-    def _matrix(self) -> np.ndarray:
+    def matrix(self) -> np.ndarray:
+        """Return the rows as numbers, coordinates × inputs."""
         return np.array([[float(v) for v in row] for row in self.rows])

@@ -42,7 +42,7 @@ from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
-from discreet.models.layout import UNIT, Layout
+from discreet.models.layout import Layout
 
 _LARGEST_SUM = 2**63 - 1
 # coordinates that are worth an expression each
@@ -238,15 +238,13 @@ def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
 def _sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int]]:
     """Return the number of records and the sum of each coordinate of columns z0, z1, ... and the usable flag."""
     z = [f"z{i}" for i in range(family.n_columns)]
-    if len(layout.rows) > _FEW:
+    if len(layout.names) > _FEW:
         return _by_blocks(records, z, family, layout)
     features = family.geometry.features([nw.col(name) for name in z])
     steps = {}
     for j, t in enumerate(layout.coordinates(nw.col("usable"), features)):
-        grid = layout.grid[j]
-        # counts are whole already; a power of two scales exactly
-        k = t if grid == UNIT and layout.is_count(j) else (t * float(1 / grid) + 0.5).floor()
-        steps[f"k{j}"] = k.cast(nw.Int64)
+        # a power of two scales exactly
+        steps[f"k{j}"] = (t * float(1 / layout.grid[j]) + 0.5).floor().cast(nw.Int64)
     totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
     n, *values = only_row(totals)
     return n, values

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import EngineError
-from discreet.inference.counts.latent_tables import FLOOR, Table
 from discreet.inference.counts.sum_tree import Tree
-from discreet.inference.counts.tilt import Cell, tilt_for
-from discreet.inference.counts.weights import DEPTH
+from discreet.inference.counts.weights import DEPTH, FLOOR, Cell, Table, tilt_for
 from discreet.inference.engine import too_wide
 from discreet.inference.record_prior import RecordPrior
 
