@@ -65,7 +65,7 @@ class Model(metaclass=Constructed):
             raise UsageError(f"{purpose}, and {self.name} is none.", hint=hint)
         return self
 
-    def closed_form(self, table: Mapping[type[Model], _Form]) -> _Form | None:
+    def closed_form(self, table: Mapping[type[Any], _Form]) -> _Form | None:
         """Return what a table of closed forms holds for this model, or None.
 
         It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
