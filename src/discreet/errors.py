@@ -2,7 +2,8 @@
 
     DiscreetError
     ├── UsageError         the call cannot mean anything: bad epsilon, missing bounds, unknown prior    exit 2
-    │   └── EngineError    the engine asked for does not apply to this release                         exit 2
+    │   └── EngineError    the engine asked for does not apply to this release                          exit 2
+    │       └── OutOfReachError  no engine can answer this release                                      exit 4
     ├── DataError          a file could not be read or written                                          exit 1
     ├── BudgetError        the ledger refuses a charge: the budget does not allow it                    exit 3
     ├── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4

@@ -23,7 +23,7 @@ from discreet.artifact import readers
 from discreet.data.sources.opening import open_source
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries import coordinate_sums as sums
+from discreet.data.summaries import sums
 from discreet.data.summaries.label_counts import by_label
 from discreet.data.summaries.label_lookup import Lookup
 from discreet.samplers import secure as sampler

@@ -323,7 +323,7 @@ def test_bounds_that_floats_cannot_hold():
 
 
 def test_too_many_records_for_exact_sums(monkeypatch):
-    from discreet.data.summaries import fixed_point as fixed
+    from discreet.data.summaries import sums as fixed
 
     assert issubclass(DataError, DiscreetError)
     fixed.check_size(2**39 - 1, LAYOUT)

@@ -543,9 +543,9 @@ _PROTOCOL = """
     read read_prior released sample sample_rows scales score sensitivity
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
-    assumptions axis_labels check_domain check_gradient class_probability decode_impute draw_categories later
+    assumptions axis_labels check_domain check_gradient class_probability decode_impute later
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
-    row_log_density stand_ins weak coordinate_ranges closed_form expect
+    row_log_density stand_ins weak coordinate_ranges closed_form expect named
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

@@ -20,7 +20,7 @@ from discreet.artifact.codec import seal
 from discreet.artifact.files import write_text
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.errors import EngineError, ReleaseFileError, UsageError
-from discreet.models.shapes import UnitRows
+from discreet.models.layout import UnitRows
 from discreet.names import shown, shown_label
 from discreet.rational import exact, float_up
 from tests.hostile.consistent import consistent

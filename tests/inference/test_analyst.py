@@ -74,14 +74,14 @@ def test_auto_takes_the_most_exact_engine_that_applies(family, options, engine) 
 
 def test_auto_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     normal = dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1, outside="clip")
-    monkeypatch.setattr("discreet.inference.engines.registry.REASONABLE", 1e-9)
+    monkeypatch.setattr("discreet.inference.analyst.REASONABLE", 1e-9)
     with pytest.MonkeyPatch.context() as patch:
         quick = replace(gibbs_engine.GIBBS, predicted_seconds=lambda question: 1e-10)
         patch.setattr(gibbs_engine, "GIBBS", quick)
-        registry._load.cache_clear()
+        registry.load.cache_clear()
         how = dc.infer(normal, prior=normal.family.suggested_prior(normal.domain), rng=0).diagnostics
     assert how.engine == "gibbs"
-    registry._load.cache_clear()
+    registry.load.cache_clear()
     assert "augment would take about" in how.reason
 
 

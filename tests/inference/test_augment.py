@@ -16,7 +16,7 @@ from discreet.artifact import Release
 from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
-from discreet.inference.engines import exact
+from discreet.inference.engines import exact_engine as exact
 from discreet.inference.engines.augment import augment_engine as augment
 from discreet.inference.engines.augment.chain import Chain, Target, check_floor, ladder, starting_points
 from tests.contracts.family_cases import Case, every_family

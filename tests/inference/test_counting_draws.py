@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.inference.counts.label_draws import _betas
 from discreet.inference.counts.weights import log_rising, sample_index
+from discreet.inference.engines.exact_engine import _betas
 
 WEIGHTS = {
     "one": np.ones(1),

@@ -15,7 +15,7 @@ from discreet.curator.publish import release_with
 from discreet.families import Family
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import Question
-from discreet.inference.engines import exact
+from discreet.inference.engines import exact_engine as exact
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 from discreet.inference.engines.gibbs import plain, tree, walkers
 from discreet.inference.engines.gibbs.target import Target

@@ -12,8 +12,7 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.engines.gibbs.gibbs_engine import LEAST_RECORDS
-from discreet.inference.engines.gibbs.skewness import _skewness, doubts
+from discreet.inference.engines.gibbs.gibbs_engine import LEAST_RECORDS, _skewness, skewness_warnings
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.record_prior import RecordPrior
 from discreet.priors import Prior
@@ -146,7 +145,7 @@ def test_records_that_are_all_redacted_leave_a_sum_at_its_edge() -> None:
     family, prior = dc.Normal(variance=1), dc.priors.Normal(14, 1)
     release = quiet(np.full(500, 13.0), family, dc.mechanisms.Laplace(5), bounds=(0, 10), outside="redact")
     target = target_of(release, prior)
-    (said,) = doubts(release, target, target.reference(400, np.random.default_rng(0)))
+    (said,) = skewness_warnings(release, target, target.reference(400, np.random.default_rng(0)))
     assert "at the edge of its range" in said
 
 

@@ -15,10 +15,10 @@ from scipy.stats import kstest, multivariate_normal
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.engines.gibbs.convergence import nested_r_hat
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.target import Place, Target, draw_noise, laplace_variances
 from discreet.inference.engines.gibbs.unconstrain import chart
+from discreet.inference.engines.gibbs.walkers import nested_r_hat
 from discreet.inference.record_prior import record_prior
 from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
 

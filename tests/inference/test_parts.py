@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.two_modes import two_parts
+from discreet.inference.cautions import two_parts
 
 
 @pytest.mark.parametrize(

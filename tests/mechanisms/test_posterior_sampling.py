@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource, Totals
-from discreet.models.shapes import FINE
+from discreet.models.layout import FINE
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
 from discreet.samplers.secure import secure_select, secure_source

@@ -73,10 +73,15 @@ class Release:
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         """What was promised, for everything in the release together; ``guarantees`` has the parts."""
         return compose(*self.guarantees.values())
+
+    @cached_property
+    def title(self) -> str:
+        """Which model of which data under which guarantee this is, in one line."""
+        return f"{self.model.name} model of {', '.join(self.columns)}, {self.guarantee.describe()}"
 
     @property
     def family(self) -> Family:

@@ -17,7 +17,6 @@ from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, PureDP
-from discreet.privacy.guarantees import check_neighbors
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def declare(
     """Check all declarations; no row is read."""
     if not isinstance(model, Model):
         raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
-    check_neighbors(neighbors)
+    one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(columns)
     if mechanism.reads == "records":
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from discreet.names import check_name
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet.data import BinCounts, Records
+    from discreet.data import BinCounts, Records, Summary
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,9 +74,12 @@ def read(asked: Declaration) -> Reading:
 
 def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
     """Return the exact totals of the layout, and the columns they are of."""
-    from discreet.data.summaries.registry import summarize
+    from discreet.data.summaries.registry import SUMMARIES
 
-    summary = summarize(asked.data, asked.model, asked.reading_domain, asked.layout, asked.columns)
+    # the summary that the model names
+    module, _, name = SUMMARIES[asked.model.summary].partition(":")
+    summarize = getattr(import_module(module), name)
+    summary: Summary = summarize(asked.data, asked.model, asked.reading_domain, asked.layout, asked.columns)
     return (
         Totals(asked.model, asked.domain, summary.values, summary.n_records, asked.layout),
         summary.columns,

@@ -11,8 +11,9 @@ with needed_for("reading rows"):
     from discreet.data.summaries.bin_counts import BinCounts, count_bins
     from discreet.data.summaries.cell_counts import count_tables
     from discreet.data.summaries.coded import CodedBatch, coded_batches
+    from discreet.data.summaries.inspection import Inspection, column_names, inspect
     from discreet.data.summaries.records import Records, read_records
-    from discreet.data.summaries.sums import Inspection, Summary, column_names, inspect, summarize
+    from discreet.data.summaries.sums import Summary, summarize
     from discreet.data.summaries.transitions import count_transitions
 
 # the source of noise, without which a budget must not be charged: rows are read before it is

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from inspect import signature
 from math import isfinite
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from discreet.errors import UsageError
 from discreet.families.derivatives import gradient, hessian
 from discreet.families.impute import check_impute, read_impute
 from discreet.models.base import Model
-from discreet.models.layout import Layout, layout_of_shape
+from discreet.models.layout import Layout
 from discreet.models.shapes import Interval, RecordShape
 from discreet.objects import as_array
 from discreet.priors import parse
@@ -32,8 +32,6 @@ from discreet.priors.base import Prior
 from discreet.rational import exact
 
 Theta = Mapping[str, np.ndarray]
-
-_Form = TypeVar("_Form")
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class Family(Model):
         return shift, half
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
-        return layout_of_shape(self.geometry, domain.missing, neighbors, *self.affine_map(domain))
+        return self.geometry.layout(neighbors, domain.missing, *self.affine_map(domain))
 
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return self.geometry.coordinate_ranges(neighbors, domain.missing)
@@ -148,7 +146,8 @@ class Family(Model):
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)
         domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in)
-        check_impute(self, domain)
+        if stand_in is not None or missing == "impute":
+            check_impute(self, domain)
         return domain
 
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
@@ -293,13 +292,16 @@ class Family(Model):
 
     def draw(self, prior: Any, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw parameters from a prior (or conjugate posterior), by draw name."""
-        values = prior.sample(size, rng)
+        return self.named(prior.sample(size, rng))
+
+    def named(self, values: Any) -> dict[str, np.ndarray]:
+        """Return the parameters, by draw name, at values of the prior's variable: the same ones, unless overridden."""
         return dict(zip(self.draw_names, values if isinstance(values, tuple) else (values,), strict=True))
 
     @property
     def prior_on_parameter(self) -> bool:
-        """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`draw` of its own."""
-        return type(self).draw is Family.draw
+        """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`named` of its own."""
+        return type(self).named is Family.named and type(self).draw is Family.draw
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16).
@@ -336,13 +338,6 @@ class Family(Model):
             )
 
     # -- identity -------------------------------------------------------------------------------------
-
-    def closed_form(self, table: Mapping[type[Family], _Form]) -> _Form | None:
-        """Return what a table of closed forms holds for this family, or None.
-
-        It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
-        """
-        return table.get(type(self))
 
     def describe(self) -> str:
         constants = ", ".join(

@@ -11,7 +11,8 @@ from scipy.special import expit, logit
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
-from discreet.models.shapes import UNIT, Interval
+from discreet.models.layout import UNIT
+from discreet.models.shapes import Interval
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 
@@ -43,6 +44,7 @@ class Bernoulli(Family):
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
     def geometry(self) -> Interval:
@@ -83,10 +85,6 @@ class Bernoulli(Family):
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(1, theta["p"], size)
-
-    @property
-    def default_prior(self) -> Beta:
-        return Beta(1, 1)
 
     def suggested_prior(self, domain: Domain) -> Beta:
         return Beta(1, 1)

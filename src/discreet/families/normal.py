@@ -217,8 +217,8 @@ class NormalKnownMean(Normal):
     def update(self, prior: Gamma, s: np.ndarray, n: np.ndarray | float) -> Gamma:
         return Gamma(prior.shape + float(n) / 2, prior.rate + float(np.asarray(s)[..., 0]) / 2)
 
-    def draw(self, prior: Gamma, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"variance": 1 / prior.sample(size, rng)}
+    def named(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        return {"variance": 1 / values}
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         return Family.project(self, s, n)

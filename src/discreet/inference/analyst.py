@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from discreet.arguments import MOST_DRAWS, generator, one_of, shown, text, whole
+from discreet.arguments import MOST_DRAWS, generator, one_of, whole
 from discreet.artifact import Release
-from discreet.errors import UsageError
-from discreet.inference import bought_bounds, sampled, two_modes
+from discreet.errors import EngineError, MissingPackageError, OutOfReachError, UsageError
+from discreet.inference import sampled
+from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.engine import Question, about
-from discreet.inference.engines.registry import EngineName, ask, check
+from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
+from discreet.inference.engines.registry import ENGINES, EngineName, engines_for, load
 from discreet.inference.posterior import Posterior
-from discreet.inference.record_prior import record_prior
+from discreet.inference.record_prior import RecordPrior, record_prior
+from discreet.inference.several import by_name, loaded, spawned
 from discreet.priors.base import Prior
 
-# A prior on records this many standard deviations of the noise away from the reading deserves a warning.
-_FAR = 6.0
 # Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
 _MOST_NUMBERS = 100_000_000
+#: Seconds that ``auto`` is willing to spend on a more exact engine.
+REASONABLE = 20.0
 
 
 @overload
@@ -99,10 +103,10 @@ def infer(
     """
     rng = generator(rng)
     if isinstance(release, Mapping):
-        several = _loaded(release)
-        own_prior, own_records = _by_name(prior, "prior", several), _by_name(records, "records", several)
+        several = loaded(release)
+        own_prior, own_records = by_name(prior, "prior", several), by_name(records, "records", several)
         # in the order of the names, so that the order of the dictionary does not matter
-        streams = dict(zip(sorted(several), _spawned(rng, len(several)), strict=True))
+        streams = dict(zip(sorted(several), spawned(rng, len(several)), strict=True))
         return {
             name: infer(
                 each,
@@ -136,21 +140,17 @@ def infer(
         warnings = answer.warnings
     else:
         _check_size(release, draws, chains)
-        check(release, engine)
+        _check_engine(release, engine)
         prior = release.model.read_prior(prior, release.domain)
-        question = Question(release, prior, record_prior(records), draws, chains, rng)
-        name, reason, answer = ask(question, engine)
-        warnings = (
-            *answer.warnings,
-            *two_modes.doubts(release, answer.draws),
-            *bought_bounds.doubts(release),
-            *_doubts(question),
-        )
+        asked_records = RecordPrior() if records is None else record_prior(records)
+        question = Question(release, prior, asked_records, draws, chains, rng)
+        name, reason, answer = _ask(question, engine)
+        warnings = (*answer.warnings, *warnings_about(question, answer))
     how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
-        answer.draws, how, n_chains=chains, labels=labels, about=about(release), model=release.model
+        answer.draws, how, n_chains=chains, labels=labels, about=release.title, model=release.model
     )
 
 
@@ -166,54 +166,97 @@ def _check_size(release: Release, draws: int, chains: int) -> None:
     )
 
 
-def _loaded(releases: Mapping[Any, Any]) -> dict[str, Release]:
-    """Return several releases by name, read from their files where they are paths."""
-    if not releases:
-        raise UsageError("there is no release to read: the dictionary is empty.")
-    for name, release in releases.items():
-        text(name, "the name of a release")
-        if not isinstance(release, Release | str | Path):
-            raise UsageError(
-                f"{name!r:.60} must be a release or the path of one, got {type(release).__name__:.40}."
-            )
-    return {
-        name: release if isinstance(release, Release) else Release.load(release)
-        for name, release in releases.items()
-    }
-
-
-def _by_name(given: Any, argument: str, releases: Mapping[str, Release]) -> dict[str, Any]:
-    """Return what each release is given: its own from a dictionary by name, or the same for all."""
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(releases, given)
-    unknown = [name for name in given if name not in releases]
-    if unknown:
-        raise UsageError(f"{argument} names {shown(unknown[0])}, and there is no release of that name.")
-    return {name: given.get(name) for name in releases}
-
-
-def _spawned(rng: np.random.Generator, n: int) -> list[np.random.Generator]:
-    """Return generators that are independent of each other."""
-    try:
-        return rng.spawn(n)
-    except TypeError:  # made from a bare state, which cannot spawn: seeds from it do as well
-        return [np.random.default_rng(seed) for seed in rng.integers(2**63, size=(n, 4))]
-
-
-def _doubts(question: Question) -> tuple[str, ...]:
-    """Return a warning if the prior on records is far from what the release says of their number."""
-    release, records = question.release, question.records
-    if release.records is not None or not release.layout.rows:
-        return ()
-    # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
-    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
-    read = round(float(steps @ np.array(release.totals.values, dtype=float)))
-    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
-    sides = [records.nearest(float(read), above=above) for above in (True, False)]
-    gap = min(abs(side - read) for side in sides if side is not None)
-    if gap <= _FAR * sd + 1:
-        return ()
-    return (
-        f"the prior on records contradicts the release, which counts about {max(read, 0):,} usable records "
-        f"(give or take {2 * sd:,.0f})",
+def _check_engine(release: Release, name: EngineName) -> None:
+    """Raise unless this engine (for ``auto``, at least one) reads the release."""
+    if not ENGINES[release.model.engines]:
+        raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
+    reasons = []
+    for engine in engines_for(release, name):
+        refusal = engine.refusal(release)
+        if refusal is None:
+            return
+        reasons.append(f"{engine.name} does not apply: {refusal}")
+    if not reasons:
+        known = ", ".join(load(place).name for place in ENGINES[release.model.engines])
+        reasons.append(f"{name} does not apply: {release.model.name} has {known}")
+    others = any(engine.refusal(release) is None for engine in engines_for(release, "auto"))
+    hint = (
+        "use engine='auto', which takes one that does"
+        if others
+        else "to compare, ignoring the noise: engine='naive'"
     )
+    kind = OutOfReachError if name == "auto" else EngineError
+    raise kind("; ".join(reasons) + ".", hint=hint)
+
+
+def _ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
+    """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
+    engine, reason = _choose(question, name)
+    _check_cost(question, engine)
+    if name != "auto":
+        with allowed(LONG):
+            return engine.name, reason, engine.draw(question)
+    # only an engine that takes long has to know whether another would answer in its stead
+    following = cache(lambda: _following(question, engine))
+    try:
+        with _patient(engine, PATIENCE, lambda: LAST - PATIENCE if following() is None else 0.0):
+            return engine.name, reason, engine.draw(question)
+    except TooLong:
+        if (other := following()) is None:
+            raise
+    with _patient(other, LAST):
+        return other.name, f"{engine.name} would take too long", other.draw(question)
+
+
+def _patient(
+    engine: Engine, seconds: float, more: Callable[[], float] | None = None
+) -> AbstractContextManager[None]:
+    """Let an engine do so much work; chains over records say beforehand that they take some, and may."""
+    return allowed(2 * REASONABLE) if engine.foretold else allowed(seconds, more)
+
+
+def _following(question: Question, chosen: Engine) -> Engine | None:
+    """Return the next automatic engine that reads the release in reasonable time, if there is one."""
+    later = False
+    for place in ENGINES[question.release.model.engines]:
+        if later:
+            try:
+                engine = load(place)
+            except MissingPackageError:
+                continue
+            reads = engine.automatic and engine.refusal(question.release) is None
+            if reads and engine.predicted_seconds(question) <= REASONABLE:
+                return engine
+        later = later or load(place) is chosen
+    return None
+
+
+def _check_cost(question: Question, engine: Engine) -> None:
+    """Raise before the work starts if an engine is known to take too long; what it refuses, it says itself."""
+    seconds = engine.predicted_seconds(question)
+    if LONG < seconds < NEVER:
+        raise TooLong(
+            f"{engine.name} would take about {seconds:,.0f} s, and no engine does so much work.",
+            hint="to compare, ignoring the noise: engine='naive'",
+        )
+
+
+def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
+    """Return the engine asked for, or the most exact one whose predicted cost is reasonable; and the reason."""
+    passed_over: list[str] = []
+    slow: list[tuple[float, Engine]] = []
+    for engine in engines_for(question.release, name):
+        if name != "auto":
+            return engine, "asked for"
+        refusal, reluctance = engine.refusal(question.release), engine.reluctance(question.release)
+        if refusal is not None or reluctance is not None:
+            passed_over.append(
+                f"{engine.name} {reluctance if refusal is None else f'does not apply ({refusal})'}"
+            )
+            continue
+        seconds = engine.predicted_seconds(question)
+        if seconds <= REASONABLE:
+            return engine, "; ".join([*passed_over, f"{engine.name} is the most exact engine that applies"])
+        passed_over.append(f"{engine.name} would take about {seconds:,.0f} s")
+        slow.append((seconds, engine))
+    return min(slow, key=lambda one: one[0])[1], "; ".join(passed_over)

@@ -1,16 +1,47 @@
-"""The protocol of an engine: what it is asked, what it hands back, and how it says whether it applies."""
+"""The protocol of an engine: what it is asked, what it hands back, whether it applies, and how much work it may do.
+
+Work is counted, not timed, so that the same question has the same answer everywhere. An engine that cannot tell
+beforehand how long it takes reports its work in seconds of an ordinary machine as it goes. Files are written by others,
+and none may keep a reader busy for hours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.errors import UsageError
+from discreet.errors import OutOfReachError, UsageError
 from discreet.inference.record_prior import RecordPrior
+
+#: Seconds of work for which ``auto`` lets one engine go on before it tries the next; and if there is no next one.
+PATIENCE, LAST = 5.0, 15.0
+#: Seconds of work for an engine that was asked for.
+LONG = 900.0
+#: Predicted for what an engine refuses once it is asked.
+NEVER = 1e9
+
+
+# Numbers that tables of counts may hold for each second of work allowed: 15 s are 0.4 GB.
+_NUMBERS_PER_SECOND = 3.5e6
+
+
+@dataclass
+class _Work:
+    """Seconds of work that are left of those allowed, and where to ask for more; numbers held so far."""
+
+    left: float
+    allowed: float
+    more: Callable[[], float] | None
+    held: int = 0
+
+
+_left: ContextVar[_Work | None] = ContextVar("_left", default=None)
 
 
 @dataclass(frozen=True)
@@ -34,11 +65,6 @@ class Question:
                 f"{self.release.model.name} takes no prior on the number of records.",
                 hint="leave out records",
             )
-
-
-def about(release: Release) -> str:
-    """Say in one line which model of which data under which guarantee this is."""
-    return f"{release.model.name} model of {', '.join(release.columns)}, {release.guarantee.describe()}"
 
 
 @dataclass(frozen=True)
@@ -72,3 +98,52 @@ class Engine:
 
 def reads_all(release: Release) -> None:
     """Return None: no release is refused."""
+
+
+class TooLong(OutOfReachError):
+    """The engine would take longer than it may."""
+
+
+def too_wide() -> TooLong:
+    """Return the error of an engine that would have to enumerate more counts than memory should hold."""
+    return TooLong(
+        "the noise is too wide to enumerate the counts exactly.",
+        hint="release with a larger epsilon, or with missing='none' if no value is missing",
+    )
+
+
+@contextmanager
+def allowed(seconds: float, more: Callable[[], float] | None = None) -> Iterator[None]:
+    """Let the block do so much work; once that is done, ``more`` says how much may be added, if any."""
+    token = _left.set(_Work(seconds, seconds, more))
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(seconds: float) -> None:
+    """Count work that is about to be done; raise :class:`TooLong` if it is too much."""
+    work = _left.get()
+    if work is None:
+        return
+    work.left -= seconds
+    if work.left < 0 and work.more is not None:
+        more, work.more = work.more, None
+        extra = more()
+        work.left, work.allowed = work.left + extra, work.allowed + extra
+    if work.left < 0:
+        raise TooLong(
+            f"this takes more than {work.allowed:,.0f} s of work, for such wide noise or bounds or so many labels.",
+            hint="an engine that is asked for by name, such as engine='exact', may take longer",
+        )
+
+
+def hold(numbers: int) -> None:
+    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many."""
+    work = _left.get()
+    if work is None:
+        return
+    work.held += numbers
+    if work.held > work.allowed * _NUMBERS_PER_SECOND:
+        raise too_wide()

@@ -89,9 +89,9 @@ class Posterior:
         return len(next(iter(self.draws.values())))
 
     @property
-    def categories(self) -> dict[str, tuple[str, ...]]:
+    def categories(self) -> Mapping[str, tuple[str, ...]]:
         """Names of the values of draws that are labels, coded 1, 2, ...; by name of the draws."""
-        return {} if self.model is None else self.model.draw_categories()
+        return {} if self.model is None else self.model.draw_categories
 
     # -- numbers --------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee
-from discreet.samplers.random_source import RandomSource
+from discreet.samplers.secure import RandomSource
 
 __all__ = ["Mechanism", "RandomSource", "Totals", "conjugate_family", "read_samples"]
 

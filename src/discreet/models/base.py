@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from discreet.models.layout import Layout
 from discreet.priors.base import Prior
 
 _Kind = TypeVar("_Kind", bound="Model")
+_Form = TypeVar("_Form")
 
 
 class Model(metaclass=Constructed):
@@ -43,6 +45,8 @@ class Model(metaclass=Constructed):
     engines: ClassVar[str]
     #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
     picture: ClassVar[str] = "densities"
+    #: Names of the values 1, 2, ... of draws that are labels, not numbers.
+    draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -55,15 +59,18 @@ class Model(metaclass=Constructed):
         """Return the name, with the known constants of a family, for reports."""
         return self.name
 
-    def draw_categories(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the values 1, 2, ... of draws that are labels, not numbers."""
-        return {}
-
     def require(self, kind: type[_Kind], purpose: str, *, hint: str | None = None) -> _Kind:
         """Return this model if it is of ``kind``; otherwise say that ``purpose`` needs one that is."""
         if not isinstance(self, kind):
             raise UsageError(f"{purpose}, and {self.name} is none.", hint=hint)
         return self
+
+    def closed_form(self, table: Mapping[type[Any], _Form]) -> _Form | None:
+        """Return what a table of closed forms holds for this model, or None.
+
+        It must be this very class: a subclass may change the density, and never inherits a formula or a proof.
+        """
+        return table.get(type(self))
 
     # -- what a file records --------------------------------------------------------------------------
 

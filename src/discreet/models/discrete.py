@@ -66,13 +66,15 @@ class DiscreteModel(ColumnModel):
         ``prior`` is one positive number for all labels of all columns (1 by default; it may be text), or a dictionary
         by column: a number, or one for each label. Columns that it does not name get 1.
         """
+        if prior is None:
+            return {one.child.name: np.ones(one.child.n_labels) for one in self.conditionals()}
         if isinstance(prior, Mapping):
             unknown = [name for name in prior if name not in self.draw_names]
             if unknown:
                 raise UsageError(f"the prior names {unknown[0]!r:.60}, and the model has no such column.")
             given = {name: prior.get(name, 1) for name in self.draw_names}
         else:
-            given = dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+            given = dict.fromkeys(self.draw_names, prior)
         return {
             one.child.name: concentration(given[one.child.name], one.child) for one in self.conditionals()
         }

@@ -122,7 +122,8 @@ class HiddenMarkov(ColumnModel):
     def draw_names(self) -> tuple[str, ...]:
         return (*(feature.name for feature in self.features), *_OWN_DRAWS)
 
-    def draw_categories(self) -> dict[str, tuple[str, ...]]:
+    @property
+    def draw_categories(self) -> dict[str, tuple[str, ...]]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return {"states": tuple(str(state + 1) for state in range(self.states))}
 
     def constants(self) -> dict[str, Any]:

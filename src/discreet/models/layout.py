@@ -10,15 +10,75 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import groupby
 from operator import add
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from discreet.domain.declarations import Missing, Neighbors
-from discreet.models.shapes import UNIT, RecordShape, Row, UnitRows, terms
-from discreet.rational import sqrt_up
+#: Step of the fixed-point grid on which real coordinates are summed.
+FINE = Fraction(1, 2**24)
+UNIT = Fraction(1)
+
+# A row of the basis: coefficients of (usable, feature_1, ..., feature_m).
+Row = Sequence[Fraction]
+
+
+@dataclass(frozen=True)
+class UnitRow(Sequence[Fraction]):
+    """A row with one coefficient of 1 and ``size`` - 1 of 0, which it does not hold."""
+
+    at: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, place: int) -> Fraction: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Fraction, ...]: ...
+    def __getitem__(self, place: int | slice) -> Fraction | tuple[Fraction, ...]:
+        inside = range(self.size)[place]
+        if isinstance(inside, range):
+            return tuple(Fraction(int(j == self.at)) for j in inside)
+        return Fraction(int(inside == self.at))
+
+
+@dataclass(frozen=True)
+class UnitRows(Sequence[Row]):
+    """Rows that pick one input each. There may be a million, so a row is only made when it is asked for."""
+
+    picked: tuple[int, ...]
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.picked)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> UnitRows: ...
+    def __getitem__(self, place: int | slice) -> Row | UnitRows:
+        if isinstance(place, slice):
+            return UnitRows(self.picked[place], self.size)
+        return UnitRow(self.picked[place], self.size)
+
+
+def terms(row: Row) -> list[tuple[int, Fraction]]:
+    """Return the places of the coefficients that are not 0, and the coefficients."""
+    if isinstance(row, UnitRow):
+        return [(row.at, UNIT)]
+    return [(at, coefficient) for at, coefficient in enumerate(row) if coefficient != 0]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The released coordinates as linear forms in (usable, features), with their public widths."""
+
+    names: tuple[str, ...]
+    rows: Sequence[Row]
+    grid: tuple[Fraction, ...]
+    width: tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
@@ -76,9 +136,9 @@ class Layout:
             inputs = np.zeros(n_inputs)
             inputs[list(self.rows.picked)] = y
         elif square:
-            inputs = np.linalg.solve(self._matrix(), y)
+            inputs = np.linalg.solve(self.matrix(), y)
         else:
-            inputs = np.concatenate([[0.0], np.linalg.solve(self._matrix()[:, 1:], y)])
+            inputs = np.concatenate([[0.0], np.linalg.solve(self.matrix()[:, 1:], y)])
         return float(inputs[0]) if square else None, inputs[1:]
 
     def usable_weights(self) -> np.ndarray:
@@ -87,30 +147,8 @@ class Layout:
             return np.ones(len(self.rows))
         if isinstance(self.rows, UnitRows):
             return (np.array(self.rows.picked) == 0).astype(float)
-        return np.linalg.inv(self._matrix())[0]
+        return np.linalg.inv(self.matrix())[0]
 
-    def _matrix(self) -> np.ndarray:
+    def matrix(self) -> np.ndarray:
+        """Return the rows as numbers, coordinates × inputs."""
         return np.array([[float(v) for v in row] for row in self.rows])
-
-
-def layout_of_shape(
-    shape: RecordShape,
-    missing: Missing,
-    neighbors: Neighbors,
-    shift: tuple[Fraction, ...] | None,
-    half: tuple[Fraction, ...] | None,
-) -> Layout:
-    """Return the released vector of records of this shape, under a map with this shift and half-width."""
-    basis = shape.basis(neighbors, missing)
-    # neighbors in the list are mostly alike
-    runs = [
-        (g / w, len(list(run)))
-        for (g, w), run in groupby(zip(basis.grid, basis.width, strict=True))
-        if g != UNIT
-    ]
-    l1 = shape.l1_sensitivity(neighbors, missing) + sum(r * times for r, times in runs)
-    # float64 can carry a coordinate 2^-28 of a step past the half step that rounding may move it. In L1 that
-    # vanishes, because sums of integer steps cannot exceed the bound by so little; in L2 the step is widened.
-    step = sqrt_up(sum((r * r * times for r, times in runs), Fraction(0))) * (1 + Fraction(1, 2**20))
-    l2 = sqrt_up(shape.l2_sensitivity_squared(neighbors, missing)) + step
-    return Layout(basis.names, basis.rows, basis.grid, basis.width, shift, half, l1, l2)

@@ -14,8 +14,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
 from discreet.models.discrete import concentration
-from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT
+from discreet.models.layout import UNIT, Layout
 from discreet.models.tables import check_cells
 
 #: Draws: the distribution of the first state, and that of the next state given the present one.

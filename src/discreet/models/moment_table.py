@@ -8,8 +8,8 @@ from itertools import product
 
 from discreet.domain.columns import MISSING, Numeric
 from discreet.domain.declarations import Domain, Missing, Outside
-from discreet.models.layout import Layout, layout_of_shape
-from discreet.models.shapes import UNIT, Quadratic
+from discreet.models.layout import UNIT, Layout
+from discreet.models.shapes import Quadratic
 from discreet.models.tables import Table
 
 #: What one number adds to the cells of its group: the three Bernstein polynomials of degree 2.
@@ -58,4 +58,4 @@ class MomentTable(Table):
     def block(self) -> Layout:
         """Return how the numbers of one group become its three cells: as if records were added or removed."""
         low, high = self.number.low, self.number.high
-        return layout_of_shape(SHAPE, "count", "add_remove", ((low + high) / 2,), ((high - low) / 2,))
+        return SHAPE.layout("add_remove", "count", ((low + high) / 2,), ((high - low) / 2,))

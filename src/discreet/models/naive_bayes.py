@@ -23,9 +23,9 @@ from discreet.domain.columns import (
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.discrete import Conditional, DiscreteModel
+from discreet.models.layout import UNIT
 from discreet.models.moment_table import MomentTable
 from discreet.models.public_rows import code_rows, distinct_rows
-from discreet.models.shapes import UNIT
 from discreet.models.tables import Table
 from discreet.priors import NormalInverseGamma, parse
 from discreet.rational import Number, exact, text

@@ -26,77 +26,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from typing import Any, overload
+from itertools import combinations_with_replacement, groupby
+from typing import Any
 
 import numpy as np
 
 from discreet.domain.declarations import Missing, Neighbors
-
-#: Step of the fixed-point grid on which real coordinates are summed.
-FINE = Fraction(1, 2**24)
-UNIT = Fraction(1)
-
-# A row of the basis: coefficients of (usable, feature_1, ..., feature_m).
-Row = Sequence[Fraction]
-
-
-@dataclass(frozen=True)
-class UnitRow(Sequence[Fraction]):
-    """A row with one coefficient of 1 and ``size`` - 1 of 0, which it does not hold."""
-
-    at: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    @overload
-    def __getitem__(self, place: int) -> Fraction: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Fraction, ...]: ...
-    def __getitem__(self, place: int | slice) -> Fraction | tuple[Fraction, ...]:
-        inside = range(self.size)[place]
-        if isinstance(inside, range):
-            return tuple(Fraction(int(j == self.at)) for j in inside)
-        return Fraction(int(inside == self.at))
-
-
-@dataclass(frozen=True)
-class UnitRows(Sequence[Row]):
-    """Rows that pick one input each. There may be a million, so a row is only made when it is asked for."""
-
-    picked: tuple[int, ...]
-    size: int
-
-    def __len__(self) -> int:
-        return len(self.picked)
-
-    @overload
-    def __getitem__(self, place: int) -> Row: ...
-    @overload
-    def __getitem__(self, place: slice) -> UnitRows: ...
-    def __getitem__(self, place: int | slice) -> Row | UnitRows:
-        if isinstance(place, slice):
-            return UnitRows(self.picked[place], self.size)
-        return UnitRow(self.picked[place], self.size)
-
-
-def terms(row: Row) -> list[tuple[int, Fraction]]:
-    """Return the places of the coefficients that are not 0, and the coefficients."""
-    if isinstance(row, UnitRow):
-        return [(row.at, UNIT)]
-    return [(at, coefficient) for at, coefficient in enumerate(row) if coefficient != 0]
-
-
-@dataclass(frozen=True)
-class Basis:
-    """The released coordinates as linear forms in (usable, features), with their public widths."""
-
-    names: tuple[str, ...]
-    rows: Sequence[Row]
-    grid: tuple[Fraction, ...]
-    width: tuple[Fraction, ...]
+from discreet.models.layout import FINE, UNIT, Basis, Layout, UnitRows
+from discreet.rational import sqrt_up
 
 
 class RecordShape(ABC):
@@ -133,6 +70,28 @@ class RecordShape(ABC):
     @abstractmethod
     def l2_sensitivity_squared(self, neighbors: Neighbors, missing: Missing) -> Fraction:
         """Return the supremum of the squared L2 change, in widths, before rounding to the grid."""
+
+    def layout(
+        self,
+        neighbors: Neighbors,
+        missing: Missing,
+        shift: tuple[Fraction, ...] | None,
+        half: tuple[Fraction, ...] | None,
+    ) -> Layout:
+        """Return the released vector of such records, under a map with this shift and half-width."""
+        basis = self.basis(neighbors, missing)
+        # neighbors in the list are mostly alike
+        runs = [
+            (g / w, len(list(run)))
+            for (g, w), run in groupby(zip(basis.grid, basis.width, strict=True))
+            if g != UNIT
+        ]
+        l1 = self.l1_sensitivity(neighbors, missing) + sum(r * times for r, times in runs)
+        # float64 can carry a coordinate 2^-28 of a step past the half step that rounding may move it. In L1 that
+        # vanishes, because sums of integer steps cannot exceed the bound by so little; in L2 the step is widened.
+        step = sqrt_up(sum((r * r * times for r, times in runs), Fraction(0))) * (1 + Fraction(1, 2**20))
+        l2 = sqrt_up(self.l2_sensitivity_squared(neighbors, missing)) + step
+        return Layout(basis.names, basis.rows, basis.grid, basis.width, shift, half, l1, l2)
 
     @abstractmethod
     def unmap(

@@ -10,8 +10,7 @@ from math import prod
 from discreet.domain.columns import MISSING, Labels
 from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.errors import UsageError
-from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT
+from discreet.models.layout import UNIT, Layout
 from discreet.rational import sqrt_up
 
 # more cells than a file should hold; it cannot ask for a table of a billion

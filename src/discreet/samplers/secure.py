@@ -1,23 +1,60 @@
-"""The only source of release noise: OpenDP's exact samplers, fed by the operating system.
+"""Where the randomness of a release comes from: OpenDP's exact samplers, fed by the operating system.
 
-There is no seed and no argument through which one could be given.
+There is no seed and no argument through which one could be given to a release; simulations bring a source of their own.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from discreet.extras import needed_for
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
 from discreet.privacy.selection import ExponentialChoice
 from discreet.samplers.csprng import undisturbed
-from discreet.samplers.random_source import RandomSource
 
 # draws of one call of OpenDP's
 _PIECE = 4096
+
+
+def _absent(law: Any) -> int:
+    raise TypeError(f"this source has no sampler for {type(law).__name__}")
+
+
+@dataclass(frozen=True)
+class RandomSource:
+    """Where the randomness of a release comes from.
+
+    Releases use :func:`secure_source`, which takes no seed; simulations use :meth:`seeded`.
+    ``floating`` runs a floating-point sampler on a generator; ``exponential`` makes one choice by the exponential
+    mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism.
+    """
+
+    floating: Callable[[Callable[[np.random.Generator], Any]], Any] = _absent
+    exponential: Callable[[ExponentialChoice], int] = _absent
+    noise: Callable[[Noise], int] = _absent
+    permute_and_flip: Callable[[PermuteAndFlip], int] = _absent
+
+    def noises(self, distribution: Noise, n: int) -> list[int]:
+        """Draw ``n`` independent integers of noise, many at a time where the source can."""
+        many = getattr(self.noise, "many", None)
+        return [self.noise(distribution) for _ in range(n)] if many is None else many(distribution, n)
+
+    @classmethod
+    def seeded(cls, rng: np.random.Generator) -> RandomSource:
+        """Return a source for simulation."""
+        return cls(
+            lambda sampler: sampler(rng),
+            lambda law: law.sample(rng),
+            lambda noise: int(noise.sample(1, rng)[0]),
+            lambda law: int(rng.choice(len(law.scores), p=law.mass())),
+        )
 
 
 @lru_cache(maxsize=1)

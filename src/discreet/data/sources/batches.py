@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from discreet.data.sources.engines import arrow_reader
 from discreet.data.sources.memory import BATCH
-from discreet.data.summaries.fixed_point import Frame
+from discreet.data.sources.source import Frame
 
 
 def batches(frame: Frame) -> Iterator[pa.RecordBatch]:

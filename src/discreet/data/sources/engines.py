@@ -16,8 +16,7 @@ import pyarrow as pa
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
 from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
-from discreet.data.sources.source import Need, Picked, Source
-from discreet.data.summaries.fixed_point import Frame
+from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.extras import missing
 from discreet.objects import BLANKS, NUMBER_PATTERN

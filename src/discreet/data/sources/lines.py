@@ -81,17 +81,18 @@ class LineSource(Source):
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
         texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
         relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
+        kinds = tuple(Kind.NUMBER if need.vocabulary is None else Kind.TEXT for need in needs)
         columns = [
-            f"t{i} AS c{i}" if need.labels else f"{_number_sql(f't{i}')} AS c{i}"
-            for i, need in enumerate(needs)
+            f"{_number_sql(f't{i}')} AS c{i}" if kind is Kind.NUMBER else f"t{i} AS c{i}"
+            for i, kind in enumerate(kinds)
         ]
-        numbers = [i for i, need in enumerate(needs) if not need.labels]
+        numbers = [i for i, kind in enumerate(kinds) if kind is Kind.NUMBER]
         unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in numbers) or "false"
         relation = relation.project(
             ", ".join([*columns, "malformed", "unclosed", f"coalesce({unread}, false) AS unread"])
         )
         return Picked(
-            tuple(Kind.TEXT if need.labels else Kind.NUMBER for need in needs),
+            kinds,
             iter([nw.from_native(relation)]),
             has_unread=bool(numbers),
             has_malformed=True,

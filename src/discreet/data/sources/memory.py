@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.kinds import Kind, kind_of, wrong_type
-from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
-from discreet.data.summaries.fixed_point import Frame
 from discreet.errors import UsageError
 from discreet.objects import BLANKS, forgiving, plain_value, spelled
 

@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.fixed_point import Frame
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import numpy as np
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
-from discreet.data.summaries.fixed_point import check_size
 from discreet.data.summaries.moment_sums import MomentSums
-from discreet.data.summaries.sums import Summary
+from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout

@@ -23,13 +23,11 @@ import pyarrow as pa
 
 from discreet.data.sources.batches import batches
 from discreet.data.sources.kinds import Kind
-from discreet.data.sources.source import Picked
+from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary
-from discreet.data.summaries.fixed_point import Frame
 from discreet.data.summaries.label_lookup import Lookup
 from discreet.families.base import Family
-from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT, UnitRows, terms
+from discreet.models.layout import UNIT, Layout, UnitRows, terms
 
 # looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
 _WORKERS = 2

@@ -1,10 +1,31 @@
-"""The two looks at the rows: the sums that go to a mechanism, and the counts for the curator's own screen."""
+r"""From columns to one exact integer vector.
+
+Each record becomes z in [-1, 1] per column, then features, then coordinates, then k = floor(t / g + 1/2) on the grid
+g; the integers are summed. Float64 arithmetic is the same in every engine only if each operation is, so the
+expressions keep to additions, multiplications and comparisons:
+
+* no division, because some engines divide by a constant through its reciprocal: z = (u - shift) * (1 / half), with
+  both constants rounded once, here;
+* the domain test comes before any cast to integers, so 1e300, inf and NaN never reach one;
+* "not null and not NaN" is written ``x <= inf``, which is false for NaN whether an engine orders NaN last
+  or not at all, and null for null.
+
+Null means "adds nothing" at every step and only a missing record can be null, so engines may disagree on where they
+turn nulls into zeros.
+
+Few coordinates are expressions that the engine evaluates and sums. Many (a multivariate normal of 60 columns has 1,890)
+would be a query that takes longer to plan than to run: then the engine maps the columns, one expression each, and
+products and rounding are NumPy's, on blocks of records. Both give the same bits: one multiplication, one scaling by a
+power of two, one floor for each number, and sums of integers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import or_
+from itertools import groupby
+from operator import and_
 from typing import Any
 
 import narwhals as nw
@@ -12,30 +33,22 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.kinds import Kind, present
+from discreet.data.sources.conceal import quiet
 from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.source import Frame, Need, Source
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.coordinate_sums import sums
-from discreet.data.summaries.fixed_point import (
-    Frame,
-    Map,
-    check_size,
-    combined,
-    imputed,
-    is_inside,
-    is_usable,
-    maps,
-    measure_arrays,
-    numeric_records,
-    only_row,
-)
 from discreet.data.summaries.label_counts import count_labels, label_sums
+from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
+from discreet.errors import DataError, UsageError
 from discreet.families.base import Family
 from discreet.models.layout import Layout
 
-_MALFORMED = ("malformed", "unclosed")
+_LARGEST_SUM = 2**63 - 1
+# coordinates that are worth an expression each
+_FEW = 64
+# numbers in a block: 32 MB; at most 2^27 records of 25 bits, so that sums in float64 are exact
+_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,29 +58,6 @@ class Summary:
     values: tuple[int, ...]
     n_records: int
     columns: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """How many records each policy touches. Private: for the curator's screen, never for publication.
-
-    ``records = usable + missing``; with bounds, ``usable`` splits into ``inside`` and the records of which some column
-    lies ``below`` or ``above`` (with several columns a record can be both). Of the missing, ``unknown`` held something
-    that is no number (or no declared label), and ``malformed`` were lines that do not fit the header; ``unclosed`` of
-    those have an odd number of quotation marks, as the pieces of a field with a line break in it do. What does not
-    apply is ``None``.
-    """
-
-    columns: tuple[str, ...]
-    records: int
-    usable: int
-    missing: int
-    inside: int | None
-    below: int | None
-    above: int | None
-    unknown: int
-    malformed: int | None
-    unclosed: int | None
 
 
 def summarize(
@@ -115,7 +105,7 @@ def summarize(
             frames = _measured(frames, family, maps(domain.bounds, layout, identity=family.sums_values))
         n_records, totals = 0, [0] * len(layout.names)
         for frame in frames:
-            n, values = sums(numeric_records(frame, family, domain, layout), family, layout)
+            n, values = _sums(numeric_records(frame, family, domain, layout), family, layout)
             n_records += n
             totals = [total + value for total, value in zip(totals, values, strict=True)]
         check_size(n_records, layout)
@@ -124,92 +114,157 @@ def summarize(
     return look_at(data, look)
 
 
-def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
-    """Count what the policies would touch, for ``discreet check``.
+@dataclass(frozen=True)
+class Map:
+    """The public affine map of one column, in float64.
 
-    Privacy
-    -------
-    The counts are exact and unprotected. Show them to the curator, and to nobody else.
+    ``clamp`` says whether z could leave [-1, 1] (or be NaN) without being clamped. For the identity measure it cannot,
+    if it does not at the two bounds: subtraction and multiplication round monotonically.
     """
-    vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [Need(family.name, vocabulary)] * family.n_columns
 
-    def look(source: Source) -> Inspection:
-        positions, names = resolve(source, columns, needs)
-        picked = source.pick(positions, needs)
-        if vocabulary is not None:
-            return _inspected_labels(picked, vocabulary, names)
-        flags = _flags(picked, domain)
-        totals = dict.fromkeys(("records", *flags), 0)
-        for frame in picked.frames:
-            marked = frame.select(**{name: flag.cast(nw.Int64) for name, flag in flags.items()})
-            counted = only_row(
-                marked.select(nw.len().alias("records"), *(nw.col(name).sum() for name in flags))
+    low: float
+    high: float
+    shift: float
+    slope: float
+    clamp: bool
+
+    def z(self, measured: Any) -> Any:
+        """Map a measured column; clamp so that a wrong certificate costs accuracy, never privacy."""
+        z = (measured - self.shift) * self.slope
+        return nw.when(z.is_nan()).then(0.0).otherwise(z.clip(-1.0, 1.0)) if self.clamp else z
+
+
+def maps(bounds: Bounds | None, layout: Layout, *, identity: bool = True) -> list[Map]:
+    """Return the map of each column as declared; ``identity`` says that values are summed as they are."""
+    if bounds is None or layout.shift is None or layout.half is None:
+        raise UsageError("numbers need bounds, chosen without looking at the data.")
+    out = []
+    for (low, high), shift, half in zip(bounds, layout.shift, layout.half, strict=True):
+        try:
+            numbers = [float(low), float(high), float(shift), float(1 / half)]
+        except (OverflowError, ZeroDivisionError):
+            numbers = [math.inf]
+        if not all(map(math.isfinite, numbers)):
+            raise UsageError("the bounds are too wide or too narrow for floating-point numbers.")
+        edges = [abs((x - numbers[2]) * numbers[3]) for x in numbers[:2]]
+        out.append(Map(*numbers, clamp=not (identity and max(edges) <= 1)))
+    return out
+
+
+def is_usable(n_columns: int) -> nw.Expr:
+    """Tell which records have no missing column."""
+    return combined(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
+
+
+def is_inside(limits: Sequence[tuple[float, float]]) -> nw.Expr:
+    """Tell which records have every column within its bounds."""
+    columns = [nw.col(f"c{i}") for i in range(len(limits))]
+    return combined(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
+
+
+def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Combine expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
+    half = len(parts) // 2
+    if not half:
+        return parts[0]
+    return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
+
+
+def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
+    """Turn columns c0, c1, ... into z0, z1, ... and the usable flag.
+
+    Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
+    """
+    each = maps(domain.bounds, layout, identity=family.sums_values)
+    usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
+    clip = domain.outside == "clip"
+    kept = usable if clip else inside
+    if len(each) > 1:
+        # a column of its own: it mentions every column, and every column is to mention it
+        frame = frame.with_columns(usable=usable, kept=kept)
+        usable, kept = nw.col("usable"), nw.col("kept")
+    mapped = {}
+    for i, m in enumerate(each):
+        x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
+        measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
+        mapped[f"z{i}"] = nw.when(kept).then(m.z(measured)).otherwise(0.0)
+    return frame.select(usable=usable.cast(nw.Int64), **mapped)
+
+
+def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
+    """Put public values in the place of missing ones, column by column, before anything else is computed."""
+    filled = {
+        f"c{i}": nw.when(nw.col(f"c{i}") <= math.inf).then(nw.col(f"c{i}")).otherwise(float(value))
+        for i, value in enumerate(values)
+    }
+    return (frame.with_columns(**filled) for frame in frames)
+
+
+def only_row(frame: Frame) -> list[int]:
+    """Run a query of one row of integers."""
+    native = frame.to_native()
+    if nw.dependencies.is_duckdb_relation(native):
+        # fetched as Python integers, because DuckDB's sums are 128 bits wide
+        row = native.fetchall()[0]
+    else:
+        row = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).row(0)
+    return [0 if value is None else int(value) for value in row]
+
+
+def check_size(n_records: int, layout: Layout) -> None:
+    """Raise if sums over this many records could leave 64-bit integers in some engine."""
+    finest = min(step for step, _ in groupby(layout.grid))
+    if n_records / finest > _LARGEST_SUM:
+        raise DataError("too many records to be summed exactly in 64-bit integers.")
+
+
+def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
+    """Evaluate a measure that only understands arrays, at values moved into the bounds.
+
+    The measure must treat each value on its own. Whatever it returns is clamped later; if it fails, the
+    message says so and nothing about the values.
+    """
+    safe = np.where(np.isnan(x), m.low, np.clip(x, m.low, m.high))
+    with quiet():
+        try:
+            measured = np.asarray(family.measure(safe), dtype=np.float64)
+        except Exception:
+            measured = None
+    if measured is None or measured.shape != x.shape:
+        raise UsageError(f"the measure of {family.name} must return one number per value.")
+    return measured
+
+
+def _sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int]]:
+    """Return the number of records and the sum of each coordinate of columns z0, z1, ... and the usable flag."""
+    z = [f"z{i}" for i in range(family.n_columns)]
+    if len(layout.names) > _FEW:
+        return _by_blocks(records, z, family, layout)
+    features = family.geometry.features([nw.col(name) for name in z])
+    steps = {}
+    for j, t in enumerate(layout.coordinates(nw.col("usable"), features)):
+        # a power of two scales exactly
+        steps[f"k{j}"] = (t * float(1 / layout.grid[j]) + 0.5).floor().cast(nw.Int64)
+    totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
+    n, *values = only_row(totals)
+    return n, values
+
+
+def _by_blocks(records: Frame, z: list[str], family: Family, layout: Layout) -> tuple[int, list[int]]:
+    per_step = np.array([float(1 / grid) for grid in layout.grid])
+    n_records, totals = 0, np.zeros(len(layout.rows), dtype=np.int64)
+    size = max(1, _BLOCK // len(layout.rows))
+    for batch in batches(records):
+        n_records += batch.num_rows
+        for start in range(0, batch.num_rows, size):
+            block = batch.slice(start, size)
+            usable, *columns = (
+                block.column(name).fill_null(0).to_numpy(zero_copy_only=False) for name in ("usable", *z)
             )
-            totals = {name: total + more for (name, total), more in zip(totals.items(), counted, strict=True)}
-        usable = totals["usable"]
-        return Inspection(
-            columns=tuple(names),
-            records=totals["records"],
-            usable=usable,
-            missing=totals["records"] - usable,
-            inside=totals.get("inside"),
-            below=totals.get("below"),
-            above=totals.get("above"),
-            unknown=totals.get("unknown", 0),
-            malformed=totals.get("malformed"),
-            unclosed=totals.get("unclosed"),
-        )
-
-    return look_at(data, look)
-
-
-def column_names(data: Any) -> list[str]:
-    """Return the names of the columns, which are declarations; none for arrays and lists."""
-    return look_at(data, lambda source: list(source.names or []))
-
-
-def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[str]) -> Inspection:
-    """Count labels and what is none; a flag can only be raised by a record without a label."""
-    column, kind = nw.col("c0"), picked.kinds[0]
-    # objects were looked up one by one, and a code no longer tells an unknown label from nothing
-    flags = {"unknown": nw.col("unread") if kind is Kind.CODE else present(column, kind)}
-    if picked.has_malformed:
-        flags |= {name: nw.col(name) for name in _MALFORMED}
-    counts = count_labels(picked, vocabulary, flags)
-    return Inspection(
-        columns=tuple(names),
-        records=counts.n_records,
-        usable=counts.n_records - counts.unknown,
-        missing=counts.unknown,
-        inside=None,
-        below=None,
-        above=None,
-        unknown=counts.flags["unknown"],
-        malformed=counts.flags.get("malformed"),
-        unclosed=counts.flags.get("unclosed"),
-    )
-
-
-def _flags(picked: Picked, domain: Domain) -> dict[str, nw.Expr]:
-    """Return one flag per count of records of numbers."""
-    flags: dict[str, nw.Expr] = {}
-    usable = flags["usable"] = is_usable(len(picked.kinds))
-    if picked.has_unread:
-        flags["unknown"] = nw.col("unread")
-    if domain.bounds is not None:
-        limits = [(float(low), float(high)) for low, high in domain.bounds]
-        columns = [nw.col(f"c{i}") for i in range(len(limits))]
-        flags["inside"] = is_inside(limits)
-        flags["below"] = usable & combined(
-            or_, [x < low for x, (low, _) in zip(columns, limits, strict=True)]
-        )
-        flags["above"] = usable & combined(
-            or_, [x > high for x, (_, high) in zip(columns, limits, strict=True)]
-        )
-    if picked.has_malformed:
-        flags |= {name: nw.col(name) for name in _MALFORMED}
-    return flags
+            mapped = np.stack(columns, axis=1).astype(np.float64)
+            t = layout.coordinate_matrix(usable.astype(np.float64), family.geometry.feature_matrix(mapped))
+            totals += np.floor(t * per_step + 0.5).sum(axis=0).astype(np.int64)
+    return n_records, totals.tolist()
 
 
 def _measured(frames: Iterable[Frame], family: Family, each: Sequence[Map]) -> Iterator[Frame]:

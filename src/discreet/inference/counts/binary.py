@@ -27,7 +27,7 @@ from discreet.inference.counts.weights import (
     sample_index,
     spread,
 )
-from discreet.inference.work import too_wide
+from discreet.inference.engine import too_wide
 from discreet.privacy import Noise
 
 # Some ten seconds of work; with missing values counted epsilon would have to be below 0.0015 to need more.

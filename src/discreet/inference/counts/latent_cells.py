@@ -20,10 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel, PanelMaker
-from discreet.inference.counts.tilt import Cell
-from discreet.inference.counts.weights import log_rising, sample_index
+from discreet.inference.counts.weights import Cell, Table, log_rising, sample_index
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy import Noise
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import OutOfReachError
-from discreet.inference.counts.latent_tables import FLOOR, Table
 from discreet.inference.counts.sum_tree import Tree
-from discreet.inference.counts.tilt import Cell, tilt_for
-from discreet.inference.counts.weights import DEPTH
+from discreet.inference.counts.weights import DEPTH, FLOOR, Cell, Table, tilt_for
+from discreet.inference.engine import too_wide
 from discreet.inference.record_prior import RecordPrior
-from discreet.inference.work import too_wide
 
 # How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
 _ASTRAY = 1e-11

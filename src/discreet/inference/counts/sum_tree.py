@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.counts.latent_tables import Table
+from discreet.inference.counts.weights import Table
 
 # Rejections before a draw gets a table of its own.
 _TRIES = 64

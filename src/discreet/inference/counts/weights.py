@@ -1,4 +1,4 @@
-r"""Weights of latent counts, and the window that carries them.
+r"""Weights of latent counts: the window that carries them, one noisy cell with its tilt, tables and their sums.
 
 A conjugate prior turns counts into products of one function,
 
@@ -12,17 +12,32 @@ difference of two log-gammas keeps seven digits, the sum of ``log1p`` all of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from scipy.fft import next_fast_len
 from scipy.special import gammaln
 
-from discreet.inference.work import too_wide
+from discreet.inference.engine import hold, spend, too_wide
+from discreet.privacy import Noise
 
 #: Log of the smallest relative weight kept. Windows lose less than 1e-12 of the mass with room to spare.
 DEPTH = 36.0
+# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
+_SMALL = 0.1
 # Counts in one table, from the reference on, at most.
 _LONGEST = 2e7
+# Counts of one cell that are tabled, at most: noise of an epsilon below 0.00002 needs more.
+_WIDEST = 4e6
+# Where doubling the tilt gives up; narrow noise far from any possible count needs steep ones.
+_STEEPEST = 1e12
+#: Rounding in a convolution, relative to its peak.
+FLOOR = 1e-16
+# Below this length direct convolution is as fast as Fourier's, and has no floor.
+_DIRECT = 128
+# What a product, and what an entry of a transform, costs; measured.
+_DIRECT_SECONDS, _FOURIER_SECONDS = 1e-9, 6e-8
 
 
 def log_rising(alpha: float, low: int, high: int, reference: int | None = None) -> np.ndarray:
@@ -113,3 +128,142 @@ def sample_index(weights: np.ndarray, size: int, rng: np.random.Generator) -> np
     (unknown,) = (found < 0).nonzero()
     found[unknown] = cumulative.searchsorted(levels[unknown], side="right")
     return found
+
+
+def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
+    if alpha.min() > _SMALL:
+        gammas = rng.standard_gamma(alpha)
+    else:
+        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
+        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
+        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
+    gammas /= gammas.sum(axis=0)
+    return gammas
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A latent count c >= 0 with prior weight g_alpha(c), read as y = c + noise.
+
+    g is taken relative to its value at ``reference``, a count near y.
+    """
+
+    alpha: float
+    y: int
+    noise: Noise
+    reference: int
+
+    @property
+    def finest(self) -> float:
+        """Node spacing that resolves the noise."""
+        return max(1.0, self.noise.sd / 4)
+
+    def rough(self, c: np.ndarray) -> np.ndarray:
+        """Return the log weight of a count to a few digits."""
+        return rough_log_rising(self.alpha, c) + self.noise.log_mass(c - self.y)
+
+    def weights(self, tilt: float, most: int) -> tuple[int, np.ndarray, float]:
+        """Return the tilted weights where they matter in [0, most]: first count, weights, log of their sum.
+
+        The tilt is exp(tilt (c - y)); tables of different tilts and windows are on one scale.
+        """
+        low, high = locate(
+            lambda c: self.rough(c) + tilt * (c - self.y), 0, most, [self.y], finest=self.finest
+        )
+        if high - low > _WIDEST:
+            raise too_wide()
+        hold(int(high - low) + 1)
+        offset = np.arange(low, high + 1) - self.y
+        height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(offset)
+        height += tilt * offset
+        peak = height.max()
+        weights = np.exp(height - peak)
+        total = weights.sum()
+        return low, weights / total, float(peak + np.log(total))
+
+
+def tilt_for(cells: list[Cell], target: float, most: int, times: np.ndarray | None = None) -> float:
+    """Return a tilt that brings the mean of the total within a fraction of its spread of ``target``.
+
+    No cell is taken to exceed ``most``; ``times`` says how often each cell is there, if not once.
+    """
+    many = np.ones(len(cells)) if times is None else times
+    counts, heights = [], []
+    # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
+    ends = spread(0, most, [])
+    for cell in cells:
+        c = np.union1d(spread(0, most, [cell.y], finest=cell.finest), ends)
+        middles = (c[1:] + c[:-1]) / 2
+        counts.append(c)
+        heights.append(cell.rough(c) + np.log(np.diff(middles, prepend=c[0] - 0.5, append=c[-1] + 0.5)))
+    sizes = np.array([c.size for c in counts])
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    count, log_weight = np.concatenate(counts), np.concatenate(heights)
+
+    def moments(tilt: float) -> tuple[float, float]:
+        height = log_weight + tilt * count
+        weight = np.exp(height - np.repeat(np.maximum.reduceat(height, starts), sizes))
+        mass = np.add.reduceat(weight, starts)
+        mean = np.add.reduceat(weight * count, starts) / mass
+        variance = np.add.reduceat(weight * (count - np.repeat(mean, sizes)) ** 2, starts) / mass
+        return float((many * mean).sum()), float(np.sqrt((many * variance).sum()))
+
+    mean, sd = moments(0.0)
+    if abs(mean - target) <= 0.2 * sd:
+        return 0.0
+    sign = 1.0 if target > mean else -1.0
+    inner, outer = 0.0, 0.1 / max(sd, 1.0)
+    while outer < _STEEPEST and sign * (target - moments(sign * outer)[0]) > 0:
+        inner, outer = outer, 2 * outer
+    middle = outer
+    for _ in range(80):
+        middle = 0.5 * (inner + outer)
+        mean, sd = moments(sign * middle)
+        if abs(mean - target) <= 0.2 * sd:
+            break
+        inner, outer = (middle, outer) if sign * (target - mean) > 0 else (inner, middle)
+    return sign * middle
+
+
+@dataclass(frozen=True)
+class Table:
+    """Weights of consecutive counts from ``low`` on."""
+
+    low: int
+    weights: np.ndarray
+
+    @property
+    def high(self) -> int:
+        """The last count."""
+        return self.low + self.weights.size - 1
+
+    @property
+    def spread(self) -> float:
+        """An inverse measure of concentration, cheap to compute: the number of counts that seem equally likely."""
+        return float(self.weights.sum() ** 2 / (self.weights @ self.weights))
+
+    def at(self, counts: np.ndarray) -> np.ndarray:
+        """Return the weights of these counts, 0 outside the table."""
+        index = counts - self.low
+        inside = (index >= 0) & (index < self.weights.size)
+        return np.where(inside, self.weights[np.where(inside, index, 0)], 0.0)
+
+    def convolve(self, other: Table) -> Table:
+        """Return the table of the sum of two counts, trimmed where it is rounding noise."""
+        small, large = sorted((self.weights.size, other.weights.size))
+        spend(_DIRECT_SECONDS * small * large if small <= _DIRECT else _FOURIER_SECONDS * (small + large))
+        if small <= _DIRECT:
+            weights = np.convolve(self.weights, other.weights)
+        else:
+            weights = _fourier_convolve(self.weights, other.weights)
+        heavy = np.flatnonzero(weights > FLOOR * weights.max())
+        first, last = heavy[0], heavy[-1]
+        hold(int(last - first) + 1)
+        return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
+
+
+def _fourier_convolve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    size = a.size + b.size - 1
+    padded = next_fast_len(size, real=True)
+    return np.fft.irfft(np.fft.rfft(a, padded) * np.fft.rfft(b, padded), padded)[:size]

@@ -28,8 +28,7 @@ from discreet.artifact import Release
 from discreet.artifact.release import Statistics
 from discreet.errors import OutOfReachError
 from discreet.families.normal import Normal
-from discreet.inference.counts.latent_tables import Table
-from discreet.inference.counts.tilt import Cell
+from discreet.inference.counts.weights import Cell, Table
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.models.totals import Window, log_sums

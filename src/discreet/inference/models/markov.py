@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from discreet.inference.counts.label_draws import dirichlet_columns
 from discreet.inference.counts.latent_cells import cell_counts
+from discreet.inference.counts.weights import dirichlet_columns
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.record_prior import RecordPrior

@@ -29,9 +29,8 @@ from discreet.artifact import Release
 from discreet.domain.columns import Labels
 from discreet.errors import OutOfReachError
 from discreet.families.categorical import Categorical
-from discreet.inference.counts.label_draws import dirichlet_columns
-from discreet.inference.counts.weights import DEPTH, log_rising
-from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.counts.weights import DEPTH, dirichlet_columns, log_rising
+from discreet.inference.engine import Answer, Engine, Question, reads_all, too_wide
 from discreet.inference.engines.naive import warning
 from discreet.inference.models.class_moments import (
     APPROXIMATION,
@@ -44,7 +43,6 @@ from discreet.inference.models.class_moments import (
 from discreet.inference.models.table_rows import Reading, RowLaw, row_law
 from discreet.inference.models.totals import SharedTotals, Window
 from discreet.inference.record_prior import RecordPrior
-from discreet.inference.work import too_wide
 from discreet.models.moment_table import MomentTable
 from discreet.models.naive_bayes import NaiveBayes, moment_names
 from discreet.priors import NormalInverseGamma

@@ -12,7 +12,7 @@ counted, m - v of the m records of the row have no label, any number of them as 
 
 one more convolution. A convolution is accurate near its peak only, and dividing by g_A, which grows like m^(A - 1), can
 lift what lies far below it. So the first one is made in panels, each tilted to a part of the range of totals
-(:mod:`discreet.inference.counts.tilt`).
+(:mod:`discreet.inference.counts.weights`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_cells import CellCounts
-from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel
 from discreet.inference.counts.splits import split_off
-from discreet.inference.counts.tilt import Cell, tilt_for
-from discreet.inference.counts.weights import log_rising
+from discreet.inference.counts.weights import Cell, Table, log_rising, tilt_for
 from discreet.inference.models.totals import Window, log_sums
 from discreet.privacy import Noise
 

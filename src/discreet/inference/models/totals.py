@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import OutOfReachError
-from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel
+from discreet.inference.counts.weights import Table
 
 # How far below its peak a convolution is trusted: rounding is 1e-16 of the peak.
 _TRUSTED = 1e-6

@@ -30,7 +30,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.models.shapes import FINE
+from discreet.models.layout import FINE
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.rounding import decimal, float_result_up, log_up, rational_up
 from discreet.rational import Number, plain

@@ -18,8 +18,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.inference.diagnostics import bulk_ess
-from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.work import spend
+from discreet.inference.engine import Answer, Engine, Question, spend
 
 if TYPE_CHECKING:
     from discreet.inference.engines.augment.chain import Chain

@@ -34,7 +34,6 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import Leaps
-from discreet.inference.engines.gibbs.unconstrain import named
 from discreet.inference.engines.naive import noisy_sums
 from discreet.privacy import DiscreteGaussian
 
@@ -168,7 +167,7 @@ class Chain:
         else:
             at = posterior.sample(1, self.rng)
             self._at = self._leaps.space.coordinates(at)[0]
-            drawn = named(family, at, 1)
+            drawn = family.named(at)
         return {name: values[0] for name, values in drawn.items()}
 
     def _given(self, s: np.ndarray, n_usable: float, size: int) -> tuple[Theta, np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
 from discreet.families.base import Family, Theta
-from discreet.models.shapes import UNIT
+from discreet.models.layout import UNIT
 
 Pair = tuple[np.ndarray, np.ndarray]
 

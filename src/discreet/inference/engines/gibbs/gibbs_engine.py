@@ -1,4 +1,4 @@
-"""The gibbs engine: the central-limit law of the sums, sampled coherently, for every family.
+r"""The gibbs engine: the central-limit law of the sums, sampled coherently, for every family.
 
 Bernstein and Sheldon's model (2018) with their misprints mended and one law in place of two incompatible conditionals:
 the sums are normal given theta, the noise is a mixture of normals, and p(theta | y) is sampled with the sums integrated
@@ -6,6 +6,22 @@ out. With one or two unknowns the noise variances are integrated out too and a t
 (:mod:`discreet.inference.engines.gibbs.tree`); otherwise many short chains do the work
 (:mod:`discreet.inference.engines.gibbs.walkers`). The paper's own sampler, corrected, is in
 :mod:`discreet.inference.engines.gibbs.plain`. The cost does not depend on the number of records.
+
+Whether a central limit for the sums can be trusted is judged at the posterior's own draws.
+Given theta, reading j is the sum of u independent terms of variance v and third cumulant c, plus noise of variance w.
+Two numbers say how far its law is from the one that the engine uses:
+
+* c u / (u v + w)^(3/2), the skewness of the **reading**. The error of the limit is of that order (Edgeworth), and wide
+  noise makes it small.
+* c / (v^(3/2) u^(1/2)), the skewness of the **sum** alone, which for rare events is one over the root of their expected
+  number. If it is large the sum sits at the edge of its range. The normal law then allows sums that cannot be, and
+  that is felt in the tails also where the reading is skewed a little only.
+
+Doubtful is a large product of the two, or a sum at the edge behind noise that does not drown it. The limits were set on
+438 settings of Bernoulli, categorical, Poisson and exponential columns (n from 200 to 10,000, epsilon from 0.1 to 10,
+weak and strong priors) by comparing the 5, 25, 50, 75 and 95% quantiles with those of the exact engine, in posterior
+standard deviations, and the distribution functions. Of settings in which they differ by more than 0.1, or 0.04, 98% are
+warned of, and of those in which they agree within 0.05 and 0.02, 3%. A slow test does it again on other ones.
 """
 
 from __future__ import annotations
@@ -13,10 +29,11 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.families.base import Theta
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.engines.gibbs import skewness, tree, walkers
+from discreet.inference.engines.gibbs import tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
-from discreet.inference.engines.gibbs.feature_moments import has_moments
+from discreet.inference.engines.gibbs.feature_moments import column_records, has_moments
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import has_chart
 
@@ -24,6 +41,14 @@ from discreet.inference.engines.gibbs.unconstrain import has_chart
 LEAST_RECORDS = 200
 
 APPROXIMATION = "central limit for the sums"
+
+#: Largest product of the skewness of a sum and that of its reading.
+PRODUCT = 0.03
+#: Skewness of a sum that is at the edge of its range, where fewer than four of a rare event are expected; and the
+#: largest skewness of its reading.
+EDGE, AT_EDGE = 0.5, 0.02
+# Draws that are looked at, and records simulated for each where there is no quadrature.
+_DRAWS, _FEW_DRAWS, _RECORDS = 400, 50, 2000
 
 
 def refusal(release: Release) -> str | None:
@@ -52,19 +77,20 @@ def predicted_seconds(question: Question) -> float:
 
 def draw(question: Question) -> Answer:
     """Draw from the posterior under the central-limit law."""
-    target, x, doubts = coordinates(question)
-    return Answer(target.theta(x), APPROXIMATION, _too_few(question) + doubts, independent=False)
+    target, x, warnings = coordinates(question)
+    return Answer(target.theta(x), APPROXIMATION, _too_few(question) + warnings, independent=False)
 
 
 def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]]:
-    """Return the target, draws from it in its own coordinates, and doubts about them."""
+    """Return the target, draws from it in its own coordinates, and warnings about them."""
     target = Target(question)
-    x, doubts = None, ()
-    if tree.applies(target):
+    x, warnings = None, ()
+    # few unknowns, and readings whose noise can be integrated out
+    if target.dim <= tree.MOST_DIM and target.collapses:
         x = tree.sample(target, question.size, question.chains, question.rng)
     if x is None:
-        x, doubts = walkers.sample(target, question.size, question.chains, question.rng)
-    return target, x, (*skewness.doubts(question.release, target, x), *doubts)
+        x, warnings = walkers.sample(target, question.size, question.chains, question.rng)
+    return target, x, (*skewness_warnings(question.release, target, x), *warnings)
 
 
 def _too_few(question: Question) -> tuple[str, ...]:
@@ -77,6 +103,73 @@ def _too_few(question: Question) -> tuple[str, ...]:
     if n is None or n >= LEAST_RECORDS:
         return ()
     return (f"a central limit for {n} records; it has been shown calibrated from {LEAST_RECORDS} records on",)
+
+
+def skewness_warnings(release: Release, target: Target, x: np.ndarray) -> tuple[str, ...]:
+    """Return a warning if the central limit is doubtful for a released sum, at draws ``x`` of coordinates."""
+    most = _FEW_DRAWS if release.family.n_columns > 1 else _DRAWS
+    x = x[:: max(len(x) // most, 1)]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        of_sum, of_reading = _skewness(release, target, x)
+    # the middle of the draws says where the sum is, the upper tenth how much it matters
+    of_sum, of_reading = np.median(of_sum, axis=0), np.quantile(of_reading, 0.9, axis=0)
+    doubtful = (of_sum * of_reading > PRODUCT) | ((of_sum > EDGE) & (of_reading > AT_EDGE))
+    if not doubtful.any():
+        return ()
+    worst = int(np.argmax(np.where(doubtful, of_reading, -1.0)))
+    where = "is at the edge of its range" if of_sum[worst] > EDGE else "is skewed"
+    return (
+        f"a central limit for the released sum {release.layout.names[worst]:.60}, which {where} (skewness "
+        f"{of_sum[worst]:.2g}): quantiles may be off; the exact and augment engines, where they apply, need no limit",
+    )
+
+
+def _skewness(release: Release, target: Target, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the absolute skewness of the sums and of the readings, draws by readings; 0 where there is no sum."""
+    features, probability = _records(release, target.theta(x))
+    each = features @ target.readings.of_features.T
+    rest = np.maximum(1 - probability.sum(axis=1), 0.0)[:, None]
+    mean = np.einsum("dp,dpr->dr", probability, each)
+    off = each - mean[:, None]
+    # redacted records are zeros
+    variance = np.einsum("dp,dpr->dr", probability, off**2) + rest * mean**2
+    third = np.abs(np.einsum("dp,dpr->dr", probability, off**3) - rest * mean**3)
+    u = target.usable(x)[:, None]
+    # readings are in units of their noise's scale
+    noise = 2.0 if target.laplace else 1.0
+    of_reading = u * third / (u * variance + noise) ** 1.5
+    of_sum = third / (variance**1.5 * np.sqrt(u))
+    usable = (variance > 0) & (u > 0)
+    return np.where(usable, of_sum, 0.0), np.nan_to_num(of_reading)
+
+
+def _records(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+    """Return features of possible records, draws by points by features, and the probabilities of the points."""
+    family = release.family
+    if family.vocabulary is not None:
+        p = np.asarray(theta["p"], dtype=float)
+        if p.ndim == 1:
+            return np.broadcast_to([[-1.0], [1.0]], (len(p), 2, 1)), np.stack([1 - p, p], axis=1)
+        return np.broadcast_to(np.eye(p.shape[1]), (len(p), *p.shape[1:] * 2)), p
+    if family.n_columns > 1:
+        return _simulated(release, theta)
+    return column_records(release)(theta)
+
+
+def _simulated(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+    """Return equally probable records of several columns, as far as they are not redacted."""
+    assert release.layout.shift is not None
+    assert release.layout.half is not None
+    shift, half = (np.array([float(v) for v in part]) for part in (release.layout.shift, release.layout.half))
+    values, vectors = np.linalg.eigh(np.asarray(theta["covariance"], dtype=float))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    # the same for every call: a warning is no matter of luck
+    standard = np.random.default_rng(0).standard_normal((_RECORDS, len(half)))
+    z = (np.asarray(theta["mean"], dtype=float)[:, None] + standard @ root.swapaxes(1, 2) - shift) / half
+    inside = (np.abs(z) <= 1).all(axis=2) | (release.domain.outside == "clip")
+    z = np.clip(z, -1.0, 1.0)
+    features = np.stack(release.family.geometry.features(list(np.moveaxis(z, -1, 0))), axis=-1)
+    return features, np.asarray(inside / _RECORDS)
 
 
 GIBBS = Engine("gibbs", refusal, draw, predicted_seconds)

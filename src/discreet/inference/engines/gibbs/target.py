@@ -71,7 +71,7 @@ class Readings:
         """Read them from a release."""
         grid = np.array([float(g) for g in release.totals.grid])
         scale = np.array([law.width for law in release.noise])
-        rows = np.array([[float(v) for v in row] for row in release.layout.rows])
+        rows = release.layout.matrix()
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
         rows = rows / (scale * grid)[:, None]

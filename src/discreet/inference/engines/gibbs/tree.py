@@ -18,7 +18,7 @@ import numpy as np
 from discreet.inference.engines.gibbs.global_proposals import Strangers
 from discreet.inference.engines.gibbs.target import Place, Target
 
-_MOST_DIM = 2
+MOST_DIM = 2
 # cells along each axis of the first level, levels at most, and cells at most in one level
 _FIRST = {1: 32, 2: 12}
 _LEVELS, _WIDEST = 60, 6000
@@ -36,11 +36,6 @@ _WALKERS = 64
 _FORGET, _MOST_WARMUP = 5.0, 400
 #: Proposals this effective, as a share, make the draws trustworthy.
 LEAST_EFFECTIVE = 0.25
-
-
-def applies(target: Target) -> bool:
-    """Tell whether there are few enough unknowns, and readings whose noise can be integrated out."""
-    return target.dim <= _MOST_DIM and target.collapses
 
 
 def log_posterior(target: Target, place: Place, *, rough: bool = False) -> np.ndarray:

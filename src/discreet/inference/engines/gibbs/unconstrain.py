@@ -48,22 +48,7 @@ class Chart(ABC):
 
     def theta(self, family: Family, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the family's parameters, by draw name, at these coordinates."""
-        return named(family, self.values(x), len(x))
-
-
-def named(family: Family, values: Any, size: int) -> dict[str, np.ndarray]:
-    """Return the family's parameters, by draw name, of ``size`` values of its prior."""
-    return family.draw(_Given(values), size, np.random.default_rng(0))
-
-
-class _Given:
-    """Hands a family values as if they were drawn: the family then names, and where needed converts, them."""
-
-    def __init__(self, values: Any) -> None:
-        self._values = values
-
-    def sample(self, size: int, rng: np.random.Generator) -> Any:
-        return self._values
+        return family.named(self.values(x))
 
 
 def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:

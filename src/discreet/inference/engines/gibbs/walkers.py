@@ -21,7 +21,8 @@ between. From then on the populations never meet, and warm-up goes on until they
 References
 ----------
 ter Braak (2006), "A Markov chain Monte Carlo version of the genetic algorithm Differential Evolution". Del Moral,
-Doucet, Jasra (2006), "Sequential Monte Carlo samplers".
+Doucet, Jasra (2006), "Sequential Monte Carlo samplers". Margossian et al. (2024), "Nested R-hat: assessing the
+convergence of Markov chain Monte Carlo when running many short chains".
 """
 
 from __future__ import annotations
@@ -32,16 +33,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import OutOfReachError
-from discreet.inference.engines.gibbs.convergence import (
-    POPULATIONS,
-    R_HAT_LIMIT,
-    lag_correlation,
-    nested_r_hat,
-)
+from discreet.inference.engine import spend
 from discreet.inference.engines.gibbs.global_proposals import Strangers
 from discreet.inference.engines.gibbs.target import Place, Target
-from discreet.inference.work import spend
 
+#: Populations that exchange nothing once they have arrived, so that their agreement means something.
+POPULATIONS = 4
+#: Nested R-hat above which populations are said to disagree.
+R_HAT_LIMIT = 1.01
 # share of strangers in the independence move
 _STRANGE = 0.15
 # centers of the kernel density, at most
@@ -278,6 +277,24 @@ def _student_mixture(points: np.ndarray, centers: np.ndarray, inverse: np.ndarra
         return constant - (5 + d) / 2 * np.log1p(squared[:, :, 0] / 5)
     # the nearest center is always among the terms, so nothing underflows to zero before it is far outside
     return constant + np.log(((1 + squared / 5) ** (-(5 + d) / 2)).mean(axis=2))
+
+
+def nested_r_hat(draws: np.ndarray) -> np.ndarray:
+    """Return nested R-hat of each coordinate; draws are (steps, walkers, dimension), populations one after another."""
+    steps, n, d = draws.shape
+    grouped = draws.reshape(steps, POPULATIONS, n // POPULATIONS, d)
+    means = grouped.mean(axis=(0, 2))
+    within = grouped.var(axis=(0, 2), ddof=1).mean(axis=0)
+    between = means.var(axis=0, ddof=1)
+    return np.sqrt(1 + between / np.where(within > 0, within, 1.0))
+
+
+def lag_correlation(draws: np.ndarray, lag: int) -> float:
+    """Return the largest correlation, over coordinates, between walkers and themselves ``lag`` steps later."""
+    early, late = draws[:-lag], draws[lag:]
+    center, variance = draws.mean(axis=(0, 1)), draws.var(axis=(0, 1))
+    covariance = ((early - center) * (late - center)).mean(axis=(0, 1))
+    return float((covariance / np.where(variance > 0, variance, 1.0)).max())
 
 
 def sample(

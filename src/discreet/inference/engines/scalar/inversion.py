@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.inference.engine import spend
 from discreet.inference.engines.scalar.series_kernels import Reading, Window
 from discreet.inference.engines.scalar.transforms import Records
-from discreet.inference.work import spend
 
 # Frequencies come in chunks that grow, until what is left cannot matter.
 _FIRST_CHUNK = 24

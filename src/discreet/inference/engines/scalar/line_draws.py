@@ -11,15 +11,13 @@ from scipy.special import betaincinv, betaln, expit, gammaincinv, gammaln, log_e
 from discreet import priors
 from discreet.artifact import Release
 from discreet.errors import EngineError
-from discreet.families.base import Family
-from discreet.inference.engine import Question
+from discreet.inference.engine import NEVER, Question
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import MOST_COUNTS, RecordLaw, counts_to_sum
 from discreet.inference.engines.scalar.sums import log_likelihood
-from discreet.inference.work import NEVER
 from discreet.models.shapes import Interval
 
 _TAIL = 1e-13
@@ -82,16 +80,6 @@ class Axis:
         return prior.log_density(t)
 
 
-@dataclass(frozen=True)
-class _Fixed:
-    """A prior that gives values in turn, so that a family says how its parameter depends on them."""
-
-    values: np.ndarray
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return self.values
-
-
 def refusal(release: Release) -> str | None:
     """Return why a release cannot be read here, or None if it holds sums of one bounded statistic of one parameter."""
     family = release.family
@@ -128,7 +116,7 @@ def density(question: Question) -> tuple[Axis, LineDensity]:
     law = RecordLaw.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
 
     def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
-        theta = parameter(release.family, axis.value(t), question.rng)
+        theta = release.family.named(axis.value(t))
         return axis.log_prior(t) + log_likelihood(law.at(theta), reading, law.lattice, slack)
 
     return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
@@ -138,12 +126,7 @@ def draw(question: Question) -> dict[str, np.ndarray]:
     """Draw the parameter from its exact posterior, independently."""
     axis, posterior = density(question)
     points = posterior.sample(question.size, question.rng)
-    return parameter(question.release.family, axis.value(points), question.rng)
-
-
-def parameter(family: Family, values: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return the parameter, by draw name, from values of the prior's variable (a precision, for a variance)."""
-    return family.draw(_Fixed(values), values.size, rng)
+    return question.release.family.named(axis.value(points))
 
 
 def _log_gamma_ends(prior: priors.Gamma) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from scipy.special import wofz
 
-from discreet.inference.work import spend
+from discreet.inference.engine import spend
 
 _ROOT2 = np.sqrt(2.0)
 # From this many terms on, a comb of frequencies is made of products of two shorter ones.

@@ -1,7 +1,13 @@
-"""Draws from the exact posterior of Bernoulli and Categorical: latent counts first, then the conjugate parameter.
+"""The exact engine: no approximation of the model, independent draws.
 
-No approximation beyond dropping less than 1e-12 of the mass. Either noise law, either neighbor relation, missing values
-counted or declared absent. The cost follows the width of the noise, not the number of records.
+Bernoulli and Categorical: latent counts that can be enumerated (:mod:`discreet.inference.counts`) are drawn first, then
+the conjugate parameter. No approximation beyond dropping less than 1e-12 of the mass; either noise distribution, either
+neighbor relation, missing values counted or declared absent. The cost follows the width of the noise, not the number of
+records.
+
+Families with one bounded statistic and one parameter have a likelihood that can be computed by inverting transforms,
+and a posterior on a line (:mod:`discreet.inference.engines.scalar`), which is imported when it is needed because it
+takes a moment.
 """
 
 from __future__ import annotations
@@ -12,27 +18,43 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
-from discreet.families.base import Family
 from discreet.inference.counts.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
-from discreet.inference.engine import Question
+from discreet.inference.counts.weights import dirichlet_columns
+from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.record_prior import RecordPrior
+from discreet.models.base import Model
 from discreet.priors import Beta, Dirichlet
 
-# Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
-_SMALL = 0.1
+
+def refusal(release: Release) -> str | None:
+    """Return why this engine cannot read the release, or None if it can."""
+    if release.model.closed_form(_DRAW) is not None:
+        return None
+    from discreet.inference.engines.scalar import line_draws as scalar
+
+    return scalar.refusal(release)
 
 
-def reads(release: Release) -> bool:
-    """Whether the release holds counts of labels."""
-    return release.family.closed_form(_DRAW) is not None
+def predicted_seconds(question: Question) -> float:
+    """Return roughly how long the draws take."""
+    if question.release.model.closed_form(_DRAW) is not None:
+        return 0.1
+    from discreet.inference.engines.scalar import line_draws as scalar
+
+    return scalar.predicted_seconds(question)
 
 
-def draw(question: Question) -> dict[str, np.ndarray]:
-    """Draw parameters from their exact posterior, independently."""
-    draw_parameters = question.release.family.closed_form(_DRAW)
-    assert draw_parameters is not None
-    return draw_parameters(question.release, question.prior, question.records, question.size, question.rng)
+def draw(question: Question) -> Answer:
+    """Draw from the exact posterior, independently."""
+    of_labels = question.release.model.closed_form(_DRAW)
+    if of_labels is not None:
+        return Answer(
+            of_labels(question.release, question.prior, question.records, question.size, question.rng)
+        )
+    from discreet.inference.engines.scalar import line_draws as scalar
+
+    return Answer(scalar.draw(question))
 
 
 def _bernoulli(
@@ -95,18 +117,6 @@ def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.rand
     return out
 
 
-def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one Dirichlet vector for each column of ``alpha``, as ratios of gammas."""
-    if alpha.min() > _SMALL:
-        gammas = rng.standard_gamma(alpha)
-    else:
-        # Gamma(a) = Gamma(a + 1) U^(1/a), in logs because U^(1/a) underflows for small a
-        log_gammas = np.log(rng.standard_gamma(alpha + 1)) + np.log1p(-rng.random(alpha.shape)) / alpha
-        gammas = np.exp(log_gammas - log_gammas.max(axis=0))
-    gammas /= gammas.sum(axis=0)
-    return gammas
-
-
 def bernoulli_counts(
     release: Release, prior: Beta, records: RecordPrior
 ) -> BinaryCounts | YesCounts | CellCounts:
@@ -134,7 +144,9 @@ def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior)
     return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
 
 
-_DRAW: dict[type[Family], Callable[..., dict[str, np.ndarray]]] = {
+_DRAW: dict[type[Model], Callable[..., dict[str, np.ndarray]]] = {
     Bernoulli: _bernoulli,
     Categorical: _categorical,
 }
+
+EXACT = Engine("exact", refusal, draw, predicted_seconds)
