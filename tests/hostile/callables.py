@@ -131,6 +131,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "Geometric": dict,
     "Laplace": lambda: {"location": 3},
     "MultivariateNormal": lambda: {"dim": 2},
+    "Mean": dict,
     "Normal": dict,
     "Poisson": dict,
     "families.Predicate": dict,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.artifact import NoiseRecord, Release, Statistics
+from discreet.artifact import Release, Statistics
 from discreet.domain.declarations import Domain
 from discreet.models.column_model import ColumnModel
 from discreet.privacy import PureDP, ZeroConcentratedDP
@@ -42,7 +42,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
     domain = Domain(
         bounds,
         None if structured else model.labels,
-        "redact" if bounds is None or rng.random() < 0.5 else "clip",
+        model.only_outside or ("redact" if bounds is None or rng.random() < 0.5 else "clip"),
         str(rng.choice(["count", "none"])),  # pyright: ignore[reportArgumentType]
     )
     layout = model.layout(domain, neighbors)  # pyright: ignore[reportArgumentType]
@@ -79,7 +79,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
             layout.shift,
             layout.half,
         ),
-        mechanism=NoiseRecord(mechanism.name, scales, mechanism.sensitivity(layout)),
+        mechanism=mechanism.record(scales, mechanism.sensitivity(layout)),
         guarantees={"statistics": promised},
         software={"discreet": "0.1.0"},
     )
@@ -108,6 +108,7 @@ def _model(rng: np.random.Generator) -> Any:
         lambda: dc.Normal(variance=size),
         lambda: dc.Normal(mean=size),
         dc.Normal,
+        dc.Mean,
         lambda: dc.models.NaiveBayes(
             {"c": some()}, {"d": some(), **({"w": (0, 100)} if rng.random() < 0.3 else {})}
         ),

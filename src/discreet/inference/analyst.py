@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,7 +14,7 @@ from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference import bought_bounds, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.engine import Question, about
+from discreet.inference.engine import Answer, Question, about
 from discreet.inference.engines.registry import EngineName, ask, check
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import record_prior
@@ -150,8 +151,20 @@ def infer(
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
-        answer.draws, how, n_chains=chains, labels=labels, about=about(release), model=release.model
+        answer.draws,
+        how,
+        n_chains=chains,
+        labels=labels,
+        about=about(release),
+        model=release.model,
+        table=None if answer.table is None else _of_table(answer, how, chains),
     )
+
+
+def _of_table(answer: Answer, how: Diagnostics, chains: int) -> Posterior:
+    """Return what is known of the very table that was released."""
+    known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
+    return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains)
 
 
 def _check_size(release: Release, draws: int, chains: int) -> None:

@@ -43,12 +43,17 @@ def about(release: Release) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted."""
+    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted.
+
+    ``table`` holds, where an engine has them, draws of the totals of the table that was released, by name; the other
+    draws are of the population that it is a sample of.
+    """
 
     draws: dict[str, np.ndarray]
     approximation: str = "none"
     warnings: tuple[str, ...] = ()
     independent: bool = True
+    table: dict[str, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

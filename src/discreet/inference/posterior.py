@@ -48,6 +48,9 @@ class Posterior:
         One line that says which model of which data under which guarantee this is; the subtitle of plots.
     model
         The model that was released, which rows that need no protection can be asked about.
+    table
+        What is known of the very table that was released, where the engine knows it: its own totals, about which
+        noise is the only uncertainty. The other draws are of the population that the table is a sample of.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Posterior:
     labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
     about: str | None = field(default=None, kw_only=True)
     model: Model | None = field(default=None, kw_only=True)
+    table: Posterior | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -150,7 +154,8 @@ class Posterior:
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
             r_hats = at[3] if self.n_draws >= _FEW else math.nan
             rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
-        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels))
+        table = () if self.table is None else self.table.summary(prob).rows
+        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels), table)
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""

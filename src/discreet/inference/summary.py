@@ -43,14 +43,16 @@ class LabelRow:
 class Summary:
     """The rows of a posterior's table; printing it aligns them, and of more than a hundred shows the first and last.
 
-    ``summary["p"]`` is one row, ``summary.rows`` are those of numbers and ``summary.labels`` those of labels, such as
-    hidden states; ``summary.to_dict()`` is what a JSON file can hold.
+    ``summary.table`` are rows about the very table that was released, where an engine knows them; all others are about
+    the population. ``summary["p"]`` is one row, ``summary.rows`` are those of numbers and ``summary.labels`` those of
+    labels, such as hidden states; ``summary.to_dict()`` is what a JSON file can hold.
     """
 
     rows: tuple[SummaryRow, ...]
     prob: float
     diagnostics: Diagnostics
     labels: tuple[LabelRow, ...] = ()
+    table: tuple[SummaryRow, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         every = (*self.rows, *self.labels)
@@ -72,8 +74,9 @@ class Summary:
         how = self.diagnostics
         return {
             "prob": self.prob,
-            "parameters": [{k: _json_safe(v) for k, v in asdict(row).items()} for row in self.rows],
+            "parameters": [_numbers(row) for row in self.rows],
             **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
+            **({"table": [_numbers(row) for row in self.table]} if self.table else {}),
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
@@ -101,6 +104,10 @@ class Summary:
         if self.labels:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
             lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
+        if self.table:
+            own = [[*_cells(row, decimals_for(row.sd))[:5]] for row in self.table]
+            lines += ["", "Of this table itself, where noise is the only uncertainty:"]
+            lines += _aligned([header[:5], *own])
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
@@ -139,6 +146,10 @@ def _cells(row: SummaryRow, decimals: int) -> list[str]:
     r_hat = f"{row.r_hat:.3f}" if math.isfinite(row.r_hat) else "-"
     # a label is whatever the rows hold
     return [shown(row.name), *cells, ess, r_hat]
+
+
+def _numbers(row: SummaryRow) -> dict[str, Any]:
+    return {k: _json_safe(v) for k, v in asdict(row).items()}
 
 
 def _json_safe(value: Any) -> Any:

@@ -43,6 +43,8 @@ class Model(metaclass=Constructed):
     engines: ClassVar[str]
     #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
     picture: ClassVar[str] = "densities"
+    #: What becomes of values outside the bounds, if the model can read only one answer; None if either.
+    only_outside: ClassVar[Outside | None] = None
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.data.sources.batches import batches
 from discreet.data.summaries.fixed_point import Frame, only_row
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 from discreet.models.shapes import UNIT
 
@@ -23,7 +23,7 @@ _FEW = 64
 _BLOCK = 1 << 22
 
 
-def sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int]]:
+def sums(records: Frame, family: RecordSums, layout: Layout) -> tuple[int, list[int]]:
     """Return the number of records and the sum of each coordinate of columns z0, z1, ... and the usable flag."""
     z = [f"z{i}" for i in range(family.n_columns)]
     if len(layout.rows) > _FEW:
@@ -40,7 +40,7 @@ def sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int]
     return n, values
 
 
-def _by_blocks(records: Frame, z: list[str], family: Family, layout: Layout) -> tuple[int, list[int]]:
+def _by_blocks(records: Frame, z: list[str], family: RecordSums, layout: Layout) -> tuple[int, list[int]]:
     per_step = np.array([float(1 / grid) for grid in layout.grid])
     n_records, totals = 0, np.zeros(len(layout.rows), dtype=np.int64)
     size = max(1, _BLOCK // len(layout.rows))

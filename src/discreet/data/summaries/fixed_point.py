@@ -30,7 +30,7 @@ from discreet.data.sources.conceal import quiet
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -94,7 +94,7 @@ def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
 
 
-def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
+def numeric_records(frame: Frame, family: RecordSums, domain: Domain, layout: Layout) -> Frame:
     """Turn columns c0, c1, ... into z0, z1, ... and the usable flag.
 
     Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
@@ -142,7 +142,7 @@ def check_size(n_records: int, layout: Layout) -> None:
         raise DataError("too many records to be summed exactly in 64-bit integers.")
 
 
-def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
+def measure_arrays(x: np.ndarray, family: RecordSums, m: Map) -> np.ndarray:
     """Evaluate a measure that only understands arrays, at values moved into the bounds.
 
     The measure must treat each value on its own. Whatever it returns is clamped later; if it fails, the

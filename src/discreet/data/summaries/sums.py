@@ -32,7 +32,7 @@ from discreet.data.summaries.fixed_point import (
 )
 from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.declarations import Domain
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 
 _MALFORMED = ("malformed", "unclosed")
@@ -71,7 +71,7 @@ class Inspection:
 
 
 def summarize(
-    data: Any, family: Family, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
+    data: Any, family: RecordSums, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
     """Sum the statistics of every record exactly.
 
@@ -124,7 +124,9 @@ def summarize(
     return look_at(data, look)
 
 
-def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
+def inspect(
+    data: Any, family: RecordSums, domain: Domain, columns: Sequence[str] | None = None
+) -> Inspection:
     """Count what the policies would touch, for ``discreet check``.
 
     Privacy
@@ -212,7 +214,7 @@ def _flags(picked: Picked, domain: Domain) -> dict[str, nw.Expr]:
     return flags
 
 
-def _measured(frames: Iterable[Frame], family: Family, each: Sequence[Map]) -> Iterator[Frame]:
+def _measured(frames: Iterable[Frame], family: RecordSums, each: Sequence[Map]) -> Iterator[Frame]:
     """Add columns u0, u1, ... with a measure that only understands arrays, batch by batch."""
     for frame in frames:
         for batch in batches(frame):

@@ -12,7 +12,7 @@ from discreet.errors import EngineError, MissingPackageError
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "naive"]
 
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
 REASONABLE = 20.0
@@ -32,6 +32,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.hidden_markov.hidden_markov_engine:NAIVE",
     ),
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
+    "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),
     "naive_bayes": (
         "discreet.inference.models.naive_bayes:EXACT",
