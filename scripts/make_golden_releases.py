@@ -74,6 +74,11 @@ def write_means(rng: np.random.Generator, *, first: int) -> None:
         "mean-private-count": (
             column, dc.Mean(), dc.mechanisms.Gaussian(rho="0.1"), {**wide, "neighbors": "add_remove"}
         ),
+        "histogram": (column, dc.Histogram(bins=24), dc.mechanisms.Laplace("0.5"), wide),
+        "histogram-edges": (
+            column, dc.Histogram(edges=["-3", "0.1", "100/3", 50, "1e2"]), dc.mechanisms.Gaussian(rho="0.1"),
+            {"neighbors": "add_remove"},
+        ),
     }  # fmt: skip
     write(cases, rng, first=first)
 

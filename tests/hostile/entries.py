@@ -183,6 +183,7 @@ ENTRIES: dict[str, Entry] = {
     "Laplace": _release(dc.Laplace(location=1), bounds=(0, 10)),
     "Normal": _release(dc.Normal(), bounds=(0, 10)),
     "Mean": _release(dc.Mean(), bounds=(0, 10)),
+    "Histogram": _release(dc.Histogram(bins=16), bounds=(0, 10)),
     "Normal, Gaussian noise": _release(dc.Normal(variance=1), bounds=(0, 10), mechanism="gaussian", rho=1),
     "Normal in the plane": _release(dc.MultivariateNormal(2), ("x", "y"), bounds=[(0, 1), (0, 1)]),
     "several models": Entry(

@@ -8,6 +8,7 @@ from discreet.families.categorical import Categorical
 from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
+from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
 from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
@@ -24,6 +25,7 @@ __all__ = [
     "Family",
     "Gamma",
     "Geometric",
+    "Histogram",
     "Laplace",
     "Mean",
     "MultivariateNormal",

@@ -52,6 +52,8 @@ class RecordSums(Model):
     draw_names: ClassVar[tuple[str, ...]]  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     #: True if :meth:`measure` only understands NumPy arrays; the private side then feeds it Arrow batches.
     measure_needs_arrays: ClassVar[bool] = False
+    #: Whether bounds may be chosen from the rows, privately; if not, they must be declared.
+    buys_bounds: ClassVar[bool] = True
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 

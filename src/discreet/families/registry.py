@@ -15,6 +15,7 @@ from discreet.families.categorical import Categorical
 from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
+from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
 from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
@@ -111,6 +112,7 @@ def _syntax(name: str) -> str:
 
 for _kind in (
     Mean,
+    Histogram,
     Bernoulli,
     Categorical,
     Poisson,

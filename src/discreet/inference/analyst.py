@@ -148,7 +148,7 @@ def infer(
             *_doubts(question),
         )
     how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
-    axes = release.model.axis_labels(release.columns)
+    axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
         answer.draws,
@@ -157,6 +157,7 @@ def infer(
         labels=labels,
         about=about(release),
         model=release.model,
+        distribution=answer.distribution,
         table=None if answer.table is None else _of_table(answer, how, chains),
     )
 

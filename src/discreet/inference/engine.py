@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference.record_prior import RecordPrior
+
+if TYPE_CHECKING:
+    from discreet.inference.histogram import Distribution
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Answer:
     """Draws by parameter name, draws first and chain after chain, and how far they can be trusted.
 
     ``table`` holds, where an engine has them, draws of the totals of the table that was released, by name; the other
-    draws are of the population that it is a sample of.
+    draws are of the population that it is a sample of. ``labels`` are names along the axes of draws that depend on the
+    declarations, and ``distribution`` is there if the draws are of a column's whole distribution.
     """
 
     draws: dict[str, np.ndarray]
@@ -54,6 +58,8 @@ class Answer:
     warnings: tuple[str, ...] = ()
     independent: bool = True
     table: dict[str, np.ndarray] | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    distribution: Distribution | None = None
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,8 @@ def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:
     """
     if family.vocabulary is not None:
         raise UsageError(f"{family.name} counts labels and takes no bounds.")
+    if not family.buys_bounds:
+        raise UsageError(f"the bounds of a {family.name} are declared: they cannot be bought.")
     d = family.n_columns
     if isinstance(bounds, PrivateQuantiles):
         if len(bounds.within) not in (1, d):

@@ -12,7 +12,7 @@ from discreet.errors import EngineError, MissingPackageError
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
 REASONABLE = 20.0
@@ -30,6 +30,10 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "hidden_markov": (
         "discreet.inference.models.hidden_markov.hidden_markov_engine:GIBBS",
         "discreet.inference.models.hidden_markov.hidden_markov_engine:NAIVE",
+    ),
+    "histogram": (
+        "discreet.inference.models.histogram:TREE",
+        "discreet.inference.models.histogram:NAIVE",
     ),
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
     "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
