@@ -63,6 +63,24 @@ def main() -> None:
     write_models(np.random.default_rng(23), first=30)
     write_regressions(np.random.default_rng(23), first=60)
     write_networks(np.random.default_rng(25), first=70)
+    write_means(np.random.default_rng(26), first=80)
+
+
+def write_means(rng: np.random.Generator, *, first: int) -> None:
+    column = np.where(rng.random(300) < 0.05, np.nan, rng.gamma(2, 15, 300))
+    wide = {"bounds": ("-3", "100")}
+    cases = {
+        "mean": (column, dc.Mean(), dc.mechanisms.Laplace("0.5"), wide),
+        "mean-private-count": (
+            column, dc.Mean(), dc.mechanisms.Gaussian(rho="0.1"), {**wide, "neighbors": "add_remove"}
+        ),
+        "histogram": (column, dc.Histogram(bins=24), dc.mechanisms.Laplace("0.5"), wide),
+        "histogram-edges": (
+            column, dc.Histogram(edges=["-3", "0.1", "100/3", 50, "1e2"]), dc.mechanisms.Gaussian(rho="0.1"),
+            {"neighbors": "add_remove"},
+        ),
+    }  # fmt: skip
+    write(cases, rng, first=first)
 
 
 def write_models(rng: np.random.Generator, *, first: int) -> None:

@@ -45,6 +45,7 @@ HALVES: list[float | None] = [
 
 FAMILIES: list[tuple[str, Any, Any]] = [
     ("normal", dc.Normal(), (-3, 100)),
+    ("mean", dc.Mean(), (-3, 100)),
     ("normal on cell edges", dc.Normal(), (-1, 1)),
     ("normal, inexact bounds", dc.Normal(), ("0.1", "1/3")),
     ("normal, known variance", dc.Normal(variance=4), (-3, 100)),
@@ -66,6 +67,7 @@ CASES = [
     for neighbors in ("replace", "add_remove")
     for outside in ("redact", "clip")
     if name in ("normal", "normal, known mean") or (neighbors == "replace") == (outside == "redact")
+    if family.only_outside in (None, outside)
 ]
 
 

@@ -24,6 +24,7 @@ from discreet.families import (
     Gamma,
     Geometric,
     Laplace,
+    Mean,
     MultivariateNormal,
     Normal,
     Poisson,
@@ -45,6 +46,7 @@ NUMERIC = [
     (Normal(mean=250), (0, 100)),
     (Normal(), (-3, 100)),
     (Normal(), (0, 100)),
+    (Mean(), (-3, 100)),
     (Normal(), (-1, 1)),
     (MultivariateNormal(2), [(-3, 100), (0, 100)]),
 ]

@@ -55,6 +55,12 @@ def a_posterior() -> dc.Posterior:
 
 
 @cache
+def a_distribution() -> Any:
+    made = dc.release([1.0, 2.0, 7.0], dc.Histogram(bins=8), bounds=(0, 10), epsilon=1)
+    return dc.infer(made, draws=40, rng=1).distribution
+
+
+@cache
 def a_graph() -> Any:
     return profiles.ProfileGraph(**GRAPH)
 
@@ -131,6 +137,8 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "Geometric": dict,
     "Laplace": lambda: {"location": 3},
     "MultivariateNormal": lambda: {"dim": 2},
+    "Histogram": lambda: {"bins": 8},
+    "Mean": dict,
     "Normal": dict,
     "Poisson": dict,
     "families.Predicate": dict,
@@ -395,6 +403,7 @@ def _stochastic() -> Any:
 INSTANCES: dict[str, Callable[[], Any]] = {
     "Release": a_release,
     "Posterior": a_posterior,
+    "Distribution": a_distribution,
     "FittedMechanism": a_fit,
     "RecordDistance": a_distance,
 }
@@ -421,6 +430,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "index": lambda: 1,
     "k": lambda: np.arange(3),
     "l2_sensitivity": lambda: 1.0,
+    "levels": lambda: [0.25, 0.5],
     "log_tail": lambda: -10.0,
     "low": lambda: 1,
     "model": lambda: models.LinearRegression({"y": (0, 1)}, {"x": (-1, 1)}),
@@ -446,6 +456,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "url": lambda: "sqlite:///hostile.db",
     "utility": lambda: utilities.SquaredError("p"),
     "value": lambda: 0.5,
+    "x": lambda: [1.0, 2.5],
     "values": lambda: [0, 1],
     "FittedMechanism.privatize.value": lambda: a_graph().categories[0],
     "FittedMechanism.privatize_many.values": lambda: [a_graph().categories[0]] * 2,
@@ -546,6 +557,7 @@ _PROTOCOL = """
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
     row_log_density stand_ins weak coordinate_ranges closed_form expect named
+    edges_within level_starts counts_usable
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

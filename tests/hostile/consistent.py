@@ -42,7 +42,7 @@ def consistent(rng: np.random.Generator) -> tuple[str, str, str]:
     domain = Domain(
         bounds,
         None if structured else model.labels,
-        "redact" if bounds is None or rng.random() < 0.5 else "clip",
+        model.only_outside or ("redact" if bounds is None or rng.random() < 0.5 else "clip"),
         str(rng.choice(["count", "none"])),  # pyright: ignore[reportArgumentType]
     )
     layout = model.layout(domain, neighbors)  # pyright: ignore[reportArgumentType]
@@ -108,6 +108,9 @@ def _model(rng: np.random.Generator) -> Any:
         lambda: dc.Normal(variance=size),
         lambda: dc.Normal(mean=size),
         dc.Normal,
+        dc.Mean,
+        lambda: dc.Histogram(int(rng.choice([2, 8, 40, 64]))),
+        lambda: dc.Histogram(edges=[0, 1, size + 1, size + 2]),
         lambda: dc.models.NaiveBayes(
             {"c": some()}, {"d": some(), **({"w": (0, 100)} if rng.random() < 0.3 else {})}
         ),
@@ -120,6 +123,8 @@ def _model(rng: np.random.Generator) -> Any:
 
 def _bounds(model: Any, rng: np.random.Generator) -> tuple[Fraction, Fraction]:
     """Return bounds of any size that the family takes."""
+    if getattr(model, "edges", None) is not None:
+        return model.edges[0], model.edges[-1]
     low, high = model.support.low, model.support.high
     if model.support.discrete:
         first = int(max(low, 0)) + int(rng.choice([0, 0, 1, 1000]))
@@ -134,11 +139,7 @@ def _values(
 ) -> tuple[int, ...]:
     """Return totals that some table could have, plus as much noise as a reader lets pass; now and then the extremes."""
     cells = isinstance(model, ColumnModel)
-    ranges = (
-        ((0, 1),) * len(layout.names)
-        if cells
-        else model.geometry.coordinate_ranges(neighbors, domain.missing)
-    )
+    ranges = ((0, 1),) * len(layout.names) if cells else model.coordinate_ranges(domain, neighbors)
     wild, apart = rng.random() < 0.3, rng.dirichlet(np.ones(len(ranges)))
     values = []
     for (low, high), grid, scale, share in zip(ranges, layout.grid, scales, apart, strict=True):

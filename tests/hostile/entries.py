@@ -57,7 +57,7 @@ class Entry:
 def _release(model: Any, names: Sequence[str] = ("x",), **options: Any) -> Entry:
     if not {"mechanism", "rho"} & set(options):
         options["epsilon"] = 1
-    if isinstance(model, dc.families.Family):
+    if isinstance(model, dc.families.RecordSums):
         given = {"column": names[0]} if len(names) == 1 else {"columns": list(names)}
         options = {**given, **options}
     return Entry(lambda rows: dc.release(rows, model, **options), names, strict=True)
@@ -182,6 +182,8 @@ ENTRIES: dict[str, Entry] = {
     "Gamma": _release(dc.Gamma(shape=2), bounds=(0, 10)),
     "Laplace": _release(dc.Laplace(location=1), bounds=(0, 10)),
     "Normal": _release(dc.Normal(), bounds=(0, 10)),
+    "Mean": _release(dc.Mean(), bounds=(0, 10)),
+    "Histogram": _release(dc.Histogram(bins=16), bounds=(0, 10)),
     "Normal, Gaussian noise": _release(dc.Normal(variance=1), bounds=(0, 10), mechanism="gaussian", rho=1),
     "Normal in the plane": _release(dc.MultivariateNormal(2), ("x", "y"), bounds=[(0, 1), (0, 1)]),
     "several models": Entry(

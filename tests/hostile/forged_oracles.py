@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import norm
 
 from discreet.artifact import Release
-from discreet.families import Bernoulli, Categorical
+from discreet.families import Bernoulli, Categorical, Histogram
 from discreet.families.base import Family
 from discreet.models.column_model import ColumnModel
 
@@ -85,6 +85,13 @@ def _changes(release: Release) -> np.ndarray | None:
         eye = np.eye(k)
         extra = len(none) - k
         records = [np.concatenate([row, np.ones(extra)]) for row in eye]
+    elif isinstance(model, Histogram):
+        if model.bins > 100:
+            return None
+        records = [
+            np.array([float(_counts(name, one)) for name in release.totals.names])
+            for one in range(model.bins)
+        ]
     elif model.n_columns == 1:
         z = [-1.0, 1.0] if isinstance(model, Bernoulli) else np.linspace(-1, 1, 21)
         records = [_record(release, float(one)) for one in z]
@@ -96,6 +103,12 @@ def _changes(release: Release) -> np.ndarray | None:
         return np.array(records)
     everyone = [*records, none] if count else records
     return np.array([a - b for a, b in combinations(everyone, 2)])
+
+
+def _counts(name: str, one: int) -> bool:
+    """Tell from its name whether a coordinate counts records of a bin: its own, a group's, or all usable ones."""
+    first, *last = re.findall("[0-9]+", name) or [one]
+    return int(first) <= one <= int(last[0] if last else first)
 
 
 def _record(release: Release, z: float) -> Any:

@@ -13,7 +13,7 @@ from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.families.base import Family
+    from discreet.families.record_sums import RecordSums
 
 #: The only way there is so far.
 METHOD = "permute_and_flip"
@@ -37,7 +37,7 @@ class BoundsChoice:
     cells: int
     epsilon: Fraction
 
-    def grid(self, family: Family) -> Grid:
+    def grid(self, family: RecordSums) -> Grid:
         """Return the public grid that the bounds were chosen from."""
         return Grid.over(*self.within, self.cells, discrete=family.support.discrete)
 
@@ -72,7 +72,10 @@ def check_choices(release: Release) -> None:
         if made is not None or paid is not None:
             raise ValueError("bounds are paid for exactly if they were bought")
         return
-    family, bounds = release.family, release.domain.bounds
+    from discreet.families.record_sums import RecordSums
+
+    family = release.model.require(RecordSums, "private quantiles are bounds of a family")
+    bounds = release.domain.bounds
     if bounds is None or len(made) != len(bounds):
         raise ValueError("there is not one choice for each pair of bounds")
     if paid.kind != "pure" or paid.budgets()["epsilon"] != sum(one.epsilon for one in made):

@@ -31,7 +31,7 @@ def adversary(
     from discreet.validation import adversary as compute
 
     check_picture(output)
-    family = families.parse(model)
+    family = families.parse(model).require(families.Family, "records are simulated of a family")
     mechanism = choose_mechanism(
         "posterior-sample",
         family,

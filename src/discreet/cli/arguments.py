@@ -10,6 +10,7 @@ import typer
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from discreet.families.record_sums import RecordSums
     from discreet.mechanisms.quantile import PrivateQuantiles
 
 #: Headings of the budget's and the engines' options in the help.
@@ -25,8 +26,18 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help='Family, with its known constants: bernoulli, normal:variance=4, "categorical:labels=a|b|c" …',
+        help="Model, with its known constants: mean, histogram, bernoulli, normal:variance=4, "
+        '"categorical:labels=a|b|c" …',
         show_default=False,
+    ),
+]
+Bins = Annotated[
+    str | None,
+    typer.Option(
+        "--bins",
+        metavar="N",
+        help="Number of bins of a histogram.",
+        show_default="64",
     ),
 ]
 Columns = Annotated[
@@ -128,7 +139,7 @@ Mechanism = Annotated[
     ),
 ]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 PriorText = Annotated[
     str | None,
     typer.Option(
@@ -176,6 +187,16 @@ Seed = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
+
+
+def read_model(model: str, bins: str | None) -> RecordSums:
+    """Read ``--model``, with ``--bins`` as one more of its constants."""
+    from discreet import families
+
+    if bins is None:
+        return families.parse(model)
+    return families.parse(f"{model}{',' if ':' in model else ':'}bins={bins}")
+
 
 _BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."
 _QUANTILES = "quantiles"

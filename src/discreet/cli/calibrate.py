@@ -122,7 +122,7 @@ def calibrate(
         raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
-    family = families.parse(model)
+    family = families.parse(model).require(families.Family, "records are simulated of a family")
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     counts = read_records(records)
     check_picture(output)

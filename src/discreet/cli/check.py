@@ -10,7 +10,7 @@ from discreet.cli.console import busy, console, plain, print_json, table
 
 if TYPE_CHECKING:
     from discreet.data import Inspection
-    from discreet.families.base import Family
+    from discreet.families.record_sums import RecordSums
 
 NOTICE = "private, not for publication"
 
@@ -31,6 +31,7 @@ def check(
     from discreet import families
 
     family = families.parse(model)
+    outside = family.only_outside or outside
     domain = family.read_domain(bounds=read_bounds(bounds), outside=outside, missing="count")
     with busy(f"Counting {data.name} …"):
         from discreet.data import inspect
@@ -51,7 +52,7 @@ def check(
         out.print(f"warning: {warning}")
 
 
-def _warnings(seen: Inspection, family: Family) -> list[str]:
+def _warnings(seen: Inspection, family: RecordSums) -> list[str]:
     """Say what the counts suggest is wrong with the declarations or the file."""
     warnings = []
     trouble = None
@@ -70,7 +71,7 @@ def _warnings(seen: Inspection, family: Family) -> list[str]:
     return warnings
 
 
-def _reads(family: Family) -> str:
+def _reads(family: RecordSums) -> str:
     """Say what a family takes for a value."""
     if family.labels is not None:
         return "Labels match exactly, upper and lower case too; blanks around them do not matter."

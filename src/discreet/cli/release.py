@@ -11,6 +11,7 @@ import typer
 from discreet.cli.arguments import (
     BUDGET,
     AsJson,
+    Bins,
     BoughtBounds,
     BoundsEpsilon,
     Columns,
@@ -22,6 +23,7 @@ from discreet.cli.arguments import (
     Rho,
     Within,
     read_bounds_or_quantiles,
+    read_model,
 )
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_writable
@@ -58,6 +60,7 @@ def release(
     rho: Rho = None,
     mechanism: AnyMechanism = "laplace",
     bounds: BoughtBounds = None,
+    bins: Bins = None,
     within: Within = None,
     bounds_epsilon: BoundsEpsilon = None,
     outside: AnyOutside = None,
@@ -108,9 +111,7 @@ def release(
     Parquet. Noise comes from the operating system's random source; there is no seed. Every run is a new release and
     costs its budget again.
     """
-    from discreet import families
-
-    family = families.parse(model)
+    family = read_model(model, bins)
     options = {
         "prior": prior,
         "samples": samples,

@@ -11,7 +11,7 @@ from discreet.cli.arguments import BUDGET, read_pair
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.families.base import Family
+    from discreet.families.record_sums import RecordSums
     from discreet.mechanisms.base import Mechanism
 
 SAMPLING = "Samples"
@@ -126,7 +126,7 @@ _SUPPORT_HINT = "write --support=LOW,HIGH, as in --support=0.01,0.99, and repeat
 
 
 def choose_mechanism(
-    name: str, family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    name: str, family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of ``release`` that say which mechanism with which budget."""
     build = MECHANISMS.get(name)
@@ -139,7 +139,7 @@ def choose_mechanism(
 
 
 def _posterior_sample(
-    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
@@ -149,7 +149,7 @@ def _posterior_sample(
 
 def _tempered(
     name: str,
-    family: Family,
+    family: RecordSums,
     budget: Mapping[str, str | None],
     options: Mapping[str, Any],
     optional: Sequence[str],
@@ -174,7 +174,7 @@ def _tempered(
 
 
 def _private_metropolis(
-    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.private_metropolis import PrivateMetropolis
 
@@ -183,7 +183,7 @@ def _private_metropolis(
 
 
 def _private_annealing(
-    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.private_annealing import PrivateAnnealing
 
@@ -208,7 +208,7 @@ def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | Non
 
 
 def _renyi_posterior(
-    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.renyi_posterior import RenyiPosterior
 
@@ -216,7 +216,7 @@ def _renyi_posterior(
 
 
 def _statistical_query(
-    family: Family, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.statistical_query import StatisticalQuery
 
@@ -224,7 +224,7 @@ def _statistical_query(
 
 
 #: Mechanisms that release samples, by their name on the command line.
-MECHANISMS: Mapping[str, Callable[[Family, Mapping[str, str | None], Mapping[str, Any]], Mechanism]] = {
+MECHANISMS: Mapping[str, Callable[[RecordSums, Mapping[str, str | None], Mapping[str, Any]], Mechanism]] = {
     "posterior-sample": _posterior_sample,
     "renyi-posterior": _renyi_posterior,
     "statistical-query": _statistical_query,
@@ -233,7 +233,7 @@ MECHANISMS: Mapping[str, Callable[[Family, Mapping[str, str | None], Mapping[str
 }
 
 
-def read_support(family: Family, texts: list[str]) -> Any:
+def read_support(family: RecordSums, texts: list[str]) -> Any:
     """Read ``--support``: one number for labels, else one pair for each parameter."""
     if family.labels is not None:
         if len(texts) != 1 or "," in texts[0]:

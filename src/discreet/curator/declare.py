@@ -11,6 +11,7 @@ from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
@@ -71,7 +72,7 @@ def declare(
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
     elif mechanism.every_record:
         model.require(Family, f"{type(mechanism).__name__} samples a family")
-    outside, missing = _policies(mechanism, outside, missing, impute)
+    outside, missing = _policies(mechanism, outside or model.only_outside, missing, impute)
     if neighbors not in mechanism.relations:
         raise UsageError(
             f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "
@@ -82,7 +83,7 @@ def declare(
     if are_bought(bounds):
         if mechanism.every_record:
             raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
-        choices = plan_choices(bounds, model.require(Family, "private quantiles are bounds of a family"))
+        choices = plan_choices(bounds, model.require(RecordSums, "private quantiles are bounds of a family"))
         # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
         bounds = [how.within for how in choices]
     if not mechanism.every_record and not model.has_numbers:

@@ -13,7 +13,7 @@ from discreet.artifact import LedgerStamp, Record, Release
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
 from discreet.errors import DataError, UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.quantile import choose_bounds
 from discreet.models.column_model import ColumnModel
@@ -46,7 +46,7 @@ def read(asked: Declaration) -> Reading:
 
     bins = None
     if asked.bounds_choice is not None:
-        family = asked.model.require(Family, "private quantiles are bounds of a family")
+        family = asked.model.require(RecordSums, "private quantiles are bounds of a family")
         grids = [how.grid(family) for how in asked.bounds_choice]
         bins = count_bins(asked.data, family, grids, asked.columns)
         data, n_records, columns = None, bins.n_records, asked.columns or ()
@@ -125,7 +125,7 @@ def draw(
 def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Reading:
     """Buy the bounds, and read the totals within them."""
     asked = reading.asked
-    family = asked.model.require(Family, "private quantiles are bounds of a family")
+    family = asked.model.require(RecordSums, "private quantiles are bounds of a family")
     bounds = choose_bounds(source, bins.counts, asked.bounds_choice or (), family, asked.neighbors)
     domain = replace(asked.domain, bounds=bounds)
     asked = replace(asked, domain=domain, layout=family.layout(domain, asked.neighbors))

@@ -15,7 +15,7 @@ from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import DataError, UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -59,7 +59,7 @@ def release(
 @overload
 def release(
     data: Any,
-    model: Mapping[str, Family],
+    model: Mapping[str, RecordSums],
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,
@@ -83,7 +83,7 @@ def release(
 
 def release(
     data: Any,
-    model: Model | Mapping[str, Family],
+    model: Model | Mapping[str, RecordSums],
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.curator.declare import Declaration, declare
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.objects import asked_for
 from discreet.rational import Number, exact
@@ -18,7 +18,7 @@ Budget = dict[str, Fraction | None]
 
 
 def divide(
-    models: Mapping[str, Family], split: Mapping[str, Number] | None, budget: Mapping[str, Number | None]
+    models: Mapping[str, RecordSums], split: Mapping[str, Number] | None, budget: Mapping[str, Number | None]
 ) -> dict[str, Budget]:
     """Return each model's share of epsilon, delta or rho, exactly."""
     if not models:
@@ -39,7 +39,7 @@ def divide(
 
 def declare_several(
     data: Any,
-    models: Mapping[str, Family],
+    models: Mapping[str, RecordSums],
     split: Mapping[str, Number] | None,
     budget: Mapping[str, Number | None],
     mechanism_for: Callable[[Budget], Mechanism],

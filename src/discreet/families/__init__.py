@@ -8,11 +8,14 @@ from discreet.families.categorical import Categorical
 from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
+from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
+from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.normal import Normal
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
+from discreet.families.record_sums import RecordSums
 from discreet.families.registry import build, names, parse, register
 
 __all__ = [
@@ -22,11 +25,14 @@ __all__ = [
     "Family",
     "Gamma",
     "Geometric",
+    "Histogram",
     "Laplace",
+    "Mean",
     "MultivariateNormal",
     "Normal",
     "Poisson",
     "Predicate",
+    "RecordSums",
     "Support",
     "absolute",
     "build",

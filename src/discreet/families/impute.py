@@ -12,10 +12,10 @@ from discreet.errors import UsageError
 from discreet.rational import exact, plain
 
 if TYPE_CHECKING:
-    from discreet.families.base import Family
+    from discreet.families.record_sums import RecordSums
 
 
-def read_impute(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
+def read_impute(family: RecordSums, impute: Any) -> tuple[Fraction | str, ...]:
     """Read the curator's ``impute``: one label, or one number for each column."""
     if family.vocabulary is not None:
         return (_label(family, impute),)
@@ -26,7 +26,7 @@ def read_impute(family: Family, impute: Any) -> tuple[Fraction | str, ...]:
     return tuple(exact(value, "impute") for value in values)
 
 
-def check_impute(family: Family, domain: Domain) -> None:
+def check_impute(family: RecordSums, domain: Domain) -> None:
     """Raise unless what is imputed lies in the domain, and is there exactly if it is needed."""
     if (domain.impute is None) != (domain.missing != "impute"):
         raise UsageError("a value is imputed exactly if missing='impute'.")
@@ -50,7 +50,7 @@ def check_impute(family: Family, domain: Domain) -> None:
             )
 
 
-def _label(family: Family, value: Any) -> Fraction | str:
+def _label(family: RecordSums, value: Any) -> Fraction | str:
     """Return the label that a value spells: itself if there are labels, else its position."""
     assert family.vocabulary is not None
     if isinstance(value, bool | np.bool_):

@@ -10,23 +10,25 @@ from typing import Any, TypeVar
 
 from discreet.arguments import instance, shown
 from discreet.errors import UsageError
-from discreet.families.base import Family
 from discreet.families.bernoulli import Bernoulli
 from discreet.families.categorical import Categorical
 from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
+from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
+from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.normal import Normal
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
+from discreet.families.record_sums import RecordSums
 from discreet.models.registry import REGISTERED as _FAMILIES
 from discreet.models.registry import build
 
 __all__ = ["build", "names", "parse", "register"]
 
-_Kind = TypeVar("_Kind", bound=type[Family])
+_Kind = TypeVar("_Kind", bound=type[RecordSums])
 
 
 def register(kind: _Kind) -> _Kind:
@@ -49,7 +51,7 @@ def names() -> tuple[str, ...]:
     return tuple(_FAMILIES)
 
 
-def parse(text: str) -> Family:
+def parse(text: str) -> RecordSums:
     """Read a family as the command line writes it.
 
     ``"normal"``, ``"normal:variance=4"``, ``"categorical:labels=a|b|c"``, ``"categorical:k=4"``. Several constants are
@@ -109,6 +111,8 @@ def _syntax(name: str) -> str:
 
 
 for _kind in (
+    Mean,
+    Histogram,
     Bernoulli,
     Categorical,
     Poisson,

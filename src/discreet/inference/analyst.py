@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, overload
@@ -147,11 +148,24 @@ def infer(
         name, reason, answer = _ask(question, engine)
         warnings = (*answer.warnings, *warnings_about(question, answer))
     how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
-    axes = release.model.axis_labels(release.columns)
+    axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
-        answer.draws, how, n_chains=chains, labels=labels, about=release.title, model=release.model
+        answer.draws,
+        how,
+        n_chains=chains,
+        labels=labels,
+        about=release.title,
+        model=release.model,
+        distribution=answer.distribution,
+        table=None if answer.table is None else _of_table(answer, how, chains),
     )
+
+
+def _of_table(answer: Answer, how: Diagnostics, chains: int) -> Posterior:
+    """Return what is known of the very table that was released."""
+    known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
+    return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains)
 
 
 def _check_size(release: Release, draws: int, chains: int) -> None:

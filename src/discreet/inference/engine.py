@@ -7,17 +7,20 @@ and none may keep a reader busy for hours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
 from discreet.inference.record_prior import RecordPrior
+
+if TYPE_CHECKING:
+    from discreet.inference.histogram import Distribution
 
 #: Seconds of work for which ``auto`` lets one engine go on before it tries the next; and if there is no next one.
 PATIENCE, LAST = 5.0, 15.0
@@ -69,12 +72,20 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted."""
+    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted.
+
+    ``table`` holds, where an engine has them, draws of the totals of the table that was released, by name; the other
+    draws are of the population that it is a sample of. ``labels`` are names along the axes of draws that depend on the
+    declarations, and ``distribution`` is there if the draws are of a column's whole distribution.
+    """
 
     draws: dict[str, np.ndarray]
     approximation: str = "none"
     warnings: tuple[str, ...] = ()
     independent: bool = True
+    table: dict[str, np.ndarray] | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    distribution: Distribution | None = None
 
 
 @dataclass(frozen=True)

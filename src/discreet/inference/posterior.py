@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
     from discreet.decisions.base import Utility
     from discreet.decisions.response import Response
+    from discreet.inference.histogram import Band, Distribution, QuantileInterval, Shares
     from discreet.models.base import Model
 
 # Fewer draws than this say nothing about how chains agree.
 _FEW = 4
+# Levels of the quantiles of a column that a summary shows.
+_QUARTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +51,11 @@ class Posterior:
         One line that says which model of which data under which guarantee this is; the subtitle of plots.
     model
         The model that was released, which rows that need no protection can be asked about.
+    table
+        What is known of the very table that was released, where the engine knows it: its own totals, about which
+        noise is the only uncertainty. The other draws are of the population that the table is a sample of.
+    distribution
+        Of a histogram: what :meth:`cdf`, :meth:`quantiles` and :meth:`band` read.
 
     Examples
     --------
@@ -63,6 +71,8 @@ class Posterior:
     labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
     about: str | None = field(default=None, kw_only=True)
     model: Model | None = field(default=None, kw_only=True)
+    table: Posterior | None = field(default=None, kw_only=True)
+    distribution: Distribution | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -150,7 +160,17 @@ class Posterior:
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
             r_hats = at[3] if self.n_draws >= _FEW else math.nan
             rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
-        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels))
+        found = () if self.distribution is None else self.distribution.quantiles(_QUARTILES, prob)
+        return Summary(
+            tuple(rows), prob, self.diagnostics, tuple(labels), self._table_rows(prob), tuple(found)
+        )
+
+    def _table_rows(self, prob: float) -> tuple[SummaryRow, ...]:
+        """Return rows for the numbers of the table itself; a count for each of many bins is in its draws."""
+        if self.table is None:
+            return ()
+        single = {name: x for name, x in self.table.draws.items() if x.ndim == 1}
+        return replace(self.table, draws=single).summary(prob).rows
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""
@@ -165,6 +185,34 @@ class Posterior:
                 parts = ", ".join(axes[a][i] if axes else str(i) for a, i in enumerate(index))
                 out.append((f"{name}[{parts}]" if index else name, name, index))
         return out
+
+    # -- the distribution of a column -----------------------------------------------------------------
+
+    def cdf(self, x: Any, prob: float = 0.95) -> Shares:
+        """Return intervals for the share of the population at or below each ``x``, from a histogram.
+
+        At the edges of bins they are posterior intervals; between two edges they hold whatever lies within the bin.
+        """
+        return self._distribution().cdf(x, prob)
+
+    def quantiles(self, levels: Any, prob: float = 0.95) -> list[QuantileInterval]:
+        """Return an interval for the population's quantile at each level, from a histogram.
+
+        Intervals are rounded outward to the edges of bins: where in its bin a quantile lies was not released.
+        """
+        return self._distribution().quantiles(levels, prob)
+
+    def band(self, prob: float = 0.95) -> Band:
+        """Return a band that holds the population's whole distribution function with this probability."""
+        return self._distribution().band(prob)
+
+    def _distribution(self) -> Distribution:
+        if self.distribution is None:
+            raise UsageError(
+                "only the posterior of a histogram knows the distribution of its column.",
+                hint="release dc.Histogram(bins=64); quantile(q) has quantiles of the parameters",
+            )
+        return self.distribution
 
     # -- rows that need no protection -----------------------------------------------------------------
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.names import one_line, shown
 
+if TYPE_CHECKING:
+    from discreet.inference.histogram import QuantileInterval
+
 # A longer table is printed with its first and last lines only.
 _MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
+# The probabilities of more bins than this are not printed below a column's quantiles.
+_FEW_BINS = 12
 # Names in an error's hint.
 _MOST_NAMES = 20
 
@@ -43,14 +48,18 @@ class LabelRow:
 class Summary:
     """The rows of a posterior's table; printing it aligns them, and of more than a hundred shows the first and last.
 
-    ``summary["p"]`` is one row, ``summary.rows`` are those of numbers and ``summary.labels`` those of labels, such as
-    hidden states; ``summary.to_dict()`` is what a JSON file can hold.
+    ``summary.table`` are rows about the very table that was released, where an engine knows them; all others are about
+    the population. ``summary["p"]`` is one row, ``summary.rows`` are those of numbers and ``summary.labels`` those of
+    labels, such as hidden states; ``summary.quantiles`` are those of the column, if its distribution was released.
+    ``summary.to_dict()`` is what a JSON file can hold.
     """
 
     rows: tuple[SummaryRow, ...]
     prob: float
     diagnostics: Diagnostics
     labels: tuple[LabelRow, ...] = ()
+    table: tuple[SummaryRow, ...] = ()
+    quantiles: tuple[QuantileInterval, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         every = (*self.rows, *self.labels)
@@ -72,8 +81,10 @@ class Summary:
         how = self.diagnostics
         return {
             "prob": self.prob,
-            "parameters": [{k: _json_safe(v) for k, v in asdict(row).items()} for row in self.rows],
+            "parameters": [_numbers(row) for row in self.rows],
             **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
+            **({"quantiles": [asdict(one) for one in self.quantiles]} if self.quantiles else {}),
+            **({"table": [_numbers(row) for row in self.table]} if self.table else {}),
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
@@ -98,15 +109,39 @@ class Summary:
         if many:
             left_out = len(self.rows) - len(shown)
             lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
+        if self.quantiles:
+            lines = [
+                *self._quantile_lines(header[3:5]),
+                *(["", *lines] if len(self.rows) <= _FEW_BINS else []),
+            ]
         if self.labels:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
             lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
+        if self.table:
+            own = [[*_cells(row, decimals_for(row.sd))[:5]] for row in self.table]
+            lines += ["", "Of this table itself, where noise is the only uncertainty:"]
+            lines += _aligned([header[:5], *own])
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
         # a warning may quote a label
         lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
         return "\n".join(lines)
+
+    def _quantile_lines(self, ends: list[str]) -> list[str]:
+        """Return the quantiles of a column as a table; the probabilities of many bins are better seen in a plot."""
+        found = [
+            [
+                f"{100 * q.level:.4g}%",
+                f"{q.median[0]:.6g} to {q.median[1]:.6g}",
+                f"{q.low:.6g}",
+                f"{q.high:.6g}",
+            ]
+            for q in self.quantiles
+        ]
+        many = len(self.rows) > _FEW_BINS
+        more = [f"probabilities of {len(self.rows):,} bins: summary.rows, or plot()"] if many else []
+        return [*_aligned([["quantile", "median bin", *ends], *found]), *more]
 
     # the table is what anybody at a prompt wants to see
     __repr__ = __str__
@@ -139,6 +174,10 @@ def _cells(row: SummaryRow, decimals: int) -> list[str]:
     r_hat = f"{row.r_hat:.3f}" if math.isfinite(row.r_hat) else "-"
     # a label is whatever the rows hold
     return [shown(row.name), *cells, ess, r_hat]
+
+
+def _numbers(row: SummaryRow) -> dict[str, Any]:
+    return {k: _json_safe(v) for k, v in asdict(row).items()}
 
 
 def _json_safe(value: Any) -> Any:

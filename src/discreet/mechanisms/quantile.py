@@ -14,7 +14,7 @@ from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource
 from discreet.privacy import PermuteAndFlip
 from discreet.privacy.guarantees import positive_budget
@@ -127,13 +127,15 @@ def are_bought(bounds: Any) -> bool:
     return isinstance(bounds, PrivateQuantiles)
 
 
-def plan_choices(bounds: Any, family: Family) -> tuple[BoundsChoice, ...]:
+def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:
     """Return how the bounds of each column are to be chosen, or say why they cannot be.
 
     ``bounds`` is one :class:`PrivateQuantiles` for all columns, or a list with one for each.
     """
     if family.vocabulary is not None:
         raise UsageError(f"{family.name} counts labels and takes no bounds.")
+    if not family.buys_bounds:
+        raise UsageError(f"the bounds of a {family.name} are declared: they cannot be bought.")
     d = family.n_columns
     if isinstance(bounds, PrivateQuantiles):
         if len(bounds.within) not in (1, d):
@@ -152,7 +154,7 @@ def plan_choices(bounds: Any, family: Family) -> tuple[BoundsChoice, ...]:
 
 
 def _plan(
-    asked: PrivateQuantiles, within: tuple[Fraction, Fraction], epsilon: Fraction, family: Family
+    asked: PrivateQuantiles, within: tuple[Fraction, Fraction], epsilon: Fraction, family: RecordSums
 ) -> BoundsChoice:
     support = family.support
     check_pair(within, family.name, support.low, support.high, discrete=support.discrete, name="within")
@@ -166,7 +168,7 @@ def choose_bounds(
     source: RandomSource,
     counts: Sequence[Sequence[int]],
     plan: Sequence[BoundsChoice],
-    family: Family,
+    family: RecordSums,
     neighbors: Neighbors,
 ) -> Bounds:
     """Choose the bounds of each column from the exact number of usable records in each cell."""

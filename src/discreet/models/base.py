@@ -47,6 +47,8 @@ class Model(metaclass=Constructed):
     picture: ClassVar[str] = "densities"
     #: Names of the values 1, 2, ... of draws that are labels, not numbers.
     draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    #: What becomes of values outside the bounds, if the model can read only one answer; None if either.
+    only_outside: ClassVar[Outside | None] = None
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

@@ -17,6 +17,7 @@ _Kind = TypeVar("_Kind", bound="Model")
 #: Where each picture is drawn, as ``module:function``, by the name that a model gives in ``picture``.
 PICTURES: dict[str, str] = {
     "densities": "discreet.reporting.plots:plot_posterior",
+    "distribution": "discreet.reporting.distribution:plot_distribution",
     "network": "discreet.reporting.network:plot_network",
     "states": "discreet.reporting.states:plot_hidden_markov",
 }

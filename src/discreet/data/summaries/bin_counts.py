@@ -13,7 +13,7 @@ from discreet.data.sources.opening import look_at, resolve
 from discreet.data.sources.source import Need, Source
 from discreet.domain.bin_grid import Grid
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,7 +25,7 @@ class BinCounts:
 
 
 def count_bins(
-    data: Any, family: Family, grids: Sequence[Grid], columns: Sequence[str] | None = None
+    data: Any, family: RecordSums, grids: Sequence[Grid], columns: Sequence[str] | None = None
 ) -> BinCounts:
     """Count the usable records in each cell of each column's grid.
 

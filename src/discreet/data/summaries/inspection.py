@@ -16,7 +16,7 @@ from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_counts import count_labels
 from discreet.data.summaries.sums import combined, is_inside, is_usable, only_row
 from discreet.domain.declarations import Domain
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 
 _MALFORMED = ("malformed", "unclosed")
 
@@ -44,7 +44,7 @@ class Inspection:
     unclosed: int | None
 
 
-def inspect(data: Any, family: Family, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
+def inspect(data: Any, family: RecordSums, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
     """Count what the policies would touch, for ``discreet check``.
 
     Privacy

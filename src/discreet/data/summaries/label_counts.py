@@ -26,7 +26,7 @@ from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary
 from discreet.data.summaries.label_lookup import Lookup
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
 
 # looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
@@ -85,7 +85,7 @@ def count_labels(
     return LabelCounts(tuple(counts[:-1].tolist()), int(counts[-1]), raised)
 
 
-def label_sums(counts: LabelCounts, family: Family, layout: Layout) -> list[int]:
+def label_sums(counts: LabelCounts, family: RecordSums, layout: Layout) -> list[int]:
     """Return the sum of each coordinate, in grid steps: exact, because features are linear in the labels."""
     inputs = [sum(counts.known), *family.geometry.features_of_labels(counts.known)]
     rows = layout.rows

@@ -41,7 +41,7 @@ from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 
 _LARGEST_SUM = 2**63 - 1
@@ -61,7 +61,7 @@ class Summary:
 
 
 def summarize(
-    data: Any, family: Family, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
+    data: Any, family: RecordSums, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
     """Sum the statistics of every record exactly.
 
@@ -170,7 +170,7 @@ def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
 
 
-def numeric_records(frame: Frame, family: Family, domain: Domain, layout: Layout) -> Frame:
+def numeric_records(frame: Frame, family: RecordSums, domain: Domain, layout: Layout) -> Frame:
     """Turn columns c0, c1, ... into z0, z1, ... and the usable flag.
 
     Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
@@ -218,7 +218,7 @@ def check_size(n_records: int, layout: Layout) -> None:
         raise DataError("too many records to be summed exactly in 64-bit integers.")
 
 
-def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
+def measure_arrays(x: np.ndarray, family: RecordSums, m: Map) -> np.ndarray:
     """Evaluate a measure that only understands arrays, at values moved into the bounds.
 
     The measure must treat each value on its own. Whatever it returns is clamped later; if it fails, the
@@ -235,7 +235,7 @@ def measure_arrays(x: np.ndarray, family: Family, m: Map) -> np.ndarray:
     return measured
 
 
-def _sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int]]:
+def _sums(records: Frame, family: RecordSums, layout: Layout) -> tuple[int, list[int]]:
     """Return the number of records and the sum of each coordinate of columns z0, z1, ... and the usable flag."""
     z = [f"z{i}" for i in range(family.n_columns)]
     if len(layout.names) > _FEW:
@@ -250,7 +250,7 @@ def _sums(records: Frame, family: Family, layout: Layout) -> tuple[int, list[int
     return n, values
 
 
-def _by_blocks(records: Frame, z: list[str], family: Family, layout: Layout) -> tuple[int, list[int]]:
+def _by_blocks(records: Frame, z: list[str], family: RecordSums, layout: Layout) -> tuple[int, list[int]]:
     per_step = np.array([float(1 / grid) for grid in layout.grid])
     n_records, totals = 0, np.zeros(len(layout.rows), dtype=np.int64)
     size = max(1, _BLOCK // len(layout.rows))
@@ -267,7 +267,7 @@ def _by_blocks(records: Frame, z: list[str], family: Family, layout: Layout) -> 
     return n_records, totals.tolist()
 
 
-def _measured(frames: Iterable[Frame], family: Family, each: Sequence[Map]) -> Iterator[Frame]:
+def _measured(frames: Iterable[Frame], family: RecordSums, each: Sequence[Map]) -> Iterator[Frame]:
     """Add columns u0, u1, ... with a measure that only understands arrays, batch by batch."""
     for frame in frames:
         for batch in batches(frame):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.families.record_sums import RecordSums
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 
 _USE = "use it for comparison only"
@@ -46,7 +47,8 @@ def noisy_sums(release: Release) -> tuple[np.ndarray, float]:
     n = float(np.clip(usable, 0, most))
     shift = release.totals.shift or (0,) * len(features)
     half = release.totals.half or (1,) * len(features)
-    s = release.family.geometry.unmap(
+    family = release.model.require(RecordSums, "sums of one record's statistic are needed")
+    s = family.geometry.unmap(
         np.array(n),
         features,
         np.array([float(v) for v in shift]),

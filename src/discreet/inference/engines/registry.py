@@ -12,7 +12,7 @@ from discreet.inference.engine import (
     Engine,
 )
 
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 
 #: The engines of each kind of model, by the name that a model gives in ``engines``, as ``module:name``: most exact
 #: first. They are imported when they are needed, because some bring a compiler along.
@@ -28,7 +28,12 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.hidden_markov.hidden_markov_engine:GIBBS",
         "discreet.inference.models.hidden_markov.hidden_markov_engine:NAIVE",
     ),
+    "histogram": (
+        "discreet.inference.models.histogram:TREE",
+        "discreet.inference.models.histogram:NAIVE",
+    ),
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
+    "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),
     "naive_bayes": (
         "discreet.inference.models.naive_bayes:EXACT",

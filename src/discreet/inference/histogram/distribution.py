@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from discreet.arguments import numbers, probability, shown
+from discreet.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,62 @@ class Band:
     high: np.ndarray
 
 
+@dataclass(frozen=True)
+class Shares:
+    """Intervals for P(X <= x) at each x. Between two edges of bins they hold whatever lies within the bin."""
+
+    x: np.ndarray
+    low: np.ndarray
+    middle: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Draws of a column's distribution: ``p`` of the population and ``counts`` of the table, draws × bins."""
+
+    edges: np.ndarray
+    p: np.ndarray
+    counts: np.ndarray
+
+    def cdf(self, x: Any, prob: float = 0.95) -> Shares:
+        """Return intervals for the share of the population at or below each ``x``."""
+        at = np.atleast_1d(numbers(x, "x", finite=False))
+        if at.ndim != 1 or np.isnan(at).any():
+            raise UsageError(f"x must be a number or a list of numbers, got x={shown(x)}.")
+        tails = (1 - probability(prob, "prob")) / 2
+        lower, upper = cdf(self.p, self.edges, at)
+        return Shares(
+            at,
+            np.quantile(lower, tails, axis=0),
+            np.quantile(0.5 * (lower + upper), 0.5, axis=0),
+            np.quantile(upper, 1 - tails, axis=0),
+        )
+
+    def quantiles(self, levels: Any, prob: float = 0.95) -> list[QuantileInterval]:
+        """Return an interval for the quantile at each level, rounded outward to edges of bins."""
+        at = np.atleast_1d(numbers(levels, "levels"))
+        if at.ndim != 1 or not at.size or not ((at > 0) & (at < 1)).all():
+            raise UsageError(
+                f"levels must lie between 0 and 1, got levels={shown(levels)}.", hint="the median is 0.5"
+            )
+        return quantiles(self.p, self.edges, at, probability(prob, "prob"))
+
+    def band(self, prob: float = 0.95) -> Band:
+        """Return a band that holds the whole distribution function, at the inner edges, with this probability."""
+        return band(self.p, self.counts, self.edges, probability(prob, "prob"))
+
+
 def cdf(p: np.ndarray, edges: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return draws of lower and upper bounds of P(X <= x), shape (n_draws, len(x)); they agree at bin edges."""
-    below = np.concatenate([np.zeros((p.shape[0], 1)), np.cumsum(p, axis=1)], axis=1)
+    """Return draws of lower and upper bounds of P(X <= x), shape (n_draws, len(x)).
+
+    They agree at bin edges, which belong to the bins below them; but the lowest edge belongs to the first bin.
+    """
+    inner = np.minimum(np.cumsum(p[:, :-1], axis=1), 1.0)
+    below = np.concatenate([np.zeros((p.shape[0], 1)), inner, np.ones((p.shape[0], 1))], axis=1)
     x = np.atleast_1d(np.asarray(x, dtype=float))
     first = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 1)
-    last = np.clip(np.searchsorted(edges, x, side="left"), 0, edges.size - 1)
+    last = np.clip(np.searchsorted(edges, x, side="left"), x == edges[0], edges.size - 1)
     return below[:, np.where(x < edges[0], 0, first)], below[
         :, np.where(x >= edges[-1], edges.size - 1, last)
     ]

@@ -1,0 +1,42 @@
+"""Mean and standard deviation of a bounded column, whatever its distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.domain.declarations import Outside
+from discreet.families.record_sums import RecordSums
+from discreet.models.shapes import Quadratic, RecordShape
+
+
+@dataclass(frozen=True)
+class Mean(RecordSums):
+    """The mean and the standard deviation of a column, assuming nothing but its bounds.
+
+    ===========  ==================================================================
+    statistic    x, x^2, as ``Normal()``
+    prior        none is needed
+    draws        ``mean``, ``sd``: of the population, clipped to the bounds
+    sensitivity  in mapped coordinates, replace: 9/4 (5/2 when missing values are
+                 counted); add_remove: 1
+    ===========  ==================================================================
+
+    Values outside the bounds are moved to the nearest one, and the answer is about the column as it is then: bounds
+    that cut off much of it make another mean of it. ``posterior.table`` has the totals of this very table.
+
+    Privacy
+    -------
+    What is released, its joint sensitivity under both neighbor relations and the proof are those of
+    :class:`~discreet.models.shapes.Quadratic` for one column; :class:`~discreet.mechanisms.Laplace` and
+    :class:`~discreet.mechanisms.Gaussian` have the theorems.
+    """
+
+    name: ClassVar[str] = "mean"
+    engines: ClassVar[str] = "mean"
+    draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
+    only_outside: ClassVar[Outside | None] = "clip"
+
+    @property
+    def geometry(self) -> RecordShape:
+        return Quadratic(1)
