@@ -15,6 +15,7 @@ from discreet.inference import bought_bounds, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question, about
 from discreet.inference.engines.registry import EngineName, ask, check
+from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import record_prior
 from discreet.priors.base import Prior
@@ -34,6 +35,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior: ...
 
@@ -47,6 +49,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> dict[str, Posterior]: ...
 
@@ -59,6 +62,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior | dict[str, Posterior]:
     """Return the posterior of the model's parameters given a release.
@@ -89,6 +93,12 @@ def infer(
         by default. A prior that contradicts the release is used as given, and a warning says so. In models of several
         columns it is on all records, whatever they miss; in naive Bayes, on those with a class. With several
         releases, one for all or a dictionary by name.
+    missing
+        Prior on the number of missing values, where the number of records is public and missing values were counted:
+        a share such as ``0.05`` (each value is missing with this probability), an interval of shares ``(0.0, 0.1)`` or
+        of whole numbers ``(0, 40)`` (all alike), or an array of weights on 0, 1, 2, ... By default few are expected
+        and any number is possible; the diagnostics say how. For models of one column. With several releases, one for
+        all or a dictionary by name.
     rng
         A seed (a whole number from 0 on) or a generator.
 
@@ -101,6 +111,7 @@ def infer(
     if isinstance(release, Mapping):
         several = _loaded(release)
         own_prior, own_records = _by_name(prior, "prior", several), _by_name(records, "records", several)
+        own_missing = _by_name(missing, "missing", several)
         # in the order of the names, so that the order of the dictionary does not matter
         streams = dict(zip(sorted(several), _spawned(rng, len(several)), strict=True))
         return {
@@ -111,6 +122,7 @@ def infer(
                 draws=draws,
                 chains=chains,
                 records=own_records[name],
+                missing=own_missing[name],
                 rng=streams[name],
             )
             for name, each in several.items()
@@ -130,6 +142,8 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
+    expected = _expected(missing, release)
+    said = ""
     if release.samples is not None:
         sampled.check(engine, prior, records)
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
@@ -138,20 +152,49 @@ def infer(
         _check_size(release, draws, chains)
         check(release, engine)
         prior = release.model.read_prior(prior, release.domain)
-        question = Question(release, prior, record_prior(records), draws, chains, rng)
+        question = Question(release, prior, record_prior(records), draws, chains, rng, expected)
         name, reason, answer = ask(question, engine)
+        said = _said_of_missing(question, name) if answer.missing is None else answer.missing
         warnings = (
             *answer.warnings,
             *two_modes.doubts(release, answer.draws),
             *bought_bounds.doubts(release),
             *_doubts(question),
         )
-    how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
+    how = Diagnostics(
+        name, answer.approximation, reason, warnings, independent=answer.independent, missing=said
+    )
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
         answer.draws, how, n_chains=chains, labels=labels, about=about(release), model=release.model
     )
+
+
+def _expected(missing: Any, release: Release) -> MissingPrior | None:
+    """Return the analyst's prior on the number of missing values, None for the default one or where there is none."""
+    if missing is None:
+        return None
+    if release.samples is not None:
+        raise UsageError("missing is for noisy totals.", hint="leave out missing")
+    if release.records is None:
+        raise UsageError(
+            "the number of records is private in this release, so missing takes no prior.",
+            hint="give records= a prior on the number of usable records",
+        )
+    if release.domain.missing != "count":
+        raise UsageError(
+            f"this release was made with missing={release.domain.missing!r}, so the number of missing values takes no "
+            "prior.",
+            hint="leave out missing",
+        )
+    return missing_prior(missing, release.records)
+
+
+def _said_of_missing(question: Question, engine: str) -> str:
+    """Return what was assumed of the number of missing values, in words; nothing if it is known or ignored."""
+    usable = question.usable
+    return usable.describe() if isinstance(usable, MissingPrior) and engine != "naive" else ""
 
 
 def _check_size(release: Release, draws: int, chains: int) -> None:

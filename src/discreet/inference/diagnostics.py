@@ -43,6 +43,8 @@ class Diagnostics:
         What a careful reader should know before using the draws, one sentence each.
     independent
         Whether the draws are independent. Then ESS is their number and R-hat is 1, by construction.
+    missing
+        What was assumed beforehand of the number of missing values, in words; empty if it is known or ignored.
     chains
         Draws by name, shaped (chains, draws, ...). The posterior fills this in; engines leave it out.
     categorical
@@ -54,6 +56,7 @@ class Diagnostics:
     reason: str = ""
     warnings: tuple[str, ...] = ()
     independent: bool = False
+    missing: str = ""
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     categorical: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -110,6 +113,8 @@ class Diagnostics:
         lines = [f"engine         {self.engine}", f"approximation  {how}"]
         if self.reason:
             lines.append(f"reason         {self.reason}")
+        if self.missing:
+            lines.append(f"missing values {self.missing}")
         if self.chains:
             lines.append(f"draws          {self.draws_in_words}")
         lines += [f"warning        {w}" for w in (*self.warnings, *self.doubts)]

@@ -10,14 +10,16 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.missing_prior import MissingPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior, count_prior
 
 
 @dataclass(frozen=True)
 class Question:
     """A release and everything the analyst says about it.
 
-    ``size`` draws are asked for in all, filed under ``chains`` chains of equal length.
+    ``size`` draws are asked for in all, filed under ``chains`` chains of equal length. ``missing`` is the prior on the
+    number of missing values where it is latent and n is public; None stands for the default one.
     """
 
     release: Release
@@ -26,6 +28,20 @@ class Question:
     size: int
     chains: int
     rng: np.random.Generator
+    missing: MissingPrior | None = None
+
+    @property
+    def usable(self) -> CountPrior:
+        """The prior on the usable count, whether records are private or some of a public number are missing."""
+        return count_prior(self.release, self.records, self.missing)
+
+    def refuse_missing(self) -> None:
+        """Raise if there is a prior on the number of missing values, for engines that have their own."""
+        if self.missing is not None:
+            raise UsageError(
+                f"{self.release.model.name} takes no prior on the number of missing values.",
+                hint="leave out missing",
+            )
 
     def refuse_records(self) -> None:
         """Raise if there is a prior on the number of records, for engines that would ignore it."""
@@ -43,12 +59,16 @@ def about(release: Release) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted."""
+    """Draws by parameter name, draws first and chain after chain, and how far they can be trusted.
+
+    ``missing`` says what was assumed of the number of missing values; None if it was ``Question.usable``.
+    """
 
     draws: dict[str, np.ndarray]
     approximation: str = "none"
     warnings: tuple[str, ...] = ()
     independent: bool = True
+    missing: str | None = None
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class Summary:
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
+            **({"missing": how.missing} if how.missing else {}),
             "warnings": [*how.warnings, *how.doubts],
         }
 
@@ -104,6 +105,8 @@ class Summary:
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        if how.missing:
+            lines.append(f"missing values: {how.missing}")
         # a warning may quote a label
         lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
         return "\n".join(lines)

@@ -69,8 +69,8 @@ def calibrate(
     model
         The family, such as ``dc.Bernoulli()``.
     n
-        Number of records. With ``missing="count"`` the number of usable ones is drawn from 0, ..., n, all equally
-        likely, which is inference's own prior.
+        Number of records. With ``missing="count"`` the number of missing ones is drawn from inference's own prior,
+        which expects few.
     epsilon, delta, rho, mechanism, bounds, outside, missing, neighbors
         As in :func:`release`, except that by default no value is missing.
     engine, prior

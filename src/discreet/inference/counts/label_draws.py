@@ -16,7 +16,7 @@ from discreet.families.base import Family
 from discreet.inference.counts.binary import BinaryCounts, YesCounts, binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.engine import Question
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.priors import Beta, Dirichlet
 
 # Gamma variables of a larger shape never underflow: at 0.1, to 0 with probability 1e-31.
@@ -32,11 +32,11 @@ def draw(question: Question) -> dict[str, np.ndarray]:
     """Draw parameters from their exact posterior, independently."""
     draw_parameters = question.release.family.closed_form(_DRAW)
     assert draw_parameters is not None
-    return draw_parameters(question.release, question.prior, question.records, question.size, question.rng)
+    return draw_parameters(question.release, question.prior, question.usable, question.size, question.rng)
 
 
 def _bernoulli(
-    release: Release, prior: Beta, records: RecordPrior, size: int, rng: np.random.Generator
+    release: Release, prior: Beta, records: CountPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     counts = bernoulli_counts(release, prior, records)
     drawn = counts.sample(size, rng)
@@ -47,7 +47,7 @@ def _bernoulli(
 
 
 def _categorical(
-    release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
+    release: Release, prior: Dirichlet, records: CountPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     # not named, because of 100,000 labels one such array is a gigabyte
     return {
@@ -108,20 +108,21 @@ def dirichlet_columns(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray
 
 
 def bernoulli_counts(
-    release: Release, prior: Beta, records: RecordPrior
+    release: Release, prior: Beta, records: CountPrior
 ) -> BinaryCounts | YesCounts | CellCounts:
-    """Return the posterior of the no and yes counts."""
+    """Return the posterior of the no and yes counts; ``records`` is the prior on how many are usable."""
     values, noise = release.totals.values, release.noise
     if release.records is None:
         alpha = np.array([prior.b, prior.a], dtype=float)
         return cell_counts(alpha, np.array(values), noise, records, None)
     if len(values) == 1:
         return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
-    return binary_counts(prior.a, prior.b, release.records, (values[0], noise[0]), (values[1], noise[1]))
+    usable = _at_most(records, release.records)
+    return binary_counts(prior.a, prior.b, usable, (values[0], noise[0]), (values[1], noise[1]))
 
 
-def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:
-    """Return the posterior of the cell counts."""
+def categorical_counts(release: Release, prior: Dirichlet, records: CountPrior) -> CellCounts:
+    """Return the posterior of the cell counts; ``records`` is the prior on how many are usable."""
     values, noise = release.totals.values, release.noise
     alpha = np.asarray(prior.alpha, dtype=float)
     k = alpha.size
@@ -131,7 +132,12 @@ def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior)
     if len(values) == k:
         return cell_counts(alpha, np.array(values), noise, RecordPrior(n, n), None)
     usable = values[k], noise[k]
-    return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
+    return cell_counts(alpha, np.array(values[:k]), noise[:k], _at_most(records, n), usable)
+
+
+def _at_most(records: CountPrior, n: int) -> CountPrior:
+    """Return the prior cut to the public number of records, if it says nothing of an end."""
+    return RecordPrior(0, n) if records.high is None else records
 
 
 _DRAW: dict[type[Family], Callable[..., dict[str, np.ndarray]]] = {

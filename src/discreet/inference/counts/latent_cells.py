@@ -24,7 +24,7 @@ from discreet.inference.counts.latent_tables import Table
 from discreet.inference.counts.panels import Panel, PanelMaker
 from discreet.inference.counts.tilt import Cell
 from discreet.inference.counts.weights import log_rising, sample_index
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 from discreet.privacy import Noise
 
 #: Cells from which on they are summed as a tree.
@@ -79,7 +79,7 @@ def cell_counts(
     alpha: np.ndarray,
     y: np.ndarray,
     noise: tuple[Noise, ...],
-    records: RecordPrior,
+    records: CountPrior,
     usable: tuple[int, Noise] | None,
 ) -> CellCounts:
     """Enumerate the cells of noisy counts ``y``; ``usable`` is a noisy count of the total, if one was released."""
@@ -109,7 +109,7 @@ def _alike(cells: list[tuple[float, int, Noise]]) -> list[np.ndarray]:
 
 
 def _first_guess(
-    cells: list[tuple[float, int, Noise]], records: RecordPrior, usable: tuple[int, Noise] | None
+    cells: list[tuple[float, int, Noise]], records: CountPrior, usable: tuple[int, Noise] | None
 ) -> int:
     """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
     guess = float(sum(max(v, 0) for _, v, _ in cells))

@@ -12,7 +12,7 @@ from discreet.inference.counts.latent_tables import FLOOR, Table
 from discreet.inference.counts.sum_tree import Tree
 from discreet.inference.counts.tilt import Cell, tilt_for
 from discreet.inference.counts.weights import DEPTH
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 from discreet.inference.work import too_wide
 
 # How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
@@ -95,7 +95,7 @@ class PanelMaker:
     """
 
     cells: list[Cell]
-    records: RecordPrior
+    records: CountPrior
     log_q: Callable[[int, int], np.ndarray]
     members: list[np.ndarray] | None = None
 

@@ -110,7 +110,7 @@ def refusal(release: Release) -> str | None:
 def predicted_seconds(question: Question) -> float:
     """Return roughly how long the draws take."""
     try:
-        reading = reading_of(question.release, question.records)
+        reading = reading_of(question.release, question.usable)
     except EngineError:
         return NEVER
     low, high = reading.records(_NONE, _NONE)
@@ -124,7 +124,7 @@ def predicted_seconds(question: Question) -> float:
 def density(question: Question) -> tuple[Axis, LineDensity]:
     """Return the posterior density on the line, and how points of the line are read."""
     release, axis = question.release, Axis.of(question.prior)
-    reading = reading_of(release, question.records)
+    reading = reading_of(release, question.usable)
     law = RecordLaw.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
 
     def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
