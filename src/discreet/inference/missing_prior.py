@@ -26,6 +26,12 @@ from scipy.stats import binom
 
 from discreet.errors import UsageError
 
+#: In models of several columns: Dirichlet weights of a value that is missing and of one that is there, within a row of
+#: a table. Of a thousand records none is missing with probability 0.38, a share of 7% is expected, any is possible.
+MISSING_WEIGHT, PRESENT_WEIGHT = 0.15, 2.0
+#: The same in words.
+BETA_WORDS = f"a share with prior Beta({MISSING_WEIGHT:g}, {PRESENT_WEIGHT:g})"
+
 # Of so many possible numbers, windows are found from some.
 _MOST_NODES = 1024
 _HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbers (0, 40), or an array of weights"

@@ -13,7 +13,7 @@ from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.families.base import Family
 from discreet.inference.engine import Question
-from discreet.inference.engines.scalar.laplace_sums import LaplaceCells
+from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
@@ -114,7 +114,7 @@ def predicted_seconds(question: Question) -> float:
     except EngineError:
         return NEVER
     low, high = reading.records(_NONE, _NONE)
-    tabled = isinstance(reading, NormalSum) or question.records.weights is not None
+    tabled = isinstance(reading, NormalSum | LaplaceCounted) or question.records.weights is not None
     seconds = 0.05 + 1e-8 * question.size + 1e-4 * counts_to_sum(question.release)
     if isinstance(reading, LaplaceCells):
         seconds += 0.1
