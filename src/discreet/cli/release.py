@@ -38,6 +38,7 @@ from discreet.cli.sampling import (
     Support,
     choose_mechanism,
 )
+from discreet.domain.declarations import REDACTED
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def release(
         made = make_release(data, family, **arguments)
         made.save(output)
     _note_weakness(made.guarantee)
+    _note_redaction(made)
     if json:
         print_json(
             "release",
@@ -195,6 +197,12 @@ def _bounds_json(made: Release) -> list[list[str]] | None:
 def _ledger_json(made: Release) -> dict[str, str | int] | None:
     stamp = made.ledger
     return None if stamp is None else {"id": stamp.id, "sequence": stamp.sequence, "charge": stamp.charge}
+
+
+def _note_redaction(made: Release) -> None:
+    """Say on stderr why redacted values are better clipped."""
+    if made.model.has_numbers and made.domain.outside == "redact":
+        print(f"note: {REDACTED}.", file=sys.stderr)
 
 
 def _note_weakness(guarantee: Guarantee) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import MOST_DRAWS, generator, one_of, shown, text, whole
 from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference import bought_bounds, sampled, two_modes
+from discreet.inference import bought_bounds, release_doubts, sampled, two_modes
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question, about
 from discreet.inference.engines.registry import EngineName, ask, check
@@ -159,6 +159,7 @@ def infer(
             *answer.warnings,
             *two_modes.doubts(release, answer.draws),
             *bought_bounds.doubts(release),
+            *release_doubts.redaction(release),
             *_doubts(question),
         )
     how = Diagnostics(

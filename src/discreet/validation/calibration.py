@@ -47,7 +47,7 @@ def calibrate(
     engine: Engine = "auto",
     prior: Prior | str | None = None,
     bounds: Any = None,
-    outside: Outside = "redact",
+    outside: Outside = "clip",
     missing: Missing = "none",
     neighbors: Neighbors = "replace",
     records: Any = None,

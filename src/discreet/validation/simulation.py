@@ -42,7 +42,7 @@ class Setting:
     n: int
     engine: Engine = "auto"
     bounds: Any = None
-    outside: Outside = "redact"
+    outside: Outside = "clip"
     missing: Missing = "none"
     neighbors: Neighbors = "replace"
     #: Prior on a private record count, as ``infer`` takes it; None where the count is public.
