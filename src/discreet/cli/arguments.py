@@ -134,8 +134,8 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         metavar="PRIOR",
-        help="Conjugate prior: beta:1,1, gamma:2,0.5 …",
-        show_default="the neutral one",
+        help="Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.",
+        show_default="weak",
     ),
 ]
 Records = Annotated[

@@ -42,7 +42,7 @@ def calibrate(
         typer.Option(
             metavar="PRIOR",
             help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
-            show_default="the neutral one",
+            show_default="weak",
         ),
     ] = None,
     bounds: BoughtBounds = None,

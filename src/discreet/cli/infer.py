@@ -118,9 +118,10 @@ def infer(
             "model": release.model.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
-            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior),
-            "n_draws": posterior.n_draws,
             **summary.to_dict(),
+            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior)
+            or posterior.diagnostics.prior,
+            "n_draws": posterior.n_draws,
             "files": list(map(str, files)),
         }
         print_json("infer", content)
@@ -137,12 +138,12 @@ def infer(
 
 
 def _prior(text: str | None, release: Release) -> Prior | str | None:
-    """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
+    """Return the prior asked for, None for the weak one; if it does not fit, name one that does."""
     from discreet.priors.base import Prior
 
     model = release.model
-    if text is None:
-        return None if release.samples is not None else model.default_prior
+    if text is None or text.strip() == "weak":
+        return text if release.samples is not None else None
     chosen = model.parse_prior(text)
     try:
         model.check_prior(chosen)

@@ -22,6 +22,8 @@ from discreet.priors.base import Prior
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
 _FAR = 6.0
+#: ``infer(prior="weak")`` asks for the prior that is the default.
+WEAK = "weak"
 # Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
 _MOST_NUMBERS = 100_000_000
 
@@ -76,7 +78,8 @@ def infer(
         ``draws`` and ``rng`` have no effect.
     prior
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
-        totals can be read under any prior, again and again, at no cost. For one of ``dc.models``, what that model
+        totals can be read under any prior, again and again, at no cost. Without one, or with ``"weak"``, a weak prior
+        scaled to the bounds is taken, and the summary names it. For one of ``dc.models``, what that model
         takes: for models of labels a positive number, the Dirichlet parameter of every label, or numbers by column.
         With several releases, one prior for all, or a dictionary by the names of the releases.
     engine
@@ -143,7 +146,7 @@ def infer(
             hint="leave out records",
         )
     expected = _expected(missing, release)
-    said = ""
+    said = weak = ""
     if release.samples is not None:
         sampled.check(engine, prior, records)
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
@@ -151,6 +154,9 @@ def infer(
     else:
         _check_size(release, draws, chains)
         check(release, engine)
+        if isinstance(prior, str) and prior == WEAK:
+            prior = None
+        weak = release.model.weak_prior_in_words(release.domain) if prior is None else ""
         prior = release.model.read_prior(prior, release.domain)
         question = Question(release, prior, record_prior(records), draws, chains, rng, expected)
         name, reason, answer = ask(question, engine)
@@ -163,7 +169,13 @@ def infer(
             *_doubts(question),
         )
     how = Diagnostics(
-        name, answer.approximation, reason, warnings, independent=answer.independent, missing=said
+        name,
+        answer.approximation,
+        reason,
+        warnings,
+        independent=answer.independent,
+        missing=said,
+        prior=weak,
     )
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}

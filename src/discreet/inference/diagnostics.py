@@ -43,6 +43,8 @@ class Diagnostics:
         What a careful reader should know before using the draws, one sentence each.
     independent
         Whether the draws are independent. Then ESS is their number and R-hat is 1, by construction.
+    prior
+        The weak prior that was taken because the analyst gave none, in words; empty if one was given.
     missing
         What was assumed beforehand of the number of missing values, in words; empty if it is known or ignored.
     chains
@@ -57,6 +59,7 @@ class Diagnostics:
     warnings: tuple[str, ...] = ()
     independent: bool = False
     missing: str = ""
+    prior: str = ""
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     categorical: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -113,6 +116,8 @@ class Diagnostics:
         lines = [f"engine         {self.engine}", f"approximation  {how}"]
         if self.reason:
             lines.append(f"reason         {self.reason}")
+        if self.prior:
+            lines.append(f"prior          {self.prior} (weak, the default)")
         if self.missing:
             lines.append(f"missing values {self.missing}")
         if self.chains:

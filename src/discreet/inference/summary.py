@@ -77,6 +77,7 @@ class Summary:
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
+            **({"prior": how.prior} if how.prior else {}),
             **({"missing": how.missing} if how.missing else {}),
             "warnings": [*how.warnings, *how.doubts],
         }
@@ -105,6 +106,8 @@ class Summary:
         how = self.diagnostics
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        if how.prior:
+            lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
             lines.append(f"missing values: {how.missing}")
         # a warning may quote a label
