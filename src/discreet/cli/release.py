@@ -140,11 +140,15 @@ def release(
     }
     with busy(f"Summing {data.name} …"):
         from discreet.curator.publish import release as make_release
+        from discreet.inference.release_doubts import few_usable
 
         made = make_release(data, family, **arguments)
         made.save(output)
     _note_weakness(made.guarantee)
     _note_redaction(made)
+    doubts = few_usable(made)
+    for said in doubts:
+        print(f"warning: {said}", file=sys.stderr)
     if json:
         print_json(
             "release",
@@ -159,6 +163,7 @@ def release(
                 "bounds": _bounds_json(made),
                 "ledger": _ledger_json(made),
                 "statement": made.statement(),
+                "warnings": list(doubts),
             },
         )
         return

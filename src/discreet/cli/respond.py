@@ -96,7 +96,7 @@ def respond(
         answer, expected = made.in_words()
         answers.add_row(plain(text), plain(answer), plain(expected))
     out.print(answers)
-    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    approximation = how.approximation_in_words
     out.print(paragraph(f"{how.engine} engine, {approximation}, {how.draws_in_words}"))
     for text, made in zip(question, responses, strict=True):
         if made.bound is not None:

@@ -165,7 +165,7 @@ def infer(
             *answer.warnings,
             *two_modes.doubts(release, answer.draws),
             *bought_bounds.doubts(release),
-            *release_doubts.redaction(release),
+            *(release_doubts.doubts(release, answer.draws) if name != "naive" else ()),
             *_doubts(question),
         )
     how = Diagnostics(
@@ -176,6 +176,7 @@ def infer(
         independent=answer.independent,
         missing=said,
         prior=weak,
+        given=release_doubts.given(release) if release.samples is None else "",
     )
     axes = release.model.axis_labels(release.columns)
     labels = {name: words for name, words in axes.items() if name in answer.draws}

@@ -76,6 +76,7 @@ class Summary:
             **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
             "engine": how.engine,
             "approximation": how.approximation,
+            **({"given": how.given} if how.given else {}),
             "reason": how.reason,
             **({"prior": how.prior} if how.prior else {}),
             **({"missing": how.missing} if how.missing else {}),
@@ -104,8 +105,9 @@ class Summary:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
             lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
         how = self.diagnostics
-        approximation = "no approximation" if how.approximation == "none" else how.approximation
-        lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        # "exact engine, exact, given that ..." would say it twice
+        engine = "" if how.engine == "exact" and how.given else f"{how.engine} engine, "
+        lines += ["", f"{engine}{how.approximation_in_words}, {how.draws_in_words}"]
         if how.prior:
             lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
