@@ -116,6 +116,7 @@ class Truncated(Case):
             self.family,
             Laplace(EPSILON),
             bounds=self.bounds,
+            outside="redact",
             missing=self.missing,
         )
 

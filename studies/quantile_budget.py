@@ -92,6 +92,7 @@ def measure(
         n=n,
         epsilon=EPSILON,
         bounds=bounds,
+        outside="redact",
         prior=case.prior,
         engine=asked.engine,
         trials=asked.trials,
@@ -125,6 +126,7 @@ def relative_width(case: Case, n: int, bounds: Any, rng: np.random.Generator, ti
             case.family,
             dc.mechanisms.Laplace(EPSILON),
             bounds=bounds,
+            outside="redact",
             choose=lambda law: law.sample(rng),
         )
         assert made.domain.bounds is not None

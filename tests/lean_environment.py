@@ -6,7 +6,6 @@ Prints one JSON object: what every release file named on the command line gave, 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,14 +32,10 @@ def told(call: Callable[[], Any]) -> str:
 
 
 def read(path: str) -> str:
-    """Read a release file, with the prior that the error suggests if the family has none."""
+    """Read a release file."""
     import discreet as dc
 
-    said = told(lambda: dc.infer(path, rng=0, draws=400).diagnostics.engine)
-    suggested = re.search("prior='(.*)'", said)
-    if suggested is None:
-        return said
-    return told(lambda: dc.infer(path, rng=0, draws=400, prior=suggested[1]).diagnostics.engine)
+    return told(lambda: dc.infer(path, rng=0, draws=400).diagnostics.engine)
 
 
 def main() -> None:

@@ -132,6 +132,7 @@ def release_of(model: Model, mechanism: Mechanism, rows: np.ndarray, rng: np.ran
         model.family,
         mechanism,
         bounds=model.bounds,
+        outside="redact",
         missing="none",
     )
 

@@ -95,7 +95,6 @@ def test_chains_have_no_bound_and_their_warnings_are_shown(capsys: pytest.Captur
         ("smoking.json -q event:p", 2, "cannot read the event"),
         ("smoking.json -q mean:p --seed=-1", 2, "seed must be 0 or more"),
         ("smoking.json -q mean:p --prior gamma:1,1", 2, "prior"),
-        ("pressure.json -q mean:mean", 2, "no neutral prior"),
         ("nowhere.json -q mean:p", 1, "nowhere.json"),
     ],
 )

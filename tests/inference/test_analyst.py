@@ -91,12 +91,13 @@ def test_auto_prefers_gibbs_where_latent_records_may_hide_a_mode(normal: dc.Rele
     assert "far modes" in how.reason
 
 
-def test_a_missing_prior_is_answered_with_one_that_works(normal: dc.Release) -> None:
-    with pytest.raises(dc.errors.UsageError, match="normal has no neutral prior") as caught:
-        dc.infer(normal)
-    assert caught.value.hint is not None
-    prior = eval(caught.value.hint.split("prior=")[1])
-    assert dc.infer(normal, engine="naive", prior=prior).n_draws == 4000
+def test_the_default_prior_is_weak_and_named(normal: dc.Release) -> None:
+    weak = str(normal.family.suggested_prior(normal.domain))
+    for prior in (None, "weak"):
+        posterior = dc.infer(normal, engine="naive", prior=prior)
+        assert posterior.diagnostics.prior == weak
+        assert f"prior: {weak} (weak, the default)" in str(posterior.summary())
+    assert not dc.infer(normal, engine="naive", prior=weak).diagnostics.prior
 
 
 def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -> None:

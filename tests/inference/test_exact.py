@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from scipy.stats import betabinom
 
 import discreet as dc
 from discreet.artifact import Release
@@ -18,7 +19,8 @@ from discreet.inference.counts.binary import binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import log_rising
 from discreet.inference.engines.exact_engine import bernoulli_counts, categorical_counts
-from discreet.inference.record_prior import RecordPrior, record_prior
+from discreet.inference.missing_prior import missing_prior
+from discreet.inference.record_prior import RecordPrior, count_prior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
@@ -61,6 +63,13 @@ def log_rises(alpha: float, c: np.ndarray) -> np.ndarray:
     return gammaln(alpha + c) - gammaln(c + 1) - gammaln(alpha)
 
 
+def expected_missing(n: int) -> np.ndarray:
+    """The default prior on 0, ..., n missing values, from its three parts."""
+    k = np.arange(n + 1)
+    few = np.append(0.0, 1 / k[1:])
+    return 0.4 * (k == 0) + 0.15 * few / few.sum() + 0.45 * betabinom.pmf(k, n, 1, 3)
+
+
 def enumerate_posterior(
     release: Release, alpha: np.ndarray, records: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +85,8 @@ def enumerate_posterior(
     sums = release.layout.coordinates(u.astype(float), release.family.geometry.features_of_labels(indicators))
     for value, total, law in zip(release.statistics.values, sums, release.noise, strict=True):
         log_p = log_p + law.log_mass(value - total)
+    if release.records is not None and "usable" in release.statistics.names:
+        log_p = log_p + np.log(expected_missing(release.records))[release.records - u]
     return points, np.exp(log_p - np.logaddexp.reduce(log_p))
 
 
@@ -96,7 +107,8 @@ def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbo
         neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
-    counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), record_prior((0, n)))
+    records = count_prior(release, record_prior((0, n)))
+    counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), records)
     if isinstance(counts, CellCounts):
         got = counts.probability(points)
     else:
@@ -123,7 +135,8 @@ def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neigh
         neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
-    got = categorical_counts(release, dc.priors.Dirichlet(alpha), record_prior((0, n))).probability(points)
+    records = count_prior(release, record_prior((0, n)))
+    got = categorical_counts(release, dc.priors.Dirichlet(alpha), records).probability(points)
     assert np.abs(got - expected).max() < 1e-10
     assert got.sum() == pytest.approx(1, abs=1e-10)
 
@@ -280,20 +293,29 @@ def random_law(rng: np.random.Generator) -> Noise:
 def test_random_binary_cases_by_full_enumeration(rng: np.random.Generator) -> None:
     """Strong and spiky priors, noise from none to far too much, readings from likely to absurd."""
     n = 30
-    for _ in range(1000):
+    holes = rng.random(n + 1) * (rng.random(n + 1) < 0.3)
+    priors = [
+        RecordPrior(0, n),
+        *(missing_prior(v, n) for v in (None, 0.05, 0.9, (0, 3), (10, 20), [*holes[:-1], 1])),
+    ]
+    for case in range(1000):
+        prior = priors[case % len(priors)]
         a, b = rng.choice([1e-3, 0.3, 1, 2, 30, 4000], 2)
         law_z, law_u = random_law(rng), random_law(rng)
         y_z, y_u = int(rng.integers(-60, 60)), int(rng.integers(-20, 50))
         for counted in (True, False):
             if counted:
-                got = binary_counts(a, b, n, (y_z, law_z), (y_u, law_u)).probabilities()
+                got = binary_counts(a, b, prior, (y_z, law_z), (y_u, law_u)).probabilities()
             else:
                 got = yes_counts(a, b, n, y_z, law_z).probabilities()
             u, c = np.array([(u, c) for u in range(0 if counted else n, n + 1) for c in range(u + 1)]).T
             log_p = (
                 log_rises(a, c) + log_rises(b, u - c) - log_rises(a + b, u) + law_z.log_mass(y_z - 2 * c + u)
             )
-            log_p = log_p + law_u.log_mass(y_u - u) if counted else log_p
+            if counted:
+                possible = (u >= prior.low) & (u <= prior.high)
+                log_prior = np.where(possible, prior.log_mass(np.clip(u, prior.low, prior.high)), -np.inf)
+                log_p = log_p + law_u.log_mass(y_u - u) + log_prior
             expected = np.exp(log_p - np.logaddexp.reduce(log_p))
             ours = np.array([got.get(pair, 0.0) for pair in zip(u.tolist(), c.tolist(), strict=True)])
             assert np.abs(ours - expected).max() < 1e-10, (a, b, law_z, law_u, y_z, y_u)

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
 from itertools import combinations_with_replacement, product
-from math import comb, factorial
+from math import comb, factorial, log
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import beta, betaln, gammaln
 from scipy.stats import chi2
 
 import discreet as dc
@@ -34,8 +34,15 @@ def log_polya(alpha: np.ndarray, counts: np.ndarray) -> float:
 
 
 def log_missing(n: int, k: int) -> float:
-    """Any number of missing values is as likely as any other, and any k of n records."""
-    return -np.log(n + 1) - np.log(comb(n, k))
+    """Few of n records are expected to miss a feature, and any k of them are as likely as any other k."""
+    return float(betaln(0.15 + k, 2 + n - k) - betaln(0.15, 2))
+
+
+def log_classless(n: int, k: int) -> float:
+    """The same for the class: none, a few, or a share with density 3 (1 - s)^2."""
+    few = 0.4 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
+    share = 0.45 * 3 * beta(1 + k, 3 + n - k) * comb(n, k)
+    return float(np.log(few + share) - log(comb(n, k)))
 
 
 def log_prior(rows: tuple[tuple[int, int, int], ...], missing: bool) -> float:
@@ -43,7 +50,7 @@ def log_prior(rows: tuple[tuple[int, int, int], ...], missing: bool) -> float:
     sizes = (2, 2, 3)
     alphas = [np.array(PRIOR[name], dtype=float) for name in "cfg"]
     classes = np.array([row[0] for row in rows], dtype=int)
-    out = log_missing(len(rows), int((classes == 2).sum())) if missing else 0.0
+    out = log_classless(len(rows), int((classes == 2).sum())) if missing else 0.0
     out += log_polya(alphas[0], np.bincount(classes, minlength=3)[:2])
     for c in range(2 + missing):
         mine = [row for row in rows if row[0] == c]
@@ -169,7 +176,8 @@ def direct(row: Reading, n: int) -> np.ndarray:
         out = np.convolve(out, np.exp(rising(a) + shape - shape.max()))[: n + 1]
     out = out / np.exp(rising(row.alpha.sum()))
     if row.missing:
-        out = np.convolve(out, np.exp(row.noise[-1].log_mass(row.y[-1] - t)))[: n + 1] / (t + 1)
+        gone = np.exp(rising(0.15) + row.noise[-1].log_mass(row.y[-1] - t))
+        out = np.convolve(out * np.exp(rising(2.0)), gone)[: n + 1] / np.exp(rising(2.15))
     with np.errstate(divide="ignore"):
         return np.log(out)
 
@@ -204,7 +212,8 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
     polya = [gammaln(0.7 + m) - gammaln(m + 1) for m in (i, j)]
     log_p = logs[0][i] + logs[1][j] + sum(polya) - (gammaln(1.4 + u) - gammaln(u + 1))
     if missing == "count":
-        log_p = log_p + logs[2][np.maximum(left, 0)]
+        lacking = [log_classless(n, k) + log(comb(n, k)) for k in range(n + 1)]
+        log_p = log_p + logs[2][np.maximum(left, 0)] + np.array(lacking)[np.maximum(left, 0)]
     p = np.where(possible, np.exp(log_p - log_p[possible].max()), 0.0)
     truth = p.sum(axis=1) / p.sum()
     mine = law.totals.marginals[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from discreet.inference.models.naive_bayes import class_law, readings
 from discreet.inference.models.table_rows import Reading
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
-from tests.inference.test_naive_bayes_exact import CLOSE, direct
+from tests.inference.test_naive_bayes_exact import CLOSE, direct, log_classless
 
 N = 60
 MODEL = NaiveBayes({"c": 2}, {"f": 2, "x": (0, 10)}, split={"x": 2})
@@ -35,8 +36,14 @@ def block_weights(block: BlockReading) -> np.ndarray:
     out = np.exp(block.log_density(t))
     if block.missing is None:
         return out
-    missing = np.exp(block.missing.noise.log_mass(block.missing.y - t))
-    return np.convolve(out, missing)[: N + 1] / (t + 1)
+    missing = rising(0.15) * np.exp(block.missing.noise.log_mass(block.missing.y - t))
+    return np.convolve(out * rising(2.0), missing)[: N + 1] / rising(2.15)
+
+
+def rising(a: float) -> np.ndarray:
+    """Weights of counts 0, ..., N in a beta-binomial distribution."""
+    t = np.arange(N + 1)
+    return np.exp(gammaln(a + t) - gammaln(t + 1) - gammaln(a))
 
 
 def pair_weights(release: dc.Release, *, without: bool) -> np.ndarray:
@@ -55,7 +62,10 @@ def pair_weights(release: dc.Release, *, without: bool) -> np.ndarray:
     p = weights[0][i] * weights[1][j] * np.exp(polya)
     if release.records is None:
         return np.where(left >= 0, p, 0)
-    return p * (weights[2][np.maximum(left, 0)] * (left >= 0) if len(weights) == 3 else (left == 0))
+    if len(weights) < 3:
+        return p * (left == 0)
+    lacking = np.array([np.exp(log_classless(N, k)) * comb(N, k) for k in range(N + 1)])
+    return p * (weights[2] * lacking)[np.maximum(left, 0)] * (left >= 0)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
@@ -85,8 +95,8 @@ def test_class_totals_and_what_is_left_without_a_block(
     mine[inside] = truth
     if block.reading.missing is not None:
         t = np.arange(N + 1)
-        lost = np.exp(block.reading.missing.noise.log_mass(block.reading.missing.y - t))
-        mine = np.array([(mine[v:] / (t[v:] + 1) * lost[: N + 1 - v]).sum() for v in t])
+        lost = rising(0.15) * np.exp(block.reading.missing.noise.log_mass(block.reading.missing.y - t))
+        mine = np.array([(mine[v:] / rising(2.15)[v:] * lost[: N + 1 - v]).sum() for v in t]) * rising(2.0)
     have = np.zeros(N + 1)
     have[usable.low : usable.low + usable.weights.size] = usable.weights
     np.testing.assert_allclose(have / have.sum(), mine / mine.sum(), atol=1e-8, rtol=0)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.stats import betabinom
 
 import discreet as dc
 from discreet import families
@@ -26,7 +27,7 @@ from discreet.inference.engines.scalar import line_draws as draws
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import RecordLaw
 from discreet.inference.engines.scalar.sums import log_likelihood
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, count_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
@@ -130,6 +131,9 @@ def brute_log_likelihood(
             log_noise = noise[0].log_mass((y[0] - s) / float(grid[0]))
             if len(y) > 1:
                 log_noise = log_noise + noise[1].log_mass(np.array(y[1] - u))
+                k = n - u
+                few = 0.4 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
+                log_noise = log_noise + np.log(few + 0.45 * betabinom.pmf(k, n, 1, 3))
         peak = log_noise.max()
         total = np.logaddexp(total, np.log(max((sums * np.exp(log_noise - peak)).sum(), 1e-300)) + peak)
     return float(total)
@@ -153,7 +157,7 @@ def simulated(
 
 def engine_log_likelihood(release: Release, theta: dict[str, np.ndarray], records: RecordPrior) -> np.ndarray:
     law = RecordLaw.of(release, few=True)
-    return log_likelihood(law.at(theta), reading_of(release, records), law.lattice)
+    return log_likelihood(law.at(theta), reading_of(release, count_prior(release, records)), law.lattice)
 
 
 def total_variation(release: Release, prior: Prior, per_unit: int, rng: np.random.Generator) -> float:

@@ -223,13 +223,10 @@ def test_numbers_alone_and_the_command_line_prior(rng: np.random.Generator) -> N
 # -- refusals -----------------------------------------------------------------------------------------
 
 
-def test_priors_are_asked_for(rng: np.random.Generator) -> None:
+def test_priors_are_weak_or_given(rng: np.random.Generator) -> None:
     release = released(rng, MODEL.sample_rows(THETA, 300, rng))
-    with pytest.raises(UsageError, match="'age' has no neutral prior") as caught:
-        dc.infer(release)
-    assert caught.value.hint is not None
-    assert "{'age': 'normal_inverse_gamma:48.5,0.25,2,663'}" in caught.value.hint
-    for wrong in (1, {"age": 1}, {"age": "beta:1,1"}, {"age": dc.priors.Beta(1, 1)}, {**PRIOR, "stage": 1}):
+    assert "age=normal_inverse_gamma:48.5,0.25,2,663" in dc.infer(release, rng=rng).diagnostics.prior
+    for wrong in ({"age": 1}, {"age": "beta:1,1"}, {"age": dc.priors.Beta(1, 1)}, {**PRIOR, "stage": 1}):
         with pytest.raises(UsageError):
             dc.infer(release, prior=wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(EngineError, match="'age' is a number"):

@@ -145,8 +145,8 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         metavar="PRIOR",
-        help="Conjugate prior: beta:1,1, gamma:2,0.5 …",
-        show_default="the neutral one",
+        help="Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.",
+        show_default="weak",
     ),
 ]
 Records = Annotated[
@@ -156,6 +156,15 @@ Records = Annotated[
         metavar="LOW,HIGH",
         help="Uniform prior on a private count of usable (not missing) records.",
         show_default="flat",
+    ),
+]
+MissingShare = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="SHARE",
+        help="Prior on missing values: a share (0.05), or a range of shares (0,0.1) or of numbers (0,40).",
+        show_default="few",
     ),
 ]
 EngineOption = Annotated[
@@ -248,6 +257,20 @@ def read_records(text: str | None) -> tuple[int, int] | None:
         return int(low), int(high)
     except ValueError:
         raise UsageError(f"cannot read --records {text!r}.", hint=hint) from None
+
+
+def read_missing(text: str | None) -> float | tuple[float, float] | None:
+    """Read ``--missing SHARE`` or ``--missing LOW,HIGH``, what the analyst expects of missing values."""
+    if text is None:
+        return None
+    hint = "write a share, --missing=0.05, or two shares or whole numbers, --missing=0,0.1 or --missing=0,40."
+    parts = [text] if "," not in text else list(read_pair(text, "--missing", hint))
+    try:
+        whole = all(part.strip().isdecimal() for part in parts)
+        values = [int(part) if whole and len(parts) == 2 else float(part) for part in parts]
+    except ValueError:
+        raise UsageError(f"cannot read --missing {text!r}.", hint=hint) from None
+    return values[0] if len(values) == 1 else (values[0], values[1])
 
 
 def check_seed(seed: int | None) -> None:

@@ -42,7 +42,7 @@ def calibrate(
         typer.Option(
             metavar="PRIOR",
             help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
-            show_default="the neutral one",
+            show_default="weak",
         ),
     ] = None,
     bounds: BoughtBounds = None,
@@ -60,7 +60,7 @@ def calibrate(
             rich_help_panel=_SIMULATED,
         ),
     ] = "auto",
-    outside: Outside = "redact",
+    outside: Outside = "clip",
     missing: Missing = "none",
     neighbors: Neighbors = "replace",
     records: Annotated[
@@ -179,7 +179,7 @@ def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
         family.check_prior(chosen)
     except UsageError as problem:
         widest = [how.within for how in plan_choices(bounds, family)] if are_bought(bounds) else bounds
-        domain = Domain(family.parse_bounds(widest), family.labels, "redact", "none")
+        domain = Domain(family.parse_bounds(widest), family.labels, "clip", "none")
         raise UsageError(
             problem.message, hint=f"for example --prior {family.suggested_prior(domain)}"
         ) from None

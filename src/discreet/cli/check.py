@@ -20,7 +20,7 @@ def check(
     model: Model,
     column: Columns,
     bounds: Bounds = None,
-    outside: Outside = "redact",
+    outside: Outside = "clip",
     json: AsJson = False,
 ) -> None:
     """Count, on your own screen, the records that each policy would touch.

@@ -13,11 +13,13 @@ from discreet.cli.arguments import (
     Chains,
     Draws,
     EngineOption,
+    MissingShare,
     PriorText,
     Records,
     ReleaseFile,
     Seed,
     check_seed,
+    read_missing,
     read_records,
 )
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
@@ -42,6 +44,7 @@ def infer(
     file: ReleaseFile,
     prior: PriorText = None,
     records: Records = None,
+    missing: MissingShare = None,
     engine: EngineOption = "auto",
     draws: Draws = _DRAWS,
     chains: Chains = _CHAINS,
@@ -75,7 +78,7 @@ def infer(
     from discreet.inference.analyst import infer as make_posterior
 
     check_seed(seed)
-    counts = read_records(records)
+    counts, expected = read_records(records), read_missing(missing)
     if output is not None:
         ensure_ending(output, ".nc", option="--output")
     if plot is not None:
@@ -94,7 +97,14 @@ def infer(
     chosen = _prior(prior, release)
     with busy("Inferring …"):
         posterior = make_posterior(
-            release, prior=chosen, engine=engine, draws=draws, chains=chains, records=counts, rng=seed
+            release,
+            prior=chosen,
+            engine=engine,
+            draws=draws,
+            chains=chains,
+            records=counts,
+            missing=expected,
+            rng=seed,
         )
         summary = posterior.summary(prob)
         if output is not None:
@@ -108,9 +118,10 @@ def infer(
             "model": release.model.name,
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
-            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior),
-            "n_draws": posterior.n_draws,
             **summary.to_dict(),
+            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior)
+            or posterior.diagnostics.prior,
+            "n_draws": posterior.n_draws,
             "files": list(map(str, files)),
         }
         print_json("infer", content)
@@ -127,12 +138,12 @@ def infer(
 
 
 def _prior(text: str | None, release: Release) -> Prior | str | None:
-    """Return the prior asked for, or the neutral one if there is one; if it does not fit, name one that does."""
+    """Return the prior asked for, None for the weak one; if it does not fit, name one that does."""
     from discreet.priors.base import Prior
 
     model = release.model
-    if text is None:
-        return None if release.samples is not None else model.default_prior
+    if text is None or text.strip() == "weak":
+        return text if release.samples is not None else None
     chosen = model.parse_prior(text)
     try:
         model.check_prior(chosen)

@@ -40,6 +40,7 @@ from discreet.cli.sampling import (
     Support,
     choose_mechanism,
 )
+from discreet.domain.declarations import REDACTED
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -140,10 +141,15 @@ def release(
     }
     with busy(f"Summing {data.name} …"):
         from discreet.curator.publish import release as make_release
+        from discreet.inference.release_doubts import few_usable
 
         made = make_release(data, family, **arguments)
         made.save(output)
     _note_weakness(made.guarantee)
+    _note_redaction(made)
+    doubts = few_usable(made)
+    for said in doubts:
+        print(f"warning: {said}", file=sys.stderr)
     if json:
         print_json(
             "release",
@@ -158,6 +164,7 @@ def release(
                 "bounds": _bounds_json(made),
                 "ledger": _ledger_json(made),
                 "statement": made.statement(),
+                "warnings": list(doubts),
             },
         )
         return
@@ -196,6 +203,12 @@ def _bounds_json(made: Release) -> list[list[str]] | None:
 def _ledger_json(made: Release) -> dict[str, str | int] | None:
     stamp = made.ledger
     return None if stamp is None else {"id": stamp.id, "sequence": stamp.sequence, "charge": stamp.charge}
+
+
+def _note_redaction(made: Release) -> None:
+    """Say on stderr why redacted values are better clipped."""
+    if made.model.has_numbers and made.domain.outside == "redact":
+        print(f"note: {REDACTED}.", file=sys.stderr)
 
 
 def _note_weakness(guarantee: Guarantee) -> None:

@@ -11,11 +11,13 @@ from discreet.cli.arguments import (
     Chains,
     Draws,
     EngineOption,
+    MissingShare,
     PriorText,
     Records,
     ReleaseFile,
     Seed,
     check_seed,
+    read_missing,
     read_records,
 )
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
@@ -36,6 +38,7 @@ def respond(
     ],
     prior: PriorText = None,
     records: Records = None,
+    missing: MissingShare = None,
     engine: EngineOption = "auto",
     draws: Draws = 4000,
     chains: Chains = 4,
@@ -51,12 +54,19 @@ def respond(
     from discreet.inference.analyst import infer
 
     check_seed(seed)
-    counts = read_records(records)
+    counts, expected = read_records(records), read_missing(missing)
     asked = [parse_question(text) for text in question]
     release = load_release(file)
     with busy("Answering …"):
         posterior = infer(
-            release, prior=prior, engine=engine, draws=draws, chains=chains, records=counts, rng=seed
+            release,
+            prior=prior,
+            engine=engine,
+            draws=draws,
+            chains=chains,
+            records=counts,
+            missing=expected,
+            rng=seed,
         )
         responses = [posterior.respond(utility, questions=len(asked)) for utility in asked]
         warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.doubts]
@@ -86,7 +96,7 @@ def respond(
         answer, expected = made.in_words()
         answers.add_row(plain(text), plain(answer), plain(expected))
     out.print(answers)
-    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    approximation = how.approximation_in_words
     out.print(paragraph(f"{how.engine} engine, {approximation}, {how.draws_in_words}"))
     for text, made in zip(question, responses, strict=True):
         if made.bound is not None:

@@ -39,7 +39,7 @@ AnyOutside = Annotated[
     typer.Option(
         "--outside",
         help="Out-of-range values: count as the middle, or move to the nearest bound.",
-        show_default="redact; for samples clip",
+        show_default="clip",
     ),
 ]
 AnyMissing = Annotated[

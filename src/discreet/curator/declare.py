@@ -114,7 +114,7 @@ def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> 
                 "impute is for mechanisms that release samples.",
                 hint="noise takes missing='count', which leaves missing values out or counts them as a label",
             )
-        return outside or "redact", missing or "count"
+        return outside or "clip", missing or "count"
     if outside == "redact" or missing == "count":
         asked = "outside='redact'" if outside == "redact" else "missing='count'"
         raise UsageError(

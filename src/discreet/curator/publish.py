@@ -129,9 +129,10 @@ def release(
         ``(low, high)`` for a numeric column, one pair per column if there are several. Choose them from public
         knowledge, never from the data; or buy them, with :class:`PrivateQuantiles`.
     outside
-        ``"redact"`` (the default for statistics): a value outside the bounds counts as the middle of the range.
-        ``"clip"`` (the default for samples, and the only choice for them): as the nearest bound. Labels have no bounds:
-        either word is accepted and does nothing.
+        ``"clip"`` (the default): a value outside the bounds counts as the nearest bound. ``"redact"``, for typing
+        errors and not for samples: as the middle of the range; then a population most of which is out of range can
+        explain the same sums, and posteriors of real columns miss more often. Labels have no bounds: either word is
+        accepted and does nothing.
     missing
         ``"count"`` (the default for statistics): how many values are usable is released as well. ``"none"``: the
         curator declares that none is missing. ``"impute"`` (the default for samples): ``impute`` stands for them.

@@ -10,6 +10,11 @@ from typing import Literal
 Neighbors = Literal["replace", "add_remove"]
 #: What becomes of missing values: counted, declared absent, or imputed by a public value.
 Missing = Literal["count", "none", "impute"]
+#: Why values outside the bounds are better clipped.
+REDACTED = (
+    "values outside the bounds count as the middle of the range (outside='redact'), so a population most of which is "
+    "out of range can explain the same sums, and intervals miss more often than with outside='clip'"
+)
 #: What becomes of values outside the bounds: the middle of the range, or the nearest bound.
 Outside = Literal["redact", "clip"]
 

@@ -156,19 +156,20 @@ class Family(RecordSums):
         return np.clip(s, n * low, n * high)
 
     def read_prior(self, prior: Any, domain: Domain) -> Prior:
-        """Return the analyst's prior, given as an object or as text, or the family's neutral one."""
+        """Return the analyst's prior, given as an object or as text, or a weak one on the scale of the bounds."""
         if prior is None:
-            prior = self.default_prior
+            prior = self.suggested_prior(domain) if self.default_prior is None else self.default_prior
             if prior is None:
-                weak = self.suggested_prior(domain)
-                shown = f"dc.priors.{self.prior_type.__name__}(...)" if weak is None else f"'{weak}'"
                 raise UsageError(
-                    f"{self.name} has no neutral prior: give one.",
-                    hint=f"a weak one on the scale of this release is prior={shown}",
+                    f"{self.name} suggests no weak prior: give one.",
+                    hint=f"use dc.priors.{self.prior_type.__name__}(...)",
                 )
         prior = parse(prior) if isinstance(prior, str) else prior
         self.check_prior(prior)
         return prior
+
+    def weak_prior_in_words(self, domain: Domain) -> str:
+        return str(self.read_prior(None, domain))
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is this family's conjugate prior, of the right dimension."""
@@ -179,4 +180,3 @@ class Family(RecordSums):
             )
 
     # -- identity -------------------------------------------------------------------------------------
-

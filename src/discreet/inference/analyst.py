@@ -14,16 +14,19 @@ import numpy as np
 from discreet.arguments import MOST_DRAWS, generator, one_of, whole
 from discreet.artifact import Release
 from discreet.errors import EngineError, MissingPackageError, OutOfReachError, UsageError
-from discreet.inference import sampled
+from discreet.inference import release_doubts, sampled
 from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
 from discreet.inference.engines.registry import ENGINES, EngineName, engines_for, load
+from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.inference.several import by_name, loaded, spawned
 from discreet.priors.base import Prior
 
+#: ``infer(prior="weak")`` asks for the prior that is the default.
+WEAK = "weak"
 # Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
 _MOST_NUMBERS = 100_000_000
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
@@ -39,6 +42,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior: ...
 
@@ -52,6 +56,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> dict[str, Posterior]: ...
 
@@ -64,6 +69,7 @@ def infer(
     draws: int = 4000,
     chains: int = 4,
     records: Any = None,
+    missing: Any = None,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior | dict[str, Posterior]:
     """Return the posterior of the model's parameters given a release.
@@ -77,7 +83,8 @@ def infer(
         ``draws`` and ``rng`` have no effect.
     prior
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
-        totals can be read under any prior, again and again, at no cost. For one of ``dc.models``, what that model
+        totals can be read under any prior, again and again, at no cost. Without one, or with ``"weak"``, a weak prior
+        scaled to the bounds is taken, and the summary names it. For one of ``dc.models``, what that model
         takes: for models of labels a positive number, the Dirichlet parameter of every label, or numbers by column.
         With several releases, one prior for all, or a dictionary by the names of the releases.
     engine
@@ -94,6 +101,12 @@ def infer(
         by default. A prior that contradicts the release is used as given, and a warning says so. In models of several
         columns it is on all records, whatever they miss; in naive Bayes, on those with a class. With several
         releases, one for all or a dictionary by name.
+    missing
+        Prior on the number of missing values, where the number of records is public and missing values were counted:
+        a share such as ``0.05`` (each value is missing with this probability), an interval of shares ``(0.0, 0.1)`` or
+        of whole numbers ``(0, 40)`` (all alike), or an array of weights on 0, 1, 2, ... By default few are expected
+        and any number is possible; the diagnostics say how. For models of one column. With several releases, one for
+        all or a dictionary by name.
     rng
         A seed (a whole number from 0 on) or a generator.
 
@@ -106,6 +119,7 @@ def infer(
     if isinstance(release, Mapping):
         several = loaded(release)
         own_prior, own_records = by_name(prior, "prior", several), by_name(records, "records", several)
+        own_missing = by_name(missing, "missing", several)
         # in the order of the names, so that the order of the dictionary does not matter
         streams = dict(zip(sorted(several), spawned(rng, len(several)), strict=True))
         return {
@@ -116,6 +130,7 @@ def infer(
                 draws=draws,
                 chains=chains,
                 records=own_records[name],
+                missing=own_missing[name],
                 rng=streams[name],
             )
             for name, each in several.items()
@@ -135,6 +150,8 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
+    expected = _expected(missing, release)
+    said = weak = ""
     if release.samples is not None:
         sampled.check(engine, prior, records)
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
@@ -142,12 +159,26 @@ def infer(
     else:
         _check_size(release, draws, chains)
         _check_engine(release, engine)
+        if isinstance(prior, str) and prior == WEAK:
+            prior = None
+        weak = release.model.weak_prior_in_words(release.domain) if prior is None else ""
         prior = release.model.read_prior(prior, release.domain)
         asked_records = RecordPrior() if records is None else record_prior(records)
-        question = Question(release, prior, asked_records, draws, chains, rng)
+        question = Question(release, prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
-        warnings = (*answer.warnings, *warnings_about(question, answer))
-    how = Diagnostics(name, answer.approximation, reason, warnings, independent=answer.independent)
+        said = _said_of_missing(question, name) if answer.missing is None else answer.missing
+        about_release = () if name == "naive" else release_doubts.doubts(release, answer.draws)
+        warnings = (*answer.warnings, *warnings_about(question, answer), *about_release)
+    how = Diagnostics(
+        name,
+        answer.approximation,
+        reason,
+        warnings,
+        independent=answer.independent,
+        missing=said,
+        prior=weak,
+        given=release_doubts.given(release) if release.samples is None else "",
+    )
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
@@ -166,6 +197,32 @@ def _of_table(answer: Answer, how: Diagnostics, chains: int) -> Posterior:
     """Return what is known of the very table that was released."""
     known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
     return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains)
+
+
+def _expected(missing: Any, release: Release) -> MissingPrior | None:
+    """Return the analyst's prior on the number of missing values, None for the default one or where there is none."""
+    if missing is None:
+        return None
+    if release.samples is not None:
+        raise UsageError("missing is for noisy totals.", hint="leave out missing")
+    if release.records is None:
+        raise UsageError(
+            "the number of records is private in this release, so missing takes no prior.",
+            hint="give records= a prior on the number of usable records",
+        )
+    if release.domain.missing != "count":
+        raise UsageError(
+            f"this release was made with missing={release.domain.missing!r}, so the number of missing values takes no "
+            "prior.",
+            hint="leave out missing",
+        )
+    return missing_prior(missing, release.records)
+
+
+def _said_of_missing(question: Question, engine: str) -> str:
+    """Return what was assumed of the number of missing values, in words; nothing if it is known or ignored."""
+    usable = question.usable
+    return usable.describe() if isinstance(usable, MissingPrior) and engine != "naive" else ""
 
 
 def _check_size(release: Release, draws: int, chains: int) -> None:

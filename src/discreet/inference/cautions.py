@@ -32,13 +32,16 @@ def warnings_about(question: Question, answer: Answer) -> tuple[str, ...]:
 
 
 def _two_modes(release: Release, draws: Mapping[str, np.ndarray]) -> tuple[str, ...]:
-    """Return a warning for each number whose posterior falls into two parts, if values may have been redacted."""
-    if release.domain.outside != "redact" or release.domain.bounds is None:
+    """Return a warning for each number whose posterior falls into two parts."""
+    if release.domain.bounds is None:
         return ()
+    redacted = release.domain.outside == "redact"
+    why = "values out of range were redacted, and both" if redacted else "both"
+    other = "a release with outside='clip'" if redacted else "a larger budget"
     found = {name: two_parts(values) for name, values in draws.items() if values.ndim == 1}
     return tuple(
-        f"the {name} is near {low:.4g} (probability {share:.2g}) or near {high:.4g}: values out of range were "
-        "redacted, and both explain the totals; use a prior that rules one out, or a release with outside='clip'"
+        f"the {name} is near {low:.4g} (probability {share:.2g}) or near {high:.4g}: {why} explain the "
+        f"totals; use a prior that rules one out, or {other}"
         for name, (low, high, share) in ((name, parts) for name, parts in found.items() if parts)
     )
 

@@ -43,6 +43,12 @@ class Diagnostics:
         What a careful reader should know before using the draws, one sentence each.
     independent
         Whether the draws are independent. Then ESS is their number and R-hat is 1, by construction.
+    prior
+        The weak prior that was taken because the analyst gave none, in words; empty if one was given.
+    given
+        What the posterior takes for granted: ``"the column is poisson"``.
+    missing
+        What was assumed beforehand of the number of missing values, in words; empty if it is known or ignored.
     chains
         Draws by name, shaped (chains, draws, ...). The posterior fills this in; engines leave it out.
     categorical
@@ -54,6 +60,9 @@ class Diagnostics:
     reason: str = ""
     warnings: tuple[str, ...] = ()
     independent: bool = False
+    missing: str = ""
+    prior: str = ""
+    given: str = ""
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     categorical: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -106,14 +115,24 @@ class Diagnostics:
         return tuple(doubts)
 
     def __str__(self) -> str:
-        how = "no approximation" if self.approximation == "none" else self.approximation
-        lines = [f"engine         {self.engine}", f"approximation  {how}"]
+        lines = [f"engine         {self.engine}", f"approximation  {self.approximation_in_words}"]
         if self.reason:
             lines.append(f"reason         {self.reason}")
+        if self.prior:
+            lines.append(f"prior          {self.prior} (weak, the default)")
+        if self.missing:
+            lines.append(f"missing values {self.missing}")
         if self.chains:
             lines.append(f"draws          {self.draws_in_words}")
         lines += [f"warning        {w}" for w in (*self.warnings, *self.doubts)]
         return "\n".join(lines)
+
+    @property
+    def approximation_in_words(self) -> str:
+        """What is approximated; where nothing is, what is taken for granted, for a line of text."""
+        if self.approximation != "none":
+            return self.approximation
+        return f"exact, given that {self.given}" if self.given else "no approximation"
 
     @property
     def draws_in_words(self) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.missing_prior import MissingPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior, count_prior
 
 if TYPE_CHECKING:
     from discreet.inference.histogram import Distribution
@@ -51,7 +52,8 @@ _left: ContextVar[_Work | None] = ContextVar("_left", default=None)
 class Question:
     """A release and everything the analyst says about it.
 
-    ``size`` draws are asked for in all, filed under ``chains`` chains of equal length.
+    ``size`` draws are asked for in all, filed under ``chains`` chains of equal length. ``missing`` is the prior on the
+    number of missing values where it is latent and n is public; None stands for the default one.
     """
 
     release: Release
@@ -60,6 +62,20 @@ class Question:
     size: int
     chains: int
     rng: np.random.Generator
+    missing: MissingPrior | None = None
+
+    @property
+    def usable(self) -> CountPrior:
+        """The prior on the usable count, whether records are private or some of a public number are missing."""
+        return count_prior(self.release, self.records, self.missing)
+
+    def refuse_missing(self) -> None:
+        """Raise if there is a prior on the number of missing values, for engines that have their own."""
+        if self.missing is not None:
+            raise UsageError(
+                f"{self.release.model.name} takes no prior on the number of missing values.",
+                hint="leave out missing",
+            )
 
     def refuse_records(self) -> None:
         """Raise if there is a prior on the number of records, for engines that would ignore it."""
@@ -77,6 +93,7 @@ class Answer:
     ``table`` holds, where an engine has them, draws of the totals of the table that was released, by name; the other
     draws are of the population that it is a sample of. ``labels`` are names along the axes of draws that depend on the
     declarations, and ``distribution`` is there if the draws are of a column's whole distribution.
+    ``missing`` says what was assumed of the number of missing values; None if it was ``Question.usable``.
     """
 
     draws: dict[str, np.ndarray]
@@ -86,6 +103,7 @@ class Answer:
     table: dict[str, np.ndarray] | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     distribution: Distribution | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,14 @@ from scipy.stats import binom
 
 from discreet.errors import UsageError
 
+#: In models of several columns: Dirichlet weights of a value that is missing and of one that is there, within a row of
+#: a table. Of a thousand records none is missing with probability 0.38, a share of 7% is expected, any is possible.
+MISSING_WEIGHT, PRESENT_WEIGHT = 0.15, 2.0
+#: The same in words.
+BETA_WORDS = f"a share with prior Beta({MISSING_WEIGHT:g}, {PRESENT_WEIGHT:g})"
+
+# Of so many possible numbers, windows are found from some.
+_MOST_NODES = 1024
 _HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbers (0, 40), or an array of weights"
 
 
@@ -66,6 +74,34 @@ class MissingPrior(ABC):
     def log_mass(self, n: np.ndarray) -> np.ndarray:
         """Return the log prior of usable counts inside [low, high], up to a constant."""
         return self.log_missing(self.n_records - np.asarray(n, dtype=float))
+
+    def sample(self, rng: np.random.Generator) -> int:
+        """Draw a number of missing values."""
+        k = np.arange(self.least, self.most + 1)
+        mass = np.exp(self.log_missing(k) - self.log_peak)
+        return int(rng.choice(k, p=mass / mass.sum()))
+
+    @property
+    def log_peak(self) -> float:
+        """The largest log prior."""
+        return float(np.max(self.log_mass(self.nodes())))
+
+    def nearest(self, n: float, *, above: bool) -> int | None:
+        """Return the possible usable count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""
+        if above:
+            return None if n > self.high else max(ceil(n), self.low)
+        return None if n < self.low else min(floor(n), self.high)
+
+    def nodes(self) -> np.ndarray:
+        """Return a few increasing usable counts, those among them where the prior peaks and changes most."""
+        return np.unique([self.low, self.high])
+
+    def likely(self) -> tuple[int, int]:
+        """Return usable counts that must be looked at whatever the release says; (1, 0) if there are none.
+
+        Noise that makes a count unlikely may be outweighed by a narrow prior; never by a wide one.
+        """
+        return 1, 0
 
 
 @dataclass(frozen=True)
@@ -108,6 +144,19 @@ class ShareMissing(MissingPrior):
     @property
     def least(self) -> int:
         return self.n_records if self.share == 1 else 0
+
+    def nodes(self) -> np.ndarray:
+        low, high = self.likely()
+        return np.unique(np.round(np.concatenate([np.linspace(low, high, 65), [self._mode]])))
+
+    @property
+    def _mode(self) -> int:
+        return self.n_records - min(int(self.share * (self.n_records + 1)), self.n_records)
+
+    def likely(self) -> tuple[int, int]:
+        # the binomial falls by e^-30 within this distance, beyond its own steps
+        reach = 8 * (self.n_records * self.share * (1 - self.share)) ** 0.5 + 30
+        return max(floor(self._mode - reach), self.low), min(ceil(self._mode + reach), self.high)
 
     def describe(self) -> str:
         return f"each record with probability {self.share:g}"
@@ -154,6 +203,16 @@ class WeightedMissing(MissingPrior):
     @property
     def least(self) -> int:
         return int(np.flatnonzero(self.weights)[0])
+
+    def nearest(self, n: float, *, above: bool) -> int | None:
+        possible = self.n_records - np.flatnonzero(self.weights)[::-1]
+        side = possible[possible >= n] if above else possible[possible <= n][::-1]
+        return int(side[0]) if side.size else None
+
+    def nodes(self) -> np.ndarray:
+        possible = np.flatnonzero(self.weights)
+        some = possible[:: -(-possible.size // _MOST_NODES)]
+        return self.n_records - np.unique([*some, int(np.argmax(self.weights)), possible[-1]])[::-1]
 
     def describe(self) -> str:
         return f"weights on {self.least} to {self.most}"

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import numbers
+from discreet.artifact import Release
 from discreet.errors import UsageError
+from discreet.inference.missing_prior import MissingPrior, missing_prior
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,16 @@ class RecordPrior:
         """The largest log prior."""
         return 0.0 if self.weights is None else float(np.log(self.weights.max()))
 
+    def nodes(self) -> np.ndarray:
+        """Return a few increasing counts, those among them where the prior peaks."""
+        if self.weights is None:
+            return np.unique([self.low] if self.high is None else [self.low, self.high])
+        return self.low + np.unique([0, int(np.argmax(self.weights)), self.weights.size - 1])
+
+    def likely(self) -> tuple[int, int]:
+        """Return counts that must be looked at whatever the release says: none."""
+        return 1, 0
+
     def nearest(self, n: float, *, above: bool) -> int | None:
         """Return the possible count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""
         if self.weights is not None:
@@ -47,6 +59,24 @@ class RecordPrior:
             return None if self.high is not None and n > self.high else max(ceil(n), self.low)
         most = floor(n) if self.high is None else min(floor(n), self.high)
         return most if most >= self.low else None
+
+
+#: A prior on the usable count: of a private number of records, or of a public one less the missing.
+CountPrior = RecordPrior | MissingPrior
+
+
+def count_prior(release: Release, records: RecordPrior, missing: MissingPrior | None = None) -> CountPrior:
+    """Return the prior on the usable count: the analyst's, or a point where it is public.
+
+    Where n is public and missing values are counted it is that on the number of missing values, the default one if
+    ``missing`` is None.
+    """
+    n = release.records
+    if n is None:
+        return records
+    if release.domain.missing != "count":
+        return RecordPrior(n, n)
+    return missing_prior(None, n) if missing is None else missing
 
 
 def record_prior(records: Any) -> RecordPrior:

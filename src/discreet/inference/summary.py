@@ -87,7 +87,10 @@ class Summary:
             **({"table": [_numbers(row) for row in self.table]} if self.table else {}),
             "engine": how.engine,
             "approximation": how.approximation,
+            **({"given": how.given} if how.given else {}),
             "reason": how.reason,
+            **({"prior": how.prior} if how.prior else {}),
+            **({"missing": how.missing} if how.missing else {}),
             "warnings": [*how.warnings, *how.doubts],
         }
 
@@ -122,8 +125,13 @@ class Summary:
             lines += ["", "Of this table itself, where noise is the only uncertainty:"]
             lines += _aligned([header[:5], *own])
         how = self.diagnostics
-        approximation = "no approximation" if how.approximation == "none" else how.approximation
-        lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        # "exact engine, exact, given that ..." would say it twice
+        engine = "" if how.engine == "exact" and how.given else f"{how.engine} engine, "
+        lines += ["", f"{engine}{how.approximation_in_words}, {how.draws_in_words}"]
+        if how.prior:
+            lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
+        if how.missing:
+            lines.append(f"missing values: {how.missing}")
         # a warning may quote a label
         lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
         return "\n".join(lines)

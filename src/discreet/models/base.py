@@ -129,7 +129,7 @@ class Model(metaclass=Constructed):
     # -- the analyst's side ---------------------------------------------------------------------------
 
     def read_prior(self, prior: Any, domain: Domain) -> Any:
-        """Return the prior to use: the analyst's, checked, or a neutral one."""
+        """Return the prior to use: the analyst's, checked, or a weak one."""
         raise UsageError(f"{self.name} takes no prior.")
 
     @property
@@ -138,8 +138,12 @@ class Model(metaclass=Constructed):
         return None
 
     def suggested_prior(self, domain: Domain) -> Prior | None:
-        """Return a weak prior scaled to the declared bounds, to show in an error message."""
+        """Return a weak prior scaled to the declared bounds, which is taken where the analyst gives none."""
         return self.default_prior
+
+    def weak_prior_in_words(self, domain: Domain) -> str:
+        """Say which prior is taken where the analyst gives none."""
+        return "every Dirichlet parameter is 1"
 
     def parse_prior(self, text: str) -> Any:
         """Read a prior as the command line writes it; models of several columns read their texts themselves."""

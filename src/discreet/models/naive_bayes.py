@@ -168,6 +168,10 @@ class NaiveBayes(DiscreteModel):
             number.name: NormalInverseGamma.weak(number.low, number.high) for number in self.numeric_columns
         }
 
+    def weak_prior_in_words(self, domain: Domain) -> str:
+        numbers = [f"{name}={prior}" for name, prior in self.suggested_prior().items()]
+        return "; ".join([super().weak_prior_in_words(domain), *numbers])
+
     def check_prior(self, prior: Any) -> None:
         self.read_prior(prior)
 
@@ -176,9 +180,9 @@ class NaiveBayes(DiscreteModel):
     ) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:
         """Return the Dirichlet parameters of the columns of labels, and the priors of the columns of numbers.
 
-        See :meth:`concentrations` for the first. A column of numbers needs a ``NormalInverseGamma`` (or its text), the
+        See :meth:`concentrations` for the first. A column of numbers takes a ``NormalInverseGamma`` (or its text), the
         same for all classes, in the dictionary by column; as text, ``"age=normal_inverse_gamma:60,0.25,2,900"``, with
-        a semicolon between columns.
+        a semicolon between columns. Those not named get a weak one on the scale of their bounds.
         """
         if isinstance(prior, str) and "=" in prior:
             pairs = [part.partition("=") for part in prior.split(";")]
@@ -191,13 +195,14 @@ class NaiveBayes(DiscreteModel):
         }
 
     def _normal_prior(self, name: str, given: Any) -> NormalInverseGamma:
+        if given is None:
+            return self.suggested_prior()[name]
         if isinstance(given, str):
             given = parse(given)
         if not isinstance(given, NormalInverseGamma):
             weak = {one: str(prior) for one, prior in self.suggested_prior().items()}
-            lack = "has no neutral prior: give one" if given is None else "takes a normal_inverse_gamma prior"
             raise UsageError(
-                f"column {name!r:.60} {lack}.",
+                f"column {name!r:.60} takes a normal_inverse_gamma prior.",
                 hint=f"weak ones on the scale of the bounds: prior={weak!s:.300}",
             )
         return given

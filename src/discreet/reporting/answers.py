@@ -68,7 +68,7 @@ def plot_response(
     numeric = isinstance(response.candidates, np.ndarray) and response.candidates.ndim == 1
     errors = np.isfinite(response.standard_errors).all()
     how = response.diagnostics
-    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    approximation = how.approximation_in_words
     words = "95% Monte Carlo intervals" if errors else "too few draws for standard errors"
     notes = [f"{how.draws_in_words}, {approximation}; {words}"]
     if response.about:

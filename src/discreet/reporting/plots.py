@@ -83,7 +83,7 @@ def plot_posterior(
     lines = [heights[start : start + columns] for start in range(0, len(cut), columns)]
 
     how = posterior.diagnostics
-    approximation = "no approximation" if how.approximation == "none" else how.approximation
+    approximation = how.approximation_in_words
     notes = [f"{how.draws_in_words}, {approximation}"]
     notes += [
         _cut_note(len(cut[name]), len(table)) for name, table in panels.items() if len(cut[name]) < len(table)

@@ -18,11 +18,11 @@ from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.families.base import Family
+from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
-from discreet.priors import parse
 from discreet.priors.base import Prior
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, plain
@@ -47,7 +47,7 @@ def calibrate(
     engine: Engine = "auto",
     prior: Prior | str | None = None,
     bounds: Any = None,
-    outside: Outside = "redact",
+    outside: Outside = "clip",
     missing: Missing = "none",
     neighbors: Neighbors = "replace",
     records: Any = None,
@@ -69,8 +69,8 @@ def calibrate(
     model
         The family, such as ``dc.Bernoulli()``.
     n
-        Number of records. With ``missing="count"`` the number of usable ones is drawn from 0, ..., n, all equally
-        likely, which is inference's own prior.
+        Number of records. With ``missing="count"`` the number of missing ones is drawn from inference's own prior,
+        which expects few.
     epsilon, delta, rho, mechanism, bounds, outside, missing, neighbors
         As in :func:`release`, except that by default no value is missing.
     engine, prior
@@ -145,20 +145,12 @@ def calibrate(
 def _prior(
     model: Family, prior: Prior | str | None, bounds: Any, outside: Outside, missing: Missing
 ) -> Prior:
-    """Return the prior to draw parameters from: the caller's, checked, or the family's neutral one."""
+    """Return the prior to draw parameters from: the caller's, checked, or the family's weak one."""
     if not isinstance(model, Family):
         raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
-    if isinstance(prior, str):
-        prior = parse(prior)
-    if prior is None:
-        prior = model.default_prior
-        if prior is None:
-            widest = [how.within for how in plan_choices(bounds, model)] if are_bought(bounds) else bounds
-            weak = model.suggested_prior(model.read_domain(bounds=widest, outside=outside, missing=missing))
-            hint = f"give the one you would use, for example prior='{weak}'" if weak else None
-            raise UsageError(f"{model.name} has no neutral prior: give one.", hint=hint)
-    model.check_prior(prior)
-    return prior
+    widest = [how.within for how in plan_choices(bounds, model)] if are_bought(bounds) else bounds
+    domain = model.read_domain(bounds=widest, outside=outside, missing=missing)
+    return model.read_prior(None if isinstance(prior, str) and prior == WEAK else prior, domain)
 
 
 def _run(

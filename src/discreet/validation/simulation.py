@@ -18,6 +18,7 @@ from discreet.errors import EngineError
 from discreet.families.base import Family
 from discreet.inference.analyst import infer
 from discreet.inference.engines.registry import EngineName as Engine
+from discreet.inference.missing_prior import missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
@@ -41,7 +42,7 @@ class Setting:
     n: int
     engine: Engine = "auto"
     bounds: Any = None
-    outside: Outside = "redact"
+    outside: Outside = "clip"
     missing: Missing = "none"
     neighbors: Neighbors = "replace"
     #: Prior on a private record count, as ``infer`` takes it; None where the count is public.
@@ -117,7 +118,7 @@ def _rows(setting: Setting, theta: Mapping[str, np.ndarray], rng: np.random.Gene
     rows = setting.model.sample(theta, setting.n, rng)
     if setting.missing == "none":
         return rows
-    usable = int(rng.integers(0, setting.n + 1))
+    usable = setting.n - missing_prior(None, setting.n).sample(rng)
     gone = np.zeros(rows.shape, dtype=bool)
     gone[usable:] = True
     return np.ma.array(rows, mask=gone)

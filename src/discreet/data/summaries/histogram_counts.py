@@ -10,8 +10,7 @@ import numpy as np
 from discreet.data.sources.batches import batches
 from discreet.data.sources.opening import look_at, resolve
 from discreet.data.sources.source import Need, Source
-from discreet.data.summaries.sums import check_size
-from discreet.data.summaries.sums import Summary
+from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.families.histogram import Histogram
 from discreet.models.layout import Layout

@@ -44,7 +44,9 @@ class Inspection:
     unclosed: int | None
 
 
-def inspect(data: Any, family: RecordSums, domain: Domain, columns: Sequence[str] | None = None) -> Inspection:
+def inspect(
+    data: Any, family: RecordSums, domain: Domain, columns: Sequence[str] | None = None
+) -> Inspection:
     """Count what the policies would touch, for ``discreet check``.
 
     Privacy

@@ -3,11 +3,11 @@ r"""Exact posterior of the yes and no counts behind a Bernoulli release under ``
 With c yes among u usable records, the release saw z = 2c - u plus noise and, when missing values are counted, u plus
 noise. Given the data the parameter is Beta(a + c, b + u - c), so the posterior is a mixture over the latent counts:
 
-    P(u, c | y)  ~  g_a(c) g_b(u - c) / g_{a+b}(u) * noise_z(y_z - 2c + u) * noise_u(y_u - u),
+    P(u, c | y)  ~  p(u) g_a(c) g_b(u - c) / g_{a+b}(u) * noise_z(y_z - 2c + u) * noise_u(y_u - u),
 
-with g from :mod:`discreet.inference.counts.weights` and a flat prior on u = 0, ..., n (missing values are
-ignorable). A row of fixed u is a product of slices of three one-dimensional tables, so it costs two multiplications per
-count.
+with g from :mod:`discreet.inference.counts.weights` and p the prior on the usable count, which follows from that on the
+number of missing values (they are ignorable). A row of fixed u is a product of slices of three one-dimensional tables,
+so it costs two multiplications per count.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from discreet.inference.counts.weights import (
     spread,
 )
 from discreet.inference.engine import too_wide
+from discreet.inference.record_prior import CountPrior
 from discreet.privacy import Noise
 
 # Some ten seconds of work; with missing values counted epsilon would have to be below 0.0015 to need more.
@@ -175,16 +176,21 @@ def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
 
 
 def binary_counts(
-    a: float, b: float, n: int, read_z: tuple[int, Noise], read_usable: tuple[int, Noise]
+    a: float, b: float, prior: CountPrior, read_z: tuple[int, Noise], read_usable: tuple[int, Noise]
 ) -> BinaryCounts:
-    """Enumerate the counts of usable and of yes among ``n`` records, from the readings of z and of the usable count."""
-    (u_low, u_high), (z_low, z_high) = _windows(a, b, n, *read_z, *read_usable)
+    """Enumerate the counts of usable and of yes, from the readings of z and of the usable count.
+
+    ``prior`` is that on the usable count, which must have an end.
+    """
+    least, n = prior.low, prior.high
+    assert n is not None
+    (u_low, u_high), (z_low, z_high) = _windows(a, b, prior, *read_z, *read_usable)
     while True:
-        counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), read_z, read_usable)
+        counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), read_z, read_usable, prior)
         heavy = counts.heavy_edges()
         u_more, z_more = u_high - u_low + 1, z_high - z_low + 2
         wider = (
-            max(0, u_low - u_more) if heavy[0] else u_low,
+            max(least, u_low - u_more) if heavy[0] else u_low,
             min(n, u_high + u_more) if heavy[1] else u_high,
             max(-n, z_low - z_more) if heavy[2] else z_low,
             min(n, z_high + z_more) if heavy[3] else z_high,
@@ -202,6 +208,7 @@ def _enumerate(
     z_window: tuple[int, int],
     read_z: tuple[int, Noise],
     read_usable: tuple[int, Noise],
+    prior: CountPrior,
 ) -> BinaryCounts:
     """Make the tables over the two windows."""
     (u_low, u_high), (z_low, z_high), (y_z, noise_z) = u_window, z_window, read_z
@@ -211,6 +218,7 @@ def _enumerate(
         raise too_wide()
     usable = np.arange(u_low, u_high + 1)
     log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
+    log_usable = log_usable + prior.log_mass(usable)
     # yes = (u + z) / 2 and no = (u - z) / 2 over the two windows
     yes_low, yes_high = (u_low + z_low) // 2, (u_high + z_high + 1) // 2
     no_low, no_high = (u_low - z_high) // 2, (u_high - z_low + 1) // 2
@@ -231,11 +239,15 @@ def _log_table(alpha: float, low: int, high: int) -> np.ndarray:
 
 
 def _windows(
-    a: float, b: float, n: int, y_z: int, noise_z: Noise, y_usable: int, noise_usable: Noise
+    a: float, b: float, prior: CountPrior, y_z: int, noise_z: Noise, y_usable: int, noise_usable: Noise
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the ranges of u and of z that matter when u is uncertain, from nodes of (u, z)."""
     share = a / (a + b)
-    u = spread(0, n, [y_usable, abs(y_z)], finest=max(1.0, noise_usable.sd / 2), per_fold=2)
+    least, n = prior.low, prior.high
+    assert n is not None
+    peaks = prior.nodes()
+    u = spread(least, n, [y_usable, abs(y_z)], finest=max(1.0, noise_usable.sd / 2), per_fold=2)
+    u = np.union1d(u, peaks)
     likely = (2 * share - 1) * min(max(y_usable, 0), n)
     z = spread(-n, n, [y_z, likely], finest=max(1.0, noise_z.sd / 2), per_fold=2)
     size = np.inf
@@ -246,7 +258,7 @@ def _windows(
             rough_log_rising(a, (u[:, None] + near) / 2)
             + rough_log_rising(b, (u[:, None] - near) / 2)
             + noise_z.log_mass(near - y_z)
-            + (noise_usable.log_mass(u - y_usable) - rough_log_rising(a + b, u))[:, None]
+            + (noise_usable.log_mass(u - y_usable) - rough_log_rising(a + b, u) + prior.log_mass(u))[:, None]
         )
         heavy = height >= height.max() - DEPTH
         spans = [_hull(u, u[heavy.any(axis=1)]), _hull(z, near[heavy])]
@@ -255,6 +267,7 @@ def _windows(
             return spans[0], spans[1]
         size = area
         u, z = (np.unique(np.round(np.linspace(first, last, 65))) for first, last in spans)
+        u = np.union1d(u, peaks[(peaks >= spans[0][0]) & (peaks <= spans[0][1])])
 
 
 def _hull(nodes: np.ndarray, heavy: np.ndarray) -> tuple[int, int]:

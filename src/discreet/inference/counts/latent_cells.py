@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.inference.counts.panels import Panel, PanelMaker
 from discreet.inference.counts.weights import Cell, Table, log_rising, sample_index
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 from discreet.privacy import Noise
 
 #: Cells from which on they are summed as a tree.
@@ -77,7 +77,7 @@ def cell_counts(
     alpha: np.ndarray,
     y: np.ndarray,
     noise: tuple[Noise, ...],
-    records: RecordPrior,
+    records: CountPrior,
     usable: tuple[int, Noise] | None,
 ) -> CellCounts:
     """Enumerate the cells of noisy counts ``y``; ``usable`` is a noisy count of the total, if one was released."""
@@ -107,7 +107,7 @@ def _alike(cells: list[tuple[float, int, Noise]]) -> list[np.ndarray]:
 
 
 def _first_guess(
-    cells: list[tuple[float, int, Noise]], records: RecordPrior, usable: tuple[int, Noise] | None
+    cells: list[tuple[float, int, Noise]], records: CountPrior, usable: tuple[int, Noise] | None
 ) -> int:
     """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
     guess = float(sum(max(v, 0) for _, v, _ in cells))

@@ -11,7 +11,7 @@ from discreet.errors import OutOfReachError
 from discreet.inference.counts.sum_tree import Tree
 from discreet.inference.counts.weights import DEPTH, FLOOR, Cell, Table, tilt_for
 from discreet.inference.engine import too_wide
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 
 # How much of the total's posterior rounding may misplace, and how far below its peak a panel is then trusted.
 _ASTRAY = 1e-11
@@ -93,7 +93,7 @@ class PanelMaker:
     """
 
     cells: list[Cell]
-    records: RecordPrior
+    records: CountPrior
     log_q: Callable[[int, int], np.ndarray]
     members: list[np.ndarray] | None = None
 

@@ -22,7 +22,7 @@ from discreet.inference.counts.binary import BinaryCounts, YesCounts, binary_cou
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import dirichlet_columns
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.models.base import Model
 from discreet.priors import Beta, Dirichlet
 
@@ -50,7 +50,7 @@ def draw(question: Question) -> Answer:
     of_labels = question.release.model.closed_form(_DRAW)
     if of_labels is not None:
         return Answer(
-            of_labels(question.release, question.prior, question.records, question.size, question.rng)
+            of_labels(question.release, question.prior, question.usable, question.size, question.rng)
         )
     from discreet.inference.engines.scalar import line_draws as scalar
 
@@ -58,7 +58,7 @@ def draw(question: Question) -> Answer:
 
 
 def _bernoulli(
-    release: Release, prior: Beta, records: RecordPrior, size: int, rng: np.random.Generator
+    release: Release, prior: Beta, records: CountPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     counts = bernoulli_counts(release, prior, records)
     drawn = counts.sample(size, rng)
@@ -69,7 +69,7 @@ def _bernoulli(
 
 
 def _categorical(
-    release: Release, prior: Dirichlet, records: RecordPrior, size: int, rng: np.random.Generator
+    release: Release, prior: Dirichlet, records: CountPrior, size: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     # not named, because of 100,000 labels one such array is a gigabyte
     return {
@@ -118,20 +118,21 @@ def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.rand
 
 
 def bernoulli_counts(
-    release: Release, prior: Beta, records: RecordPrior
+    release: Release, prior: Beta, records: CountPrior
 ) -> BinaryCounts | YesCounts | CellCounts:
-    """Return the posterior of the no and yes counts."""
+    """Return the posterior of the no and yes counts; ``records`` is the prior on how many are usable."""
     values, noise = release.totals.values, release.noise
     if release.records is None:
         alpha = np.array([prior.b, prior.a], dtype=float)
         return cell_counts(alpha, np.array(values), noise, records, None)
     if len(values) == 1:
         return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
-    return binary_counts(prior.a, prior.b, release.records, (values[0], noise[0]), (values[1], noise[1]))
+    usable = _at_most(records, release.records)
+    return binary_counts(prior.a, prior.b, usable, (values[0], noise[0]), (values[1], noise[1]))
 
 
-def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior) -> CellCounts:
-    """Return the posterior of the cell counts."""
+def categorical_counts(release: Release, prior: Dirichlet, records: CountPrior) -> CellCounts:
+    """Return the posterior of the cell counts; ``records`` is the prior on how many are usable."""
     values, noise = release.totals.values, release.noise
     alpha = np.asarray(prior.alpha, dtype=float)
     k = alpha.size
@@ -141,7 +142,12 @@ def categorical_counts(release: Release, prior: Dirichlet, records: RecordPrior)
     if len(values) == k:
         return cell_counts(alpha, np.array(values), noise, RecordPrior(n, n), None)
     usable = values[k], noise[k]
-    return cell_counts(alpha, np.array(values[:k]), noise[:k], RecordPrior(0, n), usable)
+    return cell_counts(alpha, np.array(values[:k]), noise[:k], _at_most(records, n), usable)
+
+
+def _at_most(records: CountPrior, n: int) -> CountPrior:
+    """Return the prior cut to the public number of records, if it says nothing of an end."""
+    return RecordPrior(0, n) if records.high is None else records
 
 
 _DRAW: dict[type[Model], Callable[..., dict[str, np.ndarray]]] = {

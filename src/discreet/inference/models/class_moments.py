@@ -7,9 +7,11 @@ Laplace noise of scale b the density of the sum is
     f(x) = exp(-|x| / b) (3 + 3 |x| / b + x^2 / b^2) / (16 b),
 
 for Gaussian noise it is normal. Rounding to the grid is left out: it is below 10^-7 of a record, for each of them. If
-missing values are counted, m - u records have no value, any number of them as likely as any other, and
+missing values are counted, m - u records have no value, with a beta-binomial prior that expects few, and
 
-    L(m) = 1 / (m + 1)  sum over u of  f(y - u) noise(y_missing - (m - u)).
+    L(m) = 1 / g_{a+b}(m)  sum over u of  g_b(u) f(y - u)  g_a(m - u) noise(y_missing - (m - u)),
+
+with the weights a and b of :mod:`discreet.inference.missing_prior`.
 
 Apart from that count, a block is what a ``Normal()`` releases if records are added or removed, and the gibbs engine
 reads it as such: three readings, with a prior on the number of records. For prior it gets what all other rows of all
@@ -28,9 +30,10 @@ from discreet.artifact import Release
 from discreet.artifact.release import Statistics
 from discreet.errors import OutOfReachError
 from discreet.families.normal import Normal
-from discreet.inference.counts.weights import Cell, Table
+from discreet.inference.counts.weights import Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
+from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
 from discreet.inference.models.totals import Window, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
@@ -85,12 +88,12 @@ class BlockReading:
 
     @cached_property
     def missing(self) -> Cell | None:
-        """The noisy count of missing values, which has a flat prior; None if they are not counted."""
+        """The noisy count of missing values; None if they are not counted."""
         if self.whole.domain.missing != "count":
             return None
         at = self.cells.stop - 1
         y = self.whole.totals.values[at]
-        return Cell(1.0, int(y), self.whole.noise[at], reference=max(int(y), 0))
+        return Cell(MISSING_WEIGHT, int(y), self.whole.noise[at], reference=max(int(y), 0))
 
     @property
     def total(self) -> float:
@@ -154,9 +157,12 @@ class BlockLaw:
         law = Table(totals.low, totals.tilted(0.0))
         if self.reading.missing is not None:
             first, weights, _ = self.reading.missing.weights(0.0, most)
-            shared = law.weights / (np.arange(law.low, most + 1) + 1.0)
+            shared = law.weights * np.exp(-log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, law.low, most))
             # less the missing ones
             law = Table(law.low, shared).convolve(Table(1 - first - weights.size, weights[::-1]))
+            first, last = max(law.low, 0), max(law.low + law.weights.size - 1, 0)
+            rising = log_rising(PRESENT_WEIGHT, first, last)
+            law = Table(first, law.at(np.arange(first, last + 1)) * np.exp(rising - rising.max()))
         weights = np.where(law.weights > _LEAST * law.weights.max(), law.weights, 0.0)
         heavy = np.flatnonzero((weights > 0) & (law.low + np.arange(weights.size) >= 0))
         if not heavy.size:
@@ -172,8 +178,10 @@ def block_law(block: BlockReading, target: float, low: int, high: int) -> BlockL
     first, weights, _ = block.missing.weights(0.0, high)
     least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
     with np.errstate(divide="ignore"):
-        parts = [Window(first, np.log(weights)), Window(least, block.log_density(np.arange(least, most + 1)))]
-    log_weights = log_sums(parts[0], parts[1], low, high, target) - np.log(np.arange(low, high + 1) + 1.0)
+        there = block.log_density(np.arange(least, most + 1)) + log_rising(PRESENT_WEIGHT, least, most)
+        parts = [Window(first, np.log(weights)), Window(least, there)]
+    log_weights = log_sums(parts[0], parts[1], low, high, target)
+    log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
     return BlockLaw(low, log_weights, block)
 
 

@@ -25,6 +25,7 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
     state was entered, is not used.
     """
     question.refuse_records()
+    question.refuse_missing()
     release, size, rng = question.release, question.size, question.rng
     model = release.model.require(MarkovChain, "this engine reads Markov chains")
     k = model.state.n_labels
@@ -45,7 +46,7 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
     draws = {INITIAL: rows[0], TRANSITION: np.stack(rows[1:], axis=1)}
     if not aware:
         return Answer(draws, "noise ignored", (warning(release),))
-    return Answer(draws, _ROWS)
+    return Answer(draws, _ROWS, missing="")
 
 
 EXACT = Engine("exact", reads_all, draw)

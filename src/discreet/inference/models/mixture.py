@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question
+from discreet.inference.missing_prior import BETA_WORDS
 from discreet.inference.models.mixture_sampler import MixtureCells, by_weight, sample_mixture
 from discreet.models.mixture import WEIGHTS, Mixture
 
@@ -32,6 +33,7 @@ def _too_large(release: Release) -> str | None:
 
 def draw(question: Question, *, aware: bool = True) -> Answer:
     """Draw from the posterior: with the noise's law (``gibbs``), or as if there were none (``naive``)."""
+    question.refuse_missing()
     release = question.release
     model = release.model.require(Mixture, "this engine reads mixtures")
     cells = MixtureCells(model.components, model.sizes, missing=release.domain.missing == "count")
@@ -57,7 +59,8 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
         draws[column.name] = _chain_after_chain([one.tables[d] for one in kept])
     how = "none" if aware else "the noise is ignored: negative counts are taken for 0, and the rest for true"
     warnings = ["the components have no names: in every draw they are numbered by weight, largest first"]
-    return Answer(draws, how, tuple(warnings), independent=False)
+    missing = f"of any label of a record: {BETA_WORDS}" if cells.missing and aware else ""
+    return Answer(draws, how, tuple(warnings), independent=False, missing=missing)
 
 
 def _chain_after_chain(states: list[np.ndarray]) -> np.ndarray:

@@ -9,7 +9,8 @@ The chains run side by side, chains first. With cells c, counts m_c and componen
   Metropolis, so that their sum, which is public, stays what it is.
 
 A missing label is a level of its own in the table. It says nothing about the component: the likelihood of its cell is
-that of the labels that are there, times the probability of the pattern of missing ones, which has a flat prior.
+that of the labels that are there, times the probability of the pattern of missing ones, whose Dirichlet prior expects
+few records to miss any.
 
 Cost does not grow with the number of records.
 """
@@ -22,6 +23,8 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
+
+from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
 
 # Rounds of exchanges in each sweep: counts and parameters lean on each other, and the noise is to be forgotten.
 _ROUNDS = 6
@@ -101,12 +104,13 @@ def sample_mixture(
     start = _scaled(np.maximum(values, 0), n_records) if log_noise else np.maximum(values, 0)
     counts = np.tile(start.astype(np.int64), (chains, 1))
     n_patterns = 1 << len(cells.sizes)
+    expected = np.append(PRESENT_WEIGHT, np.full(n_patterns - 1, MISSING_WEIGHT / (n_patterns - 1)))
     draw = _first(cells, chains, weight_prior, label_prior, rng)
     while True:
         log_given = cells.log_given(draw.tables) + np.log(draw.weights)[..., None]
         if log_noise is not None:
             seen = np.stack([np.bincount(cells.pattern, row, n_patterns) for row in counts])
-            log_pattern = np.log(_dirichlet(1.0 + seen, rng))[:, cells.pattern]
+            log_pattern = np.log(_dirichlet(expected + seen, rng))[:, cells.pattern]
             log_mass = logsumexp(log_given, axis=1) + log_pattern
             for _ in range(_ROUNDS):
                 counts = _exchange(counts, values, log_mass, log_noise, noise_sd, rng)

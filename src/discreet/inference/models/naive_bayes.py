@@ -9,9 +9,9 @@ a convolution over the classes (:mod:`discreet.inference.models.totals`). Draws 
 row's counts given its total, then the conjugate probabilities. They are exact and independent.
 
 Under ``replace`` n is public. If nothing is missing by declaration, u = n. If missing values are counted, the records
-without a class are one more group with features of its own, any number of them as likely as any other, and everything
-adds up to n. Under ``add_remove`` u has the analyst's prior on records. A missing feature says nothing about its
-probabilities (it is ignorable): any number of them is as likely as any other.
+without a class are one more group with features of its own, few expected beforehand, and everything adds up to n. Under
+``add_remove`` u has the analyst's prior on records. A missing feature says nothing about its probabilities (it is
+ignorable): their number has a prior that expects few, class by class.
 
 Features that are numbers have sums in place of counts (:mod:`discreet.inference.models.class_moments`): what they say
 of how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others
@@ -32,6 +32,7 @@ from discreet.families.categorical import Categorical
 from discreet.inference.counts.weights import DEPTH, dirichlet_columns, log_rising
 from discreet.inference.engine import Answer, Engine, Question, reads_all, too_wide
 from discreet.inference.engines.naive import warning
+from discreet.inference.missing_prior import BETA_WORDS, missing_prior
 from discreet.inference.models.class_moments import (
     APPROXIMATION,
     BlockLaw,
@@ -74,6 +75,7 @@ def _has_labels_only(release: Release) -> str | None:
 
 def draw(question: Question) -> Answer:
     """Draw class probabilities and every feature's probabilities by class."""
+    question.refuse_missing()
     release, rng = question.release, question.rng
     prior, of_numbers = question.prior
     model = _model(release)
@@ -96,9 +98,21 @@ def draw(question: Question) -> Answer:
         found = draw_blocks(blocks, others, of_numbers[feature.name], question)
         draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
         doubts |= dict.fromkeys(found.warnings)
+    missing = _said_of_missing(release)
     if not model.numeric_columns:
-        return Answer(draws)
-    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False)
+        return Answer(draws, missing=missing)
+    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False, missing=missing)
+
+
+def _said_of_missing(release: Release) -> str:
+    if release.domain.missing != "count":
+        return ""
+    features = f"features within a class: {BETA_WORDS}"
+    return (
+        features
+        if release.records is None
+        else f"{missing_prior(None, release.records).describe()}; {features}"
+    )
 
 
 @dataclass(frozen=True)
@@ -213,7 +227,8 @@ def _tied(
         # of n records, n - m have a class if m have none
         (w,) = others
         rest = log_rising(mass, n - w.high, n - w.low)[::-1]
-        return [*classes, Window(w.low, w.log_weights - rest)], n
+        expected = missing_prior(None, n).log_missing(np.arange(w.low, w.high + 1))
+        return [*classes, Window(w.low, w.log_weights - rest + expected)], n
     # a private total u = whole - m, with the prior p(u)
     least = max(sum(w.low for w in classes), records.low)
     whole = sum(w.high for w in classes)

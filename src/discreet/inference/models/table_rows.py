@@ -6,13 +6,13 @@ m is latent, because other rows share it. Integrating the probabilities and summ
     L(m) = p(y | m) = [ w_1 * w_2 * ... * w_K ](m) / g_A(m),        w_j(t) = g_alpha_j(t) noise_j(y_j - t),
 
 with g_a(t) = Gamma(a + t) / (t! Gamma(a)), A = sum_j alpha_j and a convolution over the labels. If missing values are
-counted, m - v of the m records of the row have no label, any number of them as likely as any other, and
+counted, m - v of the m records of the row have no label, with a beta-binomial prior that expects few, and
 
-    L(m) = 1 / (m + 1)  sum over v of  [ w_1 * ... * w_K ](v) / g_A(v)  noise(y_missing - (m - v)),
+    L(m) = 1 / g_{a+b}(m)  sum over v of  g_b(v) [ w_1 * ... * w_K ](v) / g_A(v)  g_a(m - v) noise(y_missing - (m - v)),
 
-one more convolution. A convolution is accurate near its peak only, and dividing by g_A, which grows like m^(A - 1), can
-lift what lies far below it. So the first one is made in panels, each tilted to a part of the range of totals
-(:mod:`discreet.inference.counts.weights`).
+one more convolution; a and b are the weights of :mod:`discreet.inference.missing_prior`. A convolution is accurate near
+its peak only, and dividing by g_A, which grows like m^(A - 1), can lift what lies far below it. So the first one is
+made in panels, each tilted to a part of the range of totals (:mod:`discreet.inference.counts.weights`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from discreet.inference.counts.latent_cells import CellCounts
 from discreet.inference.counts.panels import Panel
 from discreet.inference.counts.splits import split_off
 from discreet.inference.counts.weights import Cell, Table, log_rising, tilt_for
+from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
 from discreet.inference.models.totals import Window, log_sums
 from discreet.privacy import Noise
 
@@ -60,8 +61,8 @@ class Reading:
         return max(law.reach(log_tail) for law in self.noise)
 
     def cells(self, most: int) -> list[Cell]:
-        """Return the row's cells; a count of missing values has a flat prior, which is g_1."""
-        alpha = [*self.alpha, 1.0] if self.missing else list(self.alpha)
+        """Return the row's cells, last that of missing values if they are counted."""
+        alpha = [*self.alpha, MISSING_WEIGHT] if self.missing else list(self.alpha)
         return [
             Cell(float(a), int(y), law, reference=min(max(int(y), 0), most))
             for a, y, law in zip(alpha, self.y, self.noise, strict=True)
@@ -123,9 +124,11 @@ def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
     labels = _covering(named, middle, least, most)
     sums = np.concatenate([panel.log_weights for panel in labels.panels])
     with np.errstate(divide="ignore"):
-        parts = [Window(first, np.log(weights)), Window(least, sums - log_rising(mass, least, most))]
+        of_labels = sums - log_rising(mass, least, most) + log_rising(PRESENT_WEIGHT, least, most)
+        parts = [Window(first, np.log(weights)), Window(least, of_labels)]
     unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
-    log_weights = log_sums(parts[0], parts[1], low, high, target) - np.log(np.arange(low, high + 1) + 1.0)
+    log_weights = log_sums(parts[0], parts[1], low, high, target)
+    log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
     return RowLaw(low, log_weights, labels, unlabelled, labelled)
 
 

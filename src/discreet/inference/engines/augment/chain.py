@@ -17,24 +17,30 @@ weight in records), because theta holds the records in place and they hold theta
 accepted: noise of R standard deviations of the sampled sum lets m = n / R^2 pass, whose theta' moves as far as the
 posterior is wide. No density, Jacobian or step size of theta is needed, so this works for every family.
 
-Missing records, where they are counted, have the flat prior on the usable count. That makes the flags exchangeable, an
-urn: given m flags of which k are usable, further ones are usable with a probability drawn from Beta(k + 1, m - k + 1).
+Missing records, where they are counted, have a prior p(u) on the usable count, and given u every choice of who is
+usable is as likely as any other. So given u' usable ones among the others, the odds that a record is usable are
+(u' + 1) p(u' + 1) over (n - u') p(u'); and given m flags of which k are usable, all n of them have u usable ones with
+probability proportional to p(u) C(n - m, u - k) / C(n, u), and any u - k of the further ones are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, gammaln
 
 from discreet.errors import OutOfReachError
 from discreet.families.base import Theta
+from discreet.inference.counts.weights import sample_index
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import Leaps
 from discreet.inference.engines.naive import noisy_sums
+from discreet.inference.record_prior import CountPrior
 from discreet.privacy import DiscreteGaussian
 
 # How often an extreme parameter is drawn again before giving up.
@@ -58,6 +64,27 @@ class Target:
     scales: np.ndarray
     gaussian: bool
     epsilon: float | None
+    usable: CountPrior
+
+    @cached_property
+    def log_choice(self) -> np.ndarray:
+        """Log probability of each usable count from 0 to n and of one way to choose who is usable."""
+        u = np.arange(self.n + 1)
+        log_ways = gammaln(self.n + 1.0) - gammaln(u + 1.0) - gammaln(self.n - u + 1.0)
+        inside = (u >= self.usable.low) & (u <= (self.n if self.usable.high is None else self.usable.high))
+        return (
+            np.where(inside, self.usable.log_mass(np.where(inside, u, self.usable.low)), -np.inf) - log_ways
+        )
+
+    @cached_property
+    def chances(self) -> np.ndarray:
+        """Probability that a record is usable given how many of the others are, from 0 to n - 1; empty if all are."""
+        if not self.counted:
+            return np.empty(0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            chances = expit(np.diff(self.log_choice))
+        # between impossible numbers it does not matter
+        return np.where(np.isnan(chances), 0.5, chances)
 
     @classmethod
     def of(cls, question: Question) -> Target:
@@ -76,6 +103,7 @@ class Target:
             np.array(scales, dtype=float),
             gaussian,
             None if gaussian else float(release.noise_record.sensitivity * max(ratios)),
+            question.usable,
         )
 
 
@@ -115,7 +143,16 @@ class Chain:
         levels = -rng.standard_exponential(target.n)
         height = log_noise(self.sums, *self._noise)
         accepted, least = sweep(
-            self.full, self.steps, self.usable, self.sums, full, steps, coins, levels, *self._noise
+            self.full,
+            self.steps,
+            self.usable,
+            self.sums,
+            full,
+            steps,
+            coins,
+            target.chances,
+            levels,
+            *self._noise,
         )
         self.offered += target.n
         self.accepted += accepted
@@ -184,11 +221,32 @@ class Chain:
         )
 
     def _flags(self, n_usable: int, n: int, size: int) -> np.ndarray:
-        """Draw who is usable among ``size`` further records, given that ``n_usable`` of ``n`` are."""
+        """Draw who is usable among ``size`` further records, given that ``n_usable`` of ``n`` are.
+
+        All of the target's records are then known: ``n + size`` of them.
+        """
         if not self.target.counted:
             return np.ones(size, dtype=np.int64)
-        share = self.rng.beta(n_usable + 1, n - n_usable + 1)
-        return (self.rng.random(size) < share).astype(np.int64)
+        more = np.arange(size + 1)
+        log_weights = self.target.log_choice[n_usable : n_usable + size + 1]
+        log_weights = log_weights - gammaln(more + 1.0) - gammaln(size - more + 1.0)
+        return self._chosen(sample_index(np.exp(log_weights - log_weights.max()), 1, self.rng)[0], size)
+
+    def _chosen(self, n_usable: int, size: int) -> np.ndarray:
+        """Choose ``n_usable`` of ``size`` records at random."""
+        flags = np.zeros(size, dtype=np.int64)
+        flags[: int(n_usable)] = 1
+        self.rng.shuffle(flags)
+        return flags
+
+    def _first_flags(self, read: float | None) -> np.ndarray:
+        """Draw who is usable at first: about as many as were read, or from the prior if that is None."""
+        target = self.target
+        if not target.counted or read is None:
+            return self._flags(0, 0, target.n)
+        about = round(read + self.rng.standard_cauchy())
+        sides = [target.usable.nearest(about, above=above) for above in (True, False)]
+        return self._chosen(min((u for u in sides if u is not None), key=lambda u: abs(u - about)), target.n)
 
     def _start(self, starts: list[Any]) -> None:
         """Choose among candidates with probability proportional to the noise mass."""
@@ -196,7 +254,7 @@ class Chain:
         for i in range(_CANDIDATES):
             s, weight = starts[i % len(starts)]
             _, full, steps = self._given(s, weight, self.target.n)
-            usable = self._flags(0, 0, self.target.n)
+            usable = self._first_flags(None if i // len(starts) % 2 else starts[-1][1])
             full, steps = full * usable[:, None], steps * usable[:, None]
             sums = steps.sum(axis=0)
             # the largest of log weights plus Gumbel noise is a draw in proportion to the weights

@@ -31,6 +31,7 @@ def sweep(
     new_full: np.ndarray,
     new_steps: np.ndarray,
     coins: np.ndarray,
+    chances: np.ndarray,
     log_levels: np.ndarray,
     readings: np.ndarray,
     scales: np.ndarray,
@@ -38,8 +39,8 @@ def sweep(
 ) -> tuple[int, float]:
     """Offer every record its replacement, in place.
 
-    ``coins`` decide whether the replacement is usable, under the flat prior on the usable count: given the others, a
-    record is usable with probability (their usable count + 1) / (n + 1). Without coins every record is usable.
+    ``coins`` decide whether the replacement is usable: given that u of the others are, it is with probability
+    ``chances[u]``. Without coins every record is usable.
 
     Returns how many were accepted, and the least log acceptance probability met.
     """
@@ -50,7 +51,7 @@ def sweep(
     accepted, least = 0, 0.0
     for i in range(n):
         flag = 1
-        if coins.size > 0 and coins[i] * (n + 1) >= n_usable - usable[i] + 1:
+        if coins.size > 0 and coins[i] >= chances[n_usable - usable[i]]:
             flag = 0
         for j in range(m):
             trial[j] = sums[j] - steps[i, j] + flag * new_steps[i, j]

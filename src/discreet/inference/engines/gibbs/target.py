@@ -27,7 +27,8 @@ from discreet.inference.engines.gibbs.feature_moments import Moments, feature_mo
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import Chart, chart
 from discreet.inference.engines.naive import noisy_sums
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.missing_prior import MissingPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.privacy import DiscreteLaplace
 
 _LOG_2PI = math.log(2 * math.pi)
@@ -36,6 +37,8 @@ _FAR = 60.0
 _LEAST_VARIANCE = 1e-12
 # A noise scale or so of a latent count, as a share of its range.
 _SCATTER = 0.01
+# Numbers of missing values up to here have an interval each; farther out an interval is this small a part of them.
+_TABLED = 1000
 
 
 @dataclass
@@ -90,6 +93,10 @@ class Count:
         """Return u at coordinate x."""
         return self.low + (self.high - self.low) * expit(x)
 
+    def coordinate(self, u: np.ndarray) -> np.ndarray:
+        """Return the coordinate of u."""
+        return logit(np.clip((u - self.low) / (self.high - self.low), _SCATTER, 1 - _SCATTER))
+
     def log_volume(self, x: np.ndarray) -> np.ndarray:
         """Return the log density of x if u is uniform on [low, high]."""
         return -np.logaddexp(0, x) - np.logaddexp(0, -x)
@@ -100,6 +107,61 @@ class Count:
             return np.zeros(u.shape)
         assert self.prior.high is not None
         return self.prior.log_mass(np.clip(np.rint(u), self.prior.low, self.prior.high))
+
+
+@dataclass(frozen=True)
+class MissingCount:
+    """The usable count where n is public: its coordinate is the logit of the prior's own distribution function.
+
+    So its prior is logistic, however much of it is on a single number, such as none missing. Each whole number stands
+    for the unit interval around it; far from n, where there are many, for the interval to the next of ``edges``.
+    """
+
+    edges: np.ndarray
+    cumulative: np.ndarray
+
+    @classmethod
+    def of(cls, prior: MissingPrior, low: float, high: float) -> MissingCount:
+        """Tabulate the prior between two half-integers."""
+        k = np.arange(min(high - low, _TABLED))
+        if high - low > _TABLED:
+            more = np.ceil(_TABLED * np.exp(np.arange(0, np.log((high - low) / _TABLED), 1 / _TABLED)))
+            k = np.unique(np.concatenate([k, more[more < high - low]]))
+        edges = np.append(high - k, low)[::-1]
+        middle = np.floor(edges[:-1] + 0.5 * np.diff(edges) + 1e-9)
+        log_mass = prior.log_mass(np.clip(middle, prior.low, prior.high)) + np.log(np.diff(edges))
+        mass = np.exp(log_mass - log_mass.max())
+        kept = np.flatnonzero(mass > 0)
+        # what the prior rules out has no coordinate
+        mass, edges = mass[kept[0] : kept[-1] + 1], edges[kept[0] : kept[-1] + 2]
+        return cls(edges, np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum())
+
+    @property
+    def low(self) -> float:
+        """The least that u can be."""
+        return float(self.edges[0])
+
+    @property
+    def high(self) -> float:
+        """The most that u can be."""
+        return float(self.edges[-1])
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return u at coordinate x."""
+        return np.maximum(np.interp(expit(x), self.cumulative, self.edges), 0.0)
+
+    def coordinate(self, u: np.ndarray) -> np.ndarray:
+        """Return the coordinate of u."""
+        share = np.interp(u, self.edges, self.cumulative)
+        return logit(np.clip(share, 1e-6, 1 - 1e-6))
+
+    def log_volume(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density of x."""
+        return -np.logaddexp(0, x) - np.logaddexp(0, -x)
+
+    def log_prior(self, u: np.ndarray) -> np.ndarray:
+        """Return zero: the coordinate holds the prior."""
+        return np.zeros(u.shape)
 
 
 class Target:
@@ -121,8 +183,8 @@ class Target:
         self._bare = np.flatnonzero(np.abs(self.readings.of_features).max(axis=1) == 0)
         #: Whether the noise variances can be integrated out, so that there is no need to draw them.
         self.collapses = not self.laplace or len(self._spread) <= 2
-        self.count = _count(release, question.records, self.readings)
-        self.n_records = 0.0 if release.records is None else float(release.records)
+        self.count = _count(question.usable, self.readings)
+        self.n_records = float(question.usable.low)
         self.dim = self.chart.dim + (self.count is not None)
         #: What the readings say at face value, sums and a number of records, where redaction may hide it.
         self.face_value = _face_value(release)
@@ -140,17 +202,17 @@ class Target:
         x = self.chart.coordinates(values)
         if self.count is None:
             return x
-        low, high = self.count.low, self.count.high
-        share = (usable - low) / (high - low) + _SCATTER * rng.standard_normal(len(x))
-        return np.column_stack([x, logit(np.clip(share, _SCATTER, 1 - _SCATTER))])
+        reach = self.count.high - self.count.low
+        u = usable + _SCATTER * reach * rng.standard_normal(len(x))
+        return np.column_stack([x, self.count.coordinate(u)])
 
     def log_reference(self, x: np.ndarray) -> np.ndarray:
-        """Return the density that :meth:`reference` draws from: the prior, with u uniform."""
+        """Return the density that :meth:`reference` draws from: the prior, with u uniform if it is private."""
         out = self.chart.log_density(x[:, : self.chart.dim])
         return out if self.count is None else out + self.count.log_volume(x[:, -1])
 
     def reference(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw coordinates from the prior, with u uniform on its range."""
+        """Draw coordinates from the prior, with u uniform on its range if it is private."""
         x = self.chart.sample(size, rng)
         if self.count is None:
             return x
@@ -291,12 +353,10 @@ def _face_value(release: Release) -> tuple[np.ndarray, float] | None:
     return (release.family.project(s, n), n) if n > 0 else None
 
 
-def _count(release: Release, records: RecordPrior, readings: Readings) -> Count | None:
+def _count(records: CountPrior, readings: Readings) -> Count | MissingCount | None:
     """Return the latent usable count with the range that can hold its posterior, or None where it is public."""
-    if release.records is not None:
-        if release.domain.missing == "none":
-            return None
-        records = RecordPrior(0, release.records)
+    if records.low == records.high:
+        return None
     low = max(records.low - 0.5, 0.0)
     high = math.inf if records.high is None else records.high + 0.5
     # the readings that add up to the count, and how far their noise can carry it
@@ -306,6 +366,13 @@ def _count(release: Release, records: RecordPrior, readings: Readings) -> Count 
     # sums that no count near that one could have (absurd readings) let it stray as far as they are off
     size = np.abs(readings.y) / np.abs(rows).max(axis=1)
     reach = _FAR * float(np.abs(combination).sum()) + 2 * float(np.maximum(size - abs(read), 0).sum()) + 1
+    if isinstance(records, MissingPrior):
+        anchor = min(max(read, low), high)
+        least, most = math.floor(anchor - reach), math.ceil(anchor + reach)
+        narrow_low, narrow_high = records.likely()
+        if narrow_low <= narrow_high:
+            least, most = min(least, narrow_low), max(most, narrow_high)
+        return MissingCount.of(records, max(least, records.low) - 0.5, min(most, records.high) + 0.5)
     if records.weights is None:
         anchor = min(max(read, low), high)
         low, high = max(low, anchor - reach), min(high, anchor + reach)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor
+from functools import cached_property
+from math import ceil, floor, log
 from typing import ClassVar
 
 import numpy as np
 
-from discreet.inference.engines.scalar.series import flat_sum, power_sum
-from discreet.inference.engines.scalar.series_kernels import Reading, Window, gap, likely_range, nearest
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.engines.scalar.log_linear import Pieces
+from discreet.inference.engines.scalar.series import flat_sum, power_sum, table_sum
+from discreet.inference.engines.scalar.series_kernels import (
+    DEPTH,
+    Reading,
+    Window,
+    gap,
+    likely_range,
+    nearest,
+)
+from discreet.inference.record_prior import CountPrior, RecordPrior
 
+# Numbers of records that are summed one by one.
+_MOST_TABLED = 4096
+# How far a prior on them may differ, in logs, from the pieces that stand for it: in sums, and for a sense of size.
+_FINE, _ROUGH = 5e-4, 0.2
 _CIRCLE = np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)
 
 
@@ -88,6 +101,67 @@ class LaplaceSum(Reading):
 
     def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int]) -> np.ndarray:
         return self._series(log_x, log_c, *block)
+
+
+@dataclass(frozen=True)
+class LaplaceCounted(LaplaceSum):
+    """The same with u read, and a prior on it that need not be flat.
+
+    Up to some thousand numbers of records are summed in a table. For more, the prior is taken as exponential on pieces,
+    which changes it by less than a thousandth.
+    """
+
+    prior: CountPrior
+
+    @cached_property
+    def _count(self) -> float:
+        assert self.count is not None
+        return self.count
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces.of(self.prior, self._cuts, _FINE)
+
+    @cached_property
+    def _rough(self) -> Pieces:
+        return Pieces.of(self.prior, self._cuts, _ROUGH)
+
+    @property
+    def _cuts(self) -> list[int]:
+        return [floor(self._count) + 1]
+
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
+        center, prior = nearest(self.prior, self._count), self.prior
+        beta = self.count_beta * np.ones_like(log_x)
+        low, high = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
+        narrow_low, narrow_high = prior.likely()
+        if narrow_low <= narrow_high:
+            low, high = min(low, narrow_low), max(high, narrow_high)
+        # none missing may have far more weight than any other number
+        if (self.n - self._count) * self.count_beta < DEPTH + log(self.n + 1):
+            high = max(high, prior.nearest(self.n, above=False) or 0)
+        return low, high
+
+    def all_records(self, low: int, high: int) -> bool:
+        return low == self.prior.low and high == self.prior.high
+
+    def _series(self, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
+        if high - low >= _MOST_TABLED:
+            return self._pieces.sum(log_x, log_c, low, high, (self._count, self.count_beta))
+        u = np.arange(low, high + 1)
+        log_weights = self.prior.log_mass(u) - self.count_beta * np.abs(u - self._count)
+        return table_sum(log_x, log_c, low, log_weights)
+
+    def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+        rough = self._rough
+        u = np.concatenate([rough.first, rough.last])
+        log_weights = np.concatenate(
+            [rough.log_first, rough.log_first + rough.slope * (rough.last - rough.first)]
+        )
+        terms = log_weights - self.count_beta * np.abs(u - self._count)
+        height = np.max(terms + u * log_x[..., None], axis=-1)
+        total = rough.sum(log_x, -height, self.prior.low, u.max(), (self._count, self.count_beta))
+        return np.log(np.maximum(total, 1e-300)) + height
 
 
 @dataclass(frozen=True)

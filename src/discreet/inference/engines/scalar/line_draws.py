@@ -12,7 +12,7 @@ from discreet import priors
 from discreet.artifact import Release
 from discreet.errors import EngineError
 from discreet.inference.engine import NEVER, Question
-from discreet.inference.engines.scalar.laplace_sums import LaplaceCells
+from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
@@ -98,11 +98,11 @@ def refusal(release: Release) -> str | None:
 def predicted_seconds(question: Question) -> float:
     """Return roughly how long the draws take."""
     try:
-        reading = reading_of(question.release, question.records)
+        reading = reading_of(question.release, question.usable)
     except EngineError:
         return NEVER
     low, high = reading.records(_NONE, _NONE)
-    tabled = isinstance(reading, NormalSum) or question.records.weights is not None
+    tabled = isinstance(reading, NormalSum | LaplaceCounted) or question.records.weights is not None
     seconds = 0.05 + 1e-8 * question.size + 1e-4 * counts_to_sum(question.release)
     if isinstance(reading, LaplaceCells):
         seconds += 0.1
@@ -112,7 +112,7 @@ def predicted_seconds(question: Question) -> float:
 def density(question: Question) -> tuple[Axis, LineDensity]:
     """Return the posterior density on the line, and how points of the line are read."""
     release, axis = question.release, Axis.of(question.prior)
-    reading = reading_of(release, question.records)
+    reading = reading_of(release, question.usable)
     law = RecordLaw.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
 
     def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
 from discreet.inference.engines.scalar.series_kernels import DEPTH, Reading, Window, nearest
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
 _MOST_RECORDS, _SAMPLE = 50_000, 128
@@ -47,10 +47,12 @@ class NormalSum(Reading):
     def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
         # weights vary slowly from one u to the next, if there are many: some of them will do for what is only a scale
         stride = -(-self.log_weights.size // _SAMPLE)
-        u = np.arange(0, self.log_weights.size, stride)
+        # but for the last one, which a prior on missing values may favor
+        u = np.append(np.arange(0, self.log_weights.size - 1, stride), self.log_weights.size - 1)
         terms = self.log_weights[u] + (u + self.low) * log_x[..., None]
         peak = terms.max(axis=-1)
-        return peak + np.log(stride * np.exp(terms - peak[..., None]).sum(axis=-1))
+        share = np.exp(terms - peak[..., None])
+        return peak + np.log(stride * share[..., :-1].sum(axis=-1) + share[..., -1])
 
     def log_noise_transform(self, tilt: np.ndarray) -> np.ndarray:
         return (tilt * self.sigma) ** 2 / 2
@@ -71,7 +73,7 @@ class NormalSum(Reading):
         return smooth * window.step * np.exp(log_point - integral[..., None]).sum(axis=-1)
 
 
-def normal_counted(y: float, sigma: float, count: float, count_sigma: float, prior: RecordPrior) -> NormalSum:
+def normal_counted(y: float, sigma: float, count: float, count_sigma: float, prior: CountPrior) -> NormalSum:
     """Return the reading of a sum and of a number of records, each with its own noise."""
     center = nearest(prior, count)
     # the log weight is a parabola around the reading; from the nearest possible count it falls by at least this much
@@ -80,6 +82,9 @@ def normal_counted(y: float, sigma: float, count: float, count_sigma: float, pri
     reach = reach + max(0.0, abs(y) - max(count, 0.0))
     low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
     high = high if prior.high is None else min(high, prior.high)
+    narrow_low, narrow_high = prior.likely()
+    if narrow_low <= narrow_high:
+        low, high = min(low, narrow_low), max(high, narrow_high)
     if high - low > _MOST_RECORDS:
         raise OutOfReachError(
             f"the exact engine sums over at most {_MOST_RECORDS:,} numbers of records, and these readings leave more."

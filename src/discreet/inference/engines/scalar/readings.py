@@ -6,23 +6,24 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError
-from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceSum
+from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted, LaplaceSum
 from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
 from discreet.inference.engines.scalar.series_kernels import Reading
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.privacy import DiscreteLaplace
 
 # Readings of two cells whose sum must not be negative, in scales of their noise.
 _CONTRADICTION = 100.0
 
 
-def reading_of(release: Release, records: RecordPrior) -> Reading:
-    """Return what a release of one bounded statistic says."""
+def reading_of(release: Release, records: CountPrior) -> Reading:
+    """Return what a release of one bounded statistic says; ``records`` is the prior on how many are usable."""
     values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
     widths = [law.width * float(g) for law, g in zip(release.noise, release.totals.grid, strict=True)]
     laplace = isinstance(release.noise[0], DiscreteLaplace)
     n = release.records
     if n is None:
+        assert isinstance(records, RecordPrior)
         total, y, width = values[0] + values[1], values[1] - values[0], max(widths)
         if laplace:
             if abs(y) - max(total, 0.0) > _CONTRADICTION * width:
@@ -34,8 +35,12 @@ def reading_of(release: Release, records: RecordPrior) -> Reading:
         return normal_counted(y, width * 2**0.5, total, width * 2**0.5, records)
     y, width = values[0], widths[0]
     if laplace:
-        counted = len(values) > 1
-        return LaplaceSum(y, 1 / width, n, values[1] if counted else None, 1 / widths[-1] if counted else 1.0)
+        if len(values) == 1:
+            return LaplaceSum(y, 1 / width, n, None, 1.0)
+        if isinstance(records, RecordPrior) and records.weights is None:
+            return LaplaceSum(y, 1 / width, n, values[1], 1 / widths[1])
+        return LaplaceCounted(y, 1 / width, n, values[1], 1 / widths[1], records)
     if len(values) == 1:
         return NormalSum(y, width, n, np.zeros(1))
-    return normal_counted(y, width, values[1], widths[1], RecordPrior(0, n))
+    records = RecordPrior(0, n) if records.high is None else records
+    return normal_counted(y, width, values[1], widths[1], records)

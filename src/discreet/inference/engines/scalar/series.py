@@ -8,6 +8,8 @@ from discreet.inference.record_prior import RecordPrior
 
 # Closer to x = 1 than this, 1 - x is computed without cancellation, which takes longer.
 _NEAR = 1e-3
+# Powers of so many numbers at a time, which fit into the cache.
+_CHUNK = 1024
 
 
 def flat_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
@@ -45,15 +47,34 @@ def table_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, log_weight
     if not np.isfinite(peak):
         return np.zeros(log_x.shape, dtype=log_x.dtype)
     weights = np.exp(table - peak)
-    slow = log_x - growth
-    # u = i + short j: sums over i are products with a small matrix
+    with np.errstate(under="ignore"):
+        x = np.exp(log_x - growth)
+        return np.exp(log_c + low * log_x + peak) * _polynomial(x, weights)
+
+
+def _polynomial(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the sum of weights[j] x^j, elementwise, abs(x) <= 1."""
+    # j = i + short k: sums over i are products with a small matrix, those over k a polynomial in x^short
     short = max(int(np.sqrt(weights.size)), 1)
     padded = np.zeros(-(-weights.size // short) * short)
     padded[: weights.size] = weights
-    with np.errstate(under="ignore"):
-        small = np.exp(slow[..., None] * np.arange(short)) @ padded.reshape(-1, short).T
-        large = np.exp(slow[..., None] * (short * np.arange(padded.size // short)))
-        return np.exp(log_c + low * log_x + peak) * (small * large).sum(axis=-1)
+    matrix = padded.reshape(-1, short)
+    flat, out = x.ravel(), np.empty(x.size, dtype=x.dtype)
+    for start in range(0, flat.size, _CHUNK):
+        base = flat[start : start + _CHUNK]
+        powers = np.empty((short, base.size), dtype=x.dtype)
+        powers[0] = 1.0
+        for i in range(1, short):
+            np.multiply(powers[i - 1], base, out=powers[i])
+        leap = powers[-1] * base
+        # real and imaginary parts side by side: the matrix is real
+        small = (matrix @ powers.view(float)).view(x.dtype)
+        total = small[-1]
+        for part in small[-2::-1]:
+            total *= leap
+            total += part
+        out[start : start + _CHUNK] = total
+    return out.reshape(x.shape)
 
 
 def power_sum(

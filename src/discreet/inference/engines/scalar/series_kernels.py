@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import CountPrior
 
 #: Log of what is neglected of the noise on a count.
 DEPTH = 27.0
@@ -130,7 +130,7 @@ def gap(count: float, block: tuple[int, int]) -> float:
     return max(block[0] - count, count - block[1], 0.0)
 
 
-def nearest(prior: RecordPrior, count: float) -> int:
+def nearest(prior: CountPrior, count: float) -> int:
     """Return the possible number of records nearest to a reading."""
     sides = prior.nearest(count, above=True), prior.nearest(count, above=False)
     return min((u for u in sides if u is not None), key=lambda u: abs(u - count))

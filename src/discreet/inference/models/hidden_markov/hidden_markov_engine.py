@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.missing_prior import MISSING_WEIGHT
 from discreet.models.hidden_markov import HiddenMarkov
 
 # Iterations before draws are kept, and for each kept draw.
@@ -28,9 +29,15 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
     from discreet.inference.models.hidden_markov.relabel import relabel
     from discreet.inference.models.hidden_markov.sampler import sample
 
+    question.refuse_missing()
     release = question.release
     model = release.model.require(HiddenMarkov, "this engine reads hidden Markov models")
     cells = read_cells(release, model)
+    # the last level of a feature stands for missing values, where they are counted; few are expected
+    counted = release.domain.missing == "count"
+    beta = np.full(sum(cells.sizes), float(question.prior.emission))
+    if counted:
+        beta[cells.starts[1:] - 1] = MISSING_WEIGHT
     noisy = read_noise(release, cells, question.records) if engine == "gibbs" else None
     drawn = relabel(
         sample(
@@ -42,7 +49,7 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
             thin=_THIN[engine],
             chains=question.chains,
             alpha=question.prior.transition,
-            beta=question.prior.emission,
+            beta=beta,
             rng=question.rng,
         )
     )
@@ -59,7 +66,8 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
     if engine == "naive":
         warning = "noise is ignored, so this posterior is over-confident; use it for comparison only"
         return Answer(out, "noise ignored", (warning,), independent=False)
-    return Answer(out, warnings=_doubts(out, question.chains), independent=False)
+    missing = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'" if counted else ""
+    return Answer(out, warnings=_doubts(out, question.chains), independent=False, missing=missing)
 
 
 def _doubts(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:

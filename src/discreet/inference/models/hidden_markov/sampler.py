@@ -61,7 +61,7 @@ def sample(
     chains: int = 1,
     thin: int = 1,
     alpha: float = 1.0,
-    beta: float = 1.0,
+    beta: float | np.ndarray = 1.0,
     transitions: Transitions = "blocked",
     rng: np.random.Generator,
     progress: Callable[[int], None] | None = None,
@@ -81,7 +81,7 @@ def sample(
     chains
         Number of chains.
     alpha, beta
-        Concentration of the Dirichlet laws of transitions and emissions.
+        Concentration of the Dirichlet laws of transitions and emissions; ``beta`` may have one for each label.
     transitions
         ``"blocked"``: whole paths at once. ``"collapsed"``: one state at a time, equation 48 of Foulds et al. (2016)
         corrected.
@@ -131,13 +131,14 @@ class Chains:
         noisy: Noisy | None,
         n_chains: int,
         alpha: float,
-        beta: float,
+        beta: float | np.ndarray,
         transitions: Transitions,
         rng: np.random.Generator,
         z: np.ndarray | None = None,
     ) -> None:
         self.n_states, self.cells, self.noisy, self.rng = n_states, cells, noisy, rng
-        self.alpha, self.beta, self.transitions, self.power = float(alpha), float(beta), transitions, 1.0
+        self.alpha, self.transitions, self.power = float(alpha), transitions, 1.0
+        self.beta = np.array(np.broadcast_to(beta, cells.values.shape[1]), dtype=float)
         n_rows = n_states + (cells.n_stateless > 0)
         n_labels = cells.values.shape[1]
         self.z = start.first_paths(n_states, cells, n_chains, rng) if z is None else z

@@ -184,7 +184,7 @@ def tilt_sweep(
     starts: np.ndarray,
     observed: np.ndarray,
     gaussian: bool,
-    beta: float,
+    beta: np.ndarray,
 ) -> int:
     """Offer every state, for pairs of labels of feature d, a shift of probability that takes entries along.
 
@@ -219,7 +219,7 @@ def tilt_sweep(
             if step >= p[k, i]:
                 continue
             share = step / p[k, i]
-            ratio = (beta - 1.0) * (math.log1p(-share) + math.log1p(step / p[k, j]))
+            ratio = (beta[i] - 1.0) * math.log1p(-share) + (beta[j] - 1.0) * math.log1p(step / p[k, j])
             for m in range(n_mine):
                 c = mine[m]
                 moved[m] = binomial(gen, counts[c, i], share)

@@ -18,10 +18,13 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
+from discreet.inference.missing_prior import MISSING_WEIGHT
 from discreet.inference.models.network.chains import MOST_JOINT, table_draws
 from discreet.inference.models.network.joint_table import NetworkLaw, Structure, conditional_draws
 from discreet.models.network import BayesianNetwork
 from discreet.privacy import DiscreteLaplace
+
+_WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
 
 
 def _refusal(release: Release) -> str | None:
@@ -44,6 +47,7 @@ def structure_of(release: Release) -> Structure:
 
 def draw(question: Question, *, aware: bool = True) -> Answer:
     """Draw conditional probabilities of every column."""
+    question.refuse_missing()
     release, rng = question.release, question.rng
     structure = structure_of(release)
     readings = np.array(release.totals.values, dtype=np.int64)
@@ -56,14 +60,15 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
     law = NetworkLaw(structure, alpha, readings, np.array(slope), np.array(curve))
     n_records = question.records if release.records is None else release.records
     tables = table_draws(law, n_records, question.size, question.chains, rng)
-    return Answer(_named(release, structure, alpha, tables, rng), independent=False)
+    missing = _WORDS if release.domain.missing == "count" else ""
+    return Answer(_named(release, structure, alpha, tables, rng), independent=False, missing=missing)
 
 
 def _weights(release: Release, structure: Structure, prior: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the Dirichlet parameter of every cell of the tables; a missing label's is 1."""
+    """Return the Dirichlet parameter of every cell of the tables; that of a missing label expects few."""
     out = []
     for name, shape in zip(release.columns, structure.shapes, strict=True):
-        alpha = prior[name] if release.domain.missing != "count" else np.append(prior[name], 1.0)
+        alpha = prior[name] if release.domain.missing != "count" else np.append(prior[name], MISSING_WEIGHT)
         out.append(np.broadcast_to(alpha, shape).ravel())
     return np.concatenate(out)
 
