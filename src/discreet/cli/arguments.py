@@ -128,7 +128,7 @@ Mechanism = Annotated[
     ),
 ]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "naive"]
 PriorText = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,7 @@ from discreet.errors import EngineError, MissingPackageError, OutOfReachError
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.work import LAST, LONG, NEVER, PATIENCE, TooLong, allowed
 
-EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "naive"]
+EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "naive"]
 
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
 REASONABLE = 20.0
@@ -35,6 +35,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),
     "naive_bayes": (
         "discreet.inference.models.naive_bayes:EXACT",
+        "discreet.inference.models.naive_bayes:GRID",
         "discreet.inference.models.naive_bayes:GIBBS",
         "discreet.inference.models.naive_bayes:NAIVE",
     ),
