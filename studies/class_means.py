@@ -1,4 +1,4 @@
-"""Class means of numbers in naive Bayes, on real tables: how often do 95% intervals hold the population's?
+"""Class means of numbers in naive Bayes, on real tables: how often 95% intervals hold the population's.
 
     python -m studies.class_means [--trials 300] [--check] [--json]
 
@@ -78,6 +78,7 @@ def covered(population: Population, n: int, epsilon: float, trials: int, seed: i
 
 
 def main() -> int:
+    """Print the coverage of each table and setting."""
     parser = argparse.ArgumentParser(description="Coverage of class means on real tables.")
     parser.add_argument("--trials", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
