@@ -33,6 +33,7 @@ from discreet.data.summaries.fixed_point import (
 from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family
+from discreet.families.impute import imputed_position
 from discreet.models.layout import Layout
 
 _MALFORMED = ("malformed", "unclosed")
@@ -104,7 +105,8 @@ def summarize(
         picked = source.pick(positions, needs)
         if vocabulary is not None:
             counts = count_labels(picked, vocabulary)
-            if domain.impute is not None and (stand_in := vocabulary.find(str(domain.impute[0]))) is not None:
+            stand_in = imputed_position(family, domain)
+            if stand_in is not None:
                 counts = counts.imputed(stand_in)
             check_size(counts.n_records, layout)
             return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, tuple(names))
