@@ -26,7 +26,7 @@ from discreet.errors import UsageError
             {},
             "Normal was given arguments that it does not take so; it takes mean, variance, by name.",
         ),
-        (dc.Bernoulli, (), {"p": 0.5}, "Bernoulli does not take 'p'; it takes no arguments."),
+        (dc.Bernoulli, (), {"p": 0.5}, "Bernoulli does not take 'p'; it takes yes, no."),
         (dc.Gamma, ([1, 2],), {}, "shape must be a finite number, got shape=[1, 2]."),
         (dc.Laplace, (None,), {}, "location must be a finite number, got location=None."),
         (dc.priors.Beta, (1,), {}, "Beta needs a and b: write Beta(a=…, b=…)."),
@@ -55,5 +55,5 @@ def test_signatures_and_pickles_are_as_before() -> None:
     assert list(inspect.signature(dc.Gamma).parameters) == ["shape"]
     assert list(inspect.signature(dc.Normal).parameters) == ["mean", "variance"]
     assert list(inspect.signature(dc.PureDP).parameters) == ["epsilon", "neighbors", "unit"]
-    assert not inspect.signature(dc.Bernoulli).parameters
+    assert list(inspect.signature(dc.Bernoulli).parameters) == ["yes", "no"]
     assert pickle.loads(pickle.dumps(dc.Gamma(2))) == dc.Gamma(2)

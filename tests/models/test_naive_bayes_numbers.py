@@ -30,7 +30,7 @@ THETA = {
     "smoker": np.array([0.7, 0.3]),
     "sex": np.array([[0.6, 0.4], [0.2, 0.8]]),
     "age.mean": np.array([40.0, 62.0]),
-    "age.variance": np.array([100.0, 225.0]),
+    "age.sd": np.array([10.0, 15.0]),
 }
 
 
@@ -137,8 +137,9 @@ def test_no_value_raises(rng: np.random.Generator) -> None:
     wild = {**WILD, "age": ["w", b"x", 1e400, -1e300, True, "1_0", "", " 5 ", "0x1", [], {}, "NaN"]}
     for missing, outside in product(["count", "none"], ["redact", "clip"]):
         release = released(rng, wild, missing=missing, outside=outside)
-        posterior = dc.infer(release, prior=PRIOR, rng=rng, draws=20, chains=1)
-        assert all(np.isfinite(x).all() for x in posterior.draws.values())
+        for engine, prior in (("auto", None), ("gibbs", PRIOR)):
+            posterior = dc.infer(release, prior=prior, engine=engine, rng=rng, draws=20, chains=1)  # pyright: ignore[reportArgumentType]
+            assert all(np.isfinite(x).all() for x in posterior.draws.values())
 
 
 # -- posteriors ---------------------------------------------------------------------------------------
@@ -153,13 +154,14 @@ def test_no_value_raises(rng: np.random.Generator) -> None:
     ],
     ids=str,
 )
-def test_from_rows_to_means_and_variances(how: Any, rng: np.random.Generator) -> None:
+def test_from_rows_to_means_and_deviations(how: Any, rng: np.random.Generator) -> None:
     rows = MODEL.sample_rows(THETA, 4000, rng)
     release = dc.Release.from_json(released(rng, rows, **{"outside": "clip", **how}).to_json())
-    posterior = dc.infer(release, prior=PRIOR, rng=rng, draws=800, chains=2)
-    assert posterior.diagnostics.engine == "gibbs"
-    assert "central limit" in posterior.diagnostics.approximation
-    assert not posterior.diagnostics.independent
+    engine, prior = ("gibbs", PRIOR) if release.domain.outside == "redact" else ("grid", None)
+    posterior = dc.infer(release, prior=prior, rng=rng, draws=800, chains=2)
+    assert posterior.diagnostics.engine == engine
+    assert ("central limit" in posterior.diagnostics.approximation) == (engine == "gibbs")
+    assert posterior.diagnostics.independent == (engine == "grid")
     for name, truth in THETA.items():
         assert posterior.draws[name].shape == (800, *truth.shape)
         # four posterior standard deviations, by the middle half of the draws, which a far mode does not widen
@@ -169,22 +171,22 @@ def test_from_rows_to_means_and_variances(how: Any, rng: np.random.Generator) ->
     assert (spread < 2).all()
     assert posterior.summary()["age.mean[yes]"].mean == pytest.approx(posterior.mean()["age.mean"][1])
     assert list(posterior.to_arviz().posterior["age.mean_dim_0"].values) == ["no", "yes"]
-    naive = dc.infer(release, prior=PRIOR, rng=rng, draws=800, engine="naive")
-    assert naive.draws["age.variance"].shape == (800, 2)
+    naive = dc.infer(release, rng=rng, draws=800, engine="naive")
+    assert naive.draws["age.sd"].shape == (800, 2)
     assert "noise and truncation are ignored" in naive.diagnostics.warnings[0]
     # noise that is ignored widens nothing
-    wider = posterior.quantile(0.75)["age.variance"] - posterior.quantile(0.25)["age.variance"]
-    assert (naive.sd()["age.variance"] < wider / 1.35).all()
+    wider = posterior.quantile(0.75)["age.sd"] - posterior.quantile(0.25)["age.sd"]
+    assert (naive.sd()["age.sd"] < wider / 1.35).all()
 
 
 def test_prediction_is_bayes_rule_averaged_over_draws(rng: np.random.Generator) -> None:
     release = released(rng, MODEL.sample_rows(THETA, 1000, rng))
-    posterior = dc.infer(release, prior=PRIOR, rng=rng, draws=30, chains=1)
+    posterior = dc.infer(release, rng=rng, draws=30, chains=1)
     rows = {"age": [30, 62.5, None, 1e300, "word"], "sex": ["f", "m", "f", None, "x"]}
     joint = np.zeros((5, 2))
     for i in range(30):
         p = {name: x[i] for name, x in posterior.draws.items()}
-        age = norm(p["age.mean"], np.sqrt(p["age.variance"]))
+        age = norm(p["age.mean"], p["age.sd"])
         joint[0] += p["smoker"] * p["sex"][:, 0] * age.pdf(30)
         joint[1] += p["smoker"] * p["sex"][:, 1] * age.pdf(62.5)
         joint[2] += p["smoker"] * p["sex"][:, 0]
@@ -205,7 +207,7 @@ def test_prediction_is_bayes_rule_averaged_over_draws(rng: np.random.Generator) 
 def test_small_classes_are_doubted(rng: np.random.Generator) -> None:
     theta = {**THETA, "smoker": np.array([0.95, 0.05])}
     release = released(rng, MODEL.sample_rows(theta, 2000, rng))
-    posterior = dc.infer(release, prior=PRIOR, rng=rng, draws=40, chains=1)
+    posterior = dc.infer(release, prior=PRIOR, engine="gibbs", rng=rng, draws=40, chains=1)
     (doubt,) = posterior.diagnostics.warnings
     assert "values of 'age' with smoker=yes; it has been shown calibrated from 200 on" in doubt
 
@@ -215,7 +217,7 @@ def test_numbers_alone_and_the_command_line_prior(rng: np.random.Generator) -> N
     rows = {"c": rng.integers(3, size=900), "x": rng.uniform(0, 1, 900), "y": rng.normal(0, 1, 900)}
     release = released(rng, rows, model)
     text = "x=normal_inverse_gamma:0.5,1,2,0.1; y=normal_inverse_gamma:0,1,2,1; c=2"
-    posterior = dc.infer(release, prior=text, rng=rng, draws=40, chains=1)
+    posterior = dc.infer(release, prior=text, engine="gibbs", rng=rng, draws=40, chains=1)
     assert posterior.draws["y.mean"].shape == (40, 3)
     assert list(posterior.draws) == list(model.draw_names)
 
@@ -224,11 +226,22 @@ def test_numbers_alone_and_the_command_line_prior(rng: np.random.Generator) -> N
 
 
 def test_priors_are_weak_or_given(rng: np.random.Generator) -> None:
-    release = released(rng, MODEL.sample_rows(THETA, 300, rng))
+    release = released(rng, MODEL.sample_rows(THETA, 300, rng), outside="redact")
     assert "age=normal_inverse_gamma:48.5,0.25,2,663" in dc.infer(release, rng=rng).diagnostics.prior
-    for wrong in ({"age": 1}, {"age": "beta:1,1"}, {"age": dc.priors.Beta(1, 1)}, {**PRIOR, "stage": 1}):
+
+
+def test_priors_that_do_not_fit(rng: np.random.Generator) -> None:
+    release = released(rng, MODEL.sample_rows(THETA, 300, rng), outside="clip")
+    with pytest.raises(UsageError, match="'age' needs no prior") as needless:
+        dc.infer(release, prior=PRIOR)
+    assert "engine='gibbs'" in str(needless.value.hint)
+    with pytest.raises(UsageError, match="'age' takes a normal_inverse_gamma prior, or none") as caught:
+        dc.infer(release, prior={"age": 1})  # pyright: ignore[reportArgumentType]
+    assert caught.value.hint is not None
+    assert "{'age': 'normal_inverse_gamma:48.5,0.25,2,663'}" in caught.value.hint
+    for wrong in ({"age": "beta:1,1"}, {"age": dc.priors.Beta(1, 1)}, {**PRIOR, "stage": 1}):
         with pytest.raises(UsageError):
-            dc.infer(release, prior=wrong)  # pyright: ignore[reportArgumentType]
+            dc.infer(release, prior=wrong, engine="gibbs")  # pyright: ignore[reportArgumentType]
     with pytest.raises(EngineError, match="'age' is a number"):
         dc.infer(release, prior=PRIOR, engine="exact")
     with pytest.raises(UsageError, match="'age' is declared as numbers"):

@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.publish import release_with
+from discreet.inference.models.class_moments import clipped_moments
 from discreet.models import NaiveBayes
 from tests.statistical.ranks import N_DRAWS, tails_p, uniform_p
 
@@ -41,11 +42,11 @@ def prior_draw(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "c": rng.dirichlet([20, 20]),
         "f": rng.dirichlet([1, 1], size=2),
         "x.mean": mean,
-        "x.variance": variance,
+        "x.sd": np.sqrt(variance),
     }
 
 
-def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "auto") -> np.ndarray:
+def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "gibbs") -> np.ndarray:
     """Ranks, trials × scalars. What the engine takes as unknown is drawn from its prior: sizes and missing values."""
     mechanism, size, how = SETTINGS[name]
     out = []
@@ -61,7 +62,11 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
         posterior = dc.infer(
             release, prior=PRIOR, draws=N_DRAWS, chains=1, records=records, engine=engine, rng=rng
         )
-        found = np.concatenate([(posterior.draws[k] < theta[k]).sum(axis=0).ravel() for k in theta])
+        # what is handed back are the moments of the column as clipped
+        (number,) = MODEL.numeric_columns
+        own = clipped_moments({"mean": theta["x.mean"], "variance": theta["x.sd"] ** 2}, number)
+        truth = {**theta, "x.mean": own["mean"], "x.sd": own["sd"]}
+        found = np.concatenate([(posterior.draws[k] < truth[k]).sum(axis=0).ravel() for k in truth])
         out.append((found + rng.random(found.size)) / (N_DRAWS + 1))
     return np.array(out)
 

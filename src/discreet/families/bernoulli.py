@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
 
 from discreet.domain.declarations import Domain
+from discreet.domain.labels import read_labels
+from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
 from discreet.models.layout import UNIT
 from discreet.models.shapes import Interval
+from discreet.names import shown_label
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 
 _NO = ("0", "false", "no", "f", "n")
 _YES = ("1", "true", "yes", "t", "y")
+
+
+def _words(words: str | int | Iterable[str | int], owner: str) -> tuple[str, ...]:
+    return read_labels([words] if isinstance(words, str | int) else words, owner, least=1)
 
 
 def _spellings(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -38,6 +46,12 @@ class Bernoulli(Family):
 
     Numbers 0 and 1, booleans, and the words 0/1, no/yes, n/y, false/true, f/t (lower case, capitalised or upper case)
     are read; anything else is missing.
+
+    Parameters
+    ----------
+    yes, no
+        The words of this column instead, one or a list for each: ``Bernoulli(yes="malignant", no="benign")``. Whole
+        numbers may be words too: ``Bernoulli(yes=1, no=2)``.
     """
 
     name: ClassVar[str] = "bernoulli"
@@ -46,13 +60,44 @@ class Bernoulli(Family):
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
+    yes: tuple[str, ...] | None
+    no: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        yes: str | int | Iterable[str | int] | None = None,
+        no: str | int | Iterable[str | int] | None = None,
+    ) -> None:
+        if (yes is None) != (no is None):
+            raise UsageError(
+                "bernoulli takes words for both answers, or for none.",
+                hint='dc.Bernoulli(yes="malignant", no="benign")',
+            )
+        both = [None if words is None else _words(words, self.name) for words in (yes, no)]
+        object.__setattr__(self, "yes", both[0])
+        object.__setattr__(self, "no", both[1])
+        read_labels([word for words in both for word in words or ()] or 2, self.name)  # distinct in all
+
     @property
     def geometry(self) -> Interval:
         return Interval(grid=UNIT, cells=("no", "yes"))
 
     @property
     def vocabulary(self) -> tuple[tuple[str, ...], ...]:
-        return _spellings(_NO), _spellings(_YES)
+        return self.no or _spellings(_NO), self.yes or _spellings(_YES)
+
+    def describe(self) -> str:
+        if self.yes is None or self.no is None:
+            return self.name
+        yes, no = (" or ".join(map(shown_label, words)) for words in (self.yes, self.no))
+        return f"{self.name} (yes is {yes}, no is {no})"
+
+    def constants(self) -> dict[str, Any]:
+        return {} if self.yes is None or self.no is None else {"yes": list(self.yes), "no": list(self.no)}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Bernoulli:
+        return cls(**{name: words.split("|") for name, words in options.items()})
 
     def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
         return (Fraction(1, 2),), (Fraction(1, 2),)

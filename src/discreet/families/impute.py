@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.names import shown_label
 from discreet.rational import exact, plain
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def check_impute(family: RecordSums, domain: Domain) -> None:
 def _label(family: RecordSums, value: Any) -> Fraction | str:
     """Return the label that a value spells: itself if there are labels, else its position."""
     assert family.vocabulary is not None
+    if isinstance(value, Fraction) and family.labels is None and value in (0, 1):
+        return value  # as files have it
     if isinstance(value, bool | np.bool_):
         value = int(value)
     spelled = str(value)
@@ -60,8 +63,17 @@ def _label(family: RecordSums, value: Any) -> Fraction | str:
         if spelled in spellings:
             return Fraction(position) if family.labels is None else family.labels[position]
     if family.labels is None:
-        raise UsageError(f"impute must be 0 or 1 for {family.name}, got impute={value!r:.60}.")
+        words = " or ".join(shown_label(spellings[0]) for spellings in family.vocabulary)
+        raise UsageError(f"impute must be {words} for this {family.name}, got impute={value!r:.60}.")
     raise UsageError(f"impute must be one of the labels, got impute={value!r:.60}.")
+
+
+def imputed_position(family: Family, domain: Domain) -> int | None:
+    """Return which label stands for missing values, or None if nothing does."""
+    if domain.impute is None:
+        return None
+    (label,) = domain.impute
+    return int(label) if family.labels is None else family.labels.index(str(label))
 
 
 def _shown(value: Fraction | str) -> str:

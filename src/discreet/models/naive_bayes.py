@@ -47,7 +47,8 @@ class NaiveBayes(DiscreteModel):
     (:class:`~discreet.models.moment_table.MomentTable`).
 
     The draws are named after the columns: the target's probabilities, and each feature's with one row for each class;
-    for a number ``age`` they are ``age.mean`` and ``age.variance``, with one entry for each class.
+    for a number ``age`` they are ``age.mean`` and ``age.sd``, with one entry for each class: those of the column as
+    clipped to its bounds.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ class NaiveBayes(DiscreteModel):
         The column of the class and its labels: ``{"smoker": ["no", "yes"]}``.
     features
         The other columns, with their labels or, for numbers, their bounds: ``{"sex": ["f", "m"], "age": (0, 120)}``.
-        A number is normal within each class.
+        Nothing is assumed of a number's mean and standard deviation in each class but the bounds; to weigh a row it is
+        taken to be normal with these.
     split
         How the noise is divided between the features, as weights by name, 1 for those not named: the tables of a
         feature with weight 2 bear half the noise of one with weight 1. By default all bear the same.
@@ -169,6 +171,8 @@ class NaiveBayes(DiscreteModel):
         }
 
     def weak_prior_in_words(self, domain: Domain) -> str:
+        if domain.outside == "clip":
+            return super().weak_prior_in_words(domain)  # numbers need none
         numbers = [f"{name}={prior}" for name, prior in self.suggested_prior().items()]
         return "; ".join([super().weak_prior_in_words(domain), *numbers])
 
@@ -178,11 +182,11 @@ class NaiveBayes(DiscreteModel):
     def read_prior(
         self, prior: Any = None, domain: Domain | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:
-        """Return the Dirichlet parameters of the columns of labels, and the priors of the columns of numbers.
+        """Return the Dirichlet parameters of the columns of labels, and the priors given for columns of numbers.
 
-        See :meth:`concentrations` for the first. A column of numbers takes a ``NormalInverseGamma`` (or its text), the
-        same for all classes, in the dictionary by column; as text, ``"age=normal_inverse_gamma:60,0.25,2,900"``, with
-        a semicolon between columns. Those not named get a weak one on the scale of their bounds.
+        See :meth:`concentrations` for the first. A column of numbers needs none; the engine ``gibbs``, which takes it
+        to be normal, has a weak one, or takes a ``NormalInverseGamma`` (or its text), the same for all classes, in the
+        dictionary by column; as text, ``"age=normal_inverse_gamma:60,0.25,2,900"``, with a semicolon between columns.
         """
         if isinstance(prior, str) and "=" in prior:
             pairs = [part.partition("=") for part in prior.split(";")]
@@ -191,18 +195,16 @@ class NaiveBayes(DiscreteModel):
         given = dict(prior) if isinstance(prior, Mapping) else {}
         labels = {name: value for name, value in given.items() if name not in names}
         return self.concentrations(labels if isinstance(prior, Mapping) else prior), {
-            name: self._normal_prior(name, given.get(name)) for name in names
+            name: self._normal_prior(name, given[name]) for name in names if name in given
         }
 
     def _normal_prior(self, name: str, given: Any) -> NormalInverseGamma:
-        if given is None:
-            return self.suggested_prior()[name]
         if isinstance(given, str):
             given = parse(given)
         if not isinstance(given, NormalInverseGamma):
             weak = {one: str(prior) for one, prior in self.suggested_prior().items()}
             raise UsageError(
-                f"column {name!r:.60} takes a normal_inverse_gamma prior.",
+                f"column {name!r:.60} takes a normal_inverse_gamma prior, or none.",
                 hint=f"weak ones on the scale of the bounds: prior={weak!s:.300}",
             )
         return given
@@ -215,8 +217,8 @@ class NaiveBayes(DiscreteModel):
         rows = super().sample_rows(theta, size, rng)
         codes = np.array([self.target.labels.index(label) for label in rows[self.target.name]], dtype=int)
         for number in self.numeric_columns:
-            mean, variance = (np.asarray(theta[name])[codes] for name in moment_names(number))
-            rows[number.name] = rng.normal(mean, np.sqrt(variance))
+            mean, sd = (np.asarray(theta[name])[codes] for name in moment_names(number))
+            rows[number.name] = rng.normal(mean, sd)
         return rows
 
     def log_joint(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -233,9 +235,9 @@ class NaiveBayes(DiscreteModel):
         for at, number in enumerate(self.numeric_columns):
             x = values[:, at]
             known = np.flatnonzero((x >= float(number.low)) & (x <= float(number.high)))
-            mean, variance = (draws[name][:, None, :] for name in moment_names(number))
-            off = x[known, None] - mean
-            total[:, known] -= 0.5 * (off * off / variance + np.log(variance) + _LOG_2PI)
+            mean, sd = (draws[name][:, None, :] for name in moment_names(number))
+            off = (x[known, None] - mean) / sd
+            total[:, known] -= 0.5 * (off * off + _LOG_2PI) + np.log(sd)
         return total
 
     def row_log_density(
@@ -271,4 +273,4 @@ class NaiveBayes(DiscreteModel):
 
 def moment_names(number: Numeric) -> tuple[str, str]:
     """Return the names of the draws of a column of numbers."""
-    return f"{number.name}.mean", f"{number.name}.variance"
+    return f"{number.name}.mean", f"{number.name}.sd"

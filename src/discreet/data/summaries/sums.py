@@ -41,6 +41,7 @@ from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
+from discreet.families.impute import imputed_position
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 
@@ -94,7 +95,8 @@ def summarize(
         picked = source.pick(positions, needs)
         if vocabulary is not None:
             counts = count_labels(picked, vocabulary)
-            if domain.impute is not None and (stand_in := vocabulary.find(str(domain.impute[0]))) is not None:
+            stand_in = imputed_position(family, domain)
+            if stand_in is not None:
                 counts = counts.imputed(stand_in)
             check_size(counts.n_records, layout)
             return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, tuple(names))

@@ -37,6 +37,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),
     "naive_bayes": (
         "discreet.inference.models.naive_bayes:EXACT",
+        "discreet.inference.models.naive_bayes:GRID",
         "discreet.inference.models.naive_bayes:GIBBS",
         "discreet.inference.models.naive_bayes:NAIVE",
     ),

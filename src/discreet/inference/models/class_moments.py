@@ -13,23 +13,29 @@ missing values are counted, m - u records have no value, with a beta-binomial pr
 
 with the weights a and b of :mod:`discreet.inference.missing_prior`.
 
-Apart from that count, a block is what a ``Normal()`` releases if records are added or removed, and the gibbs engine
-reads it as such: three readings, with a prior on the number of records. For prior it gets what all other rows of all
-features say of the class total, and the count of missing values, so that nothing is used twice.
+Apart from that count, a block is what ``Mean()`` and ``Normal()`` release if records are added or removed: three
+readings, with a prior on the number of records. That prior is what all other rows of all features say of the class
+total, and the count of missing values, so that nothing is used twice. The engine ``grid`` reads a block as that of a
+mean, of which nothing is known but the bounds; the engine ``gibbs`` as that of a normal distribution, which it needs if
+values outside the bounds were redacted. Both hand back the mean and the standard deviation of the column as clipped to
+its bounds, each its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtr
 
 from discreet.artifact import Release
 from discreet.artifact.release import Statistics
+from discreet.domain.columns import Numeric
 from discreet.errors import OutOfReachError
 from discreet.families.normal import Normal
+from discreet.inference.bounded_mean import NoisyTotals, PopulationDraws, draw_population, draw_table
 from discreet.inference.counts.weights import Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
@@ -40,10 +46,10 @@ from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
 from discreet.privacy import DiscreteLaplace
 
-APPROXIMATION = (
-    "central limit for the sums of numbers; what these sums say of class totals, beyond a count, is not passed on to "
-    "other features"
-)
+_APART = "what the sums of numbers say of class totals, beyond a count, is not passed on to other features"
+#: What the two engines do not compute exactly.
+OF_GRID = f"the step from a table's mean to its population's, of numbers; {_APART}"
+OF_GIBBS = f"numbers taken to be normal in each class, central limit for their sums; {_APART}"
 # Prior weights of a number of records below this share of the largest are nothing.
 _LEAST = 1e-16
 # No noise goes so many of its scales: less than e^-100 of its mass is beyond.
@@ -185,10 +191,26 @@ def block_law(block: BlockReading, target: float, low: int, high: int) -> BlockL
     return BlockLaw(low, log_weights, block)
 
 
+def draw_moments(blocks: Sequence[BlockLaw], others: Sequence[Window], question: Question) -> Answer:
+    """Draw mean and sd in every class, classes last, assuming nothing but the bounds."""
+    draws: list[PopulationDraws] = []
+    for law, totals in zip(blocks, others, strict=True):
+        records, block = law.usable(totals), law.reading.release
+        law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
+        rows = np.array([[float(v) for v in row] for row in law.reading.table.block().rows])
+        grid = np.array([float(step) for step in block.totals.grid])
+        noisy = NoisyTotals([int(v) for v in block.totals.values], rows, grid, block.noise)
+        draws.append(draw_population(draw_table(noisy, records, question.size, question.rng), question.rng))
+    number = blocks[0].reading.table.number
+    low, width = float(number.low), float(number.high - number.low)
+    mean = low + width * np.stack([one.mean for one in draws], axis=1)
+    return Answer({"mean": mean, "sd": width * np.stack([one.sd for one in draws], axis=1)})
+
+
 def draw_blocks(
     blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
 ) -> Answer:
-    """Draw mean and variance in every class, classes last; ``others`` has what is known of each total elsewhere."""
+    """Draw mean and sd of clipped normals in every class; ``others`` has what is known of each total elsewhere."""
     # compiled, which models without numbers need not be
     from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 
@@ -207,8 +229,27 @@ def draw_blocks(
                 f"{gibbs.LEAST_RECORDS} on",
                 *doubts,
             )
-        answers.append(Answer(target.theta(x), gibbs.APPROXIMATION, doubts, independent=False))
+        theta = clipped_moments(target.theta(x), law.reading.table.number)
+        answers.append(Answer(theta, gibbs.APPROXIMATION, doubts, independent=False))
     return _together(answers)
+
+
+def clipped_moments(theta: Mapping[str, np.ndarray], number: Numeric) -> dict[str, np.ndarray]:
+    """Return mean and sd of a normal variable that is clipped to the bounds of a column."""
+    low, high = float(number.low), float(number.high)
+    mean, sd = np.asarray(theta["mean"]), np.sqrt(theta["variance"])
+    a, b = (low - mean) / sd, (high - mean) / sd
+    below, above = ndtr(a), ndtr(-b)
+    inside = np.maximum(1 - below - above, 0.0)
+    density_a, density_b = (np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi) for x in (a, b))
+    # in units of sd around the mean; the ends are beyond what a square may be, and weigh nothing there
+    far_a, far_b = (np.clip(x, -1e100, 1e100) for x in (a, b))
+    first = density_a - density_b + far_a * below + far_b * above
+    second = inside + far_a * density_a - far_b * density_b + far_a**2 * below + far_b**2 * above
+    return {
+        "mean": np.clip(mean + sd * first, low, high),
+        "sd": np.minimum(sd * np.sqrt(np.maximum(second - first**2, 1e-300)), (high - low) / 2),
+    }
 
 
 def naive_block(
@@ -220,12 +261,12 @@ def naive_block(
         naive.draw(replace(question, release=block.release, prior=prior, records=RecordPrior()))
         for block in blocks
     ]
+    number = blocks[0].table.number
+    answers = [replace(answer, draws=clipped_moments(answer.draws, number)) for answer in answers]
     return np.array(counts), _together(answers)
 
 
 def _together(answers: Sequence[Answer]) -> Answer:
-    draws = {
-        name: np.stack([answer.draws[name] for answer in answers], axis=1) for name in _NORMAL.draw_names
-    }
+    draws = {name: np.stack([answer.draws[name] for answer in answers], axis=1) for name in ("mean", "sd")}
     doubts = dict.fromkeys(said for answer in answers for said in answer.warnings)
     return replace(answers[0], draws=draws, warnings=tuple(doubts))

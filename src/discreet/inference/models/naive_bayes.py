@@ -14,8 +14,8 @@ without a class are one more group with features of its own, few expected before
 ignorable): their number has a prior that expects few, class by class.
 
 Features that are numbers have sums in place of counts (:mod:`discreet.inference.models.class_moments`): what they say
-of how many records a class has is one more factor L_cd, and the engine ``gibbs`` reads the sums, with what all others
-say of N_c for its prior on the number of records. That is no longer exact, so it goes by the name of that engine.
+of how many records a class has is one more factor L_cd, and the engines ``grid`` and ``gibbs`` read the sums, with
+what all others say of N_c for a prior on the number of records. That is no longer exact, and goes by other names.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.domain.columns import Labels
-from discreet.errors import OutOfReachError
+from discreet.errors import OutOfReachError, UsageError
 from discreet.families.categorical import Categorical
 from discreet.inference.counts.weights import DEPTH, dirichlet_columns, log_rising
 from discreet.inference.engine import Answer, Engine, Question, reads_all, too_wide
 from discreet.inference.engines.naive import warning
 from discreet.inference.missing_prior import BETA_WORDS, missing_prior
 from discreet.inference.models.class_moments import (
-    APPROXIMATION,
+    OF_GIBBS,
+    OF_GRID,
     BlockLaw,
     BlockReading,
     block_law,
     draw_blocks,
+    draw_moments,
     naive_block,
 )
 from discreet.inference.models.table_rows import Reading, RowLaw, row_law
@@ -64,25 +66,63 @@ def _model(release: Release) -> NaiveBayes:
 
 def _has_numbers(release: Release) -> str | None:
     numbers = _model(release).numeric_columns
-    return (
-        f"{numbers[0].name!r:.60} is a number, and its sums are read by the gibbs engine" if numbers else None
-    )
+    return f"{numbers[0].name!r:.60} is a number, whose sums are not read exactly" if numbers else None
 
 
 def _has_labels_only(release: Release) -> str | None:
     return None if _model(release).numeric_columns else "naive_bayes has exact, naive for labels alone"
 
 
-def draw(question: Question) -> Answer:
-    """Draw class probabilities and every feature's probabilities by class."""
+def _is_redacted(release: Release) -> str | None:
+    if release.domain.outside == "redact" and _model(release).numeric_columns:
+        return "values outside the bounds were redacted, and a distribution is needed to tell how many"
+    return _has_labels_only(release)
+
+
+def _exact(question: Question) -> Answer:
+    draws, _ = _draw(question, lambda *_: Answer({}))
+    return Answer(draws, missing=_said_of_missing(question.release))
+
+
+def _moments(question: Question) -> Answer:
+    """Draw, with nothing assumed of numbers but their bounds."""
+    _, given = question.prior
+    if given:
+        raise UsageError(
+            f"column {next(iter(given))!r:.60} needs no prior: nothing is assumed of a number but its bounds.",
+            hint="leave it out; engine='gibbs' takes the column to be normal, and this prior",
+        )
+    draws, _ = _draw(question, lambda blocks, others, _: draw_moments(blocks, others, question))
+    return Answer(draws, OF_GRID, missing=_said_of_missing(question.release))
+
+
+def _gibbs(question: Question) -> Answer:
+    """Draw, with numbers taken to be normal in each class."""
+    priors = _of_numbers(question)
+    draws, said = _draw(
+        question, lambda blocks, others, name: draw_blocks(blocks, others, priors[name], question)
+    )
+    missing = _said_of_missing(question.release)
+    return Answer(draws, OF_GIBBS, said, independent=False, missing=missing)
+
+
+def _of_numbers(question: Question) -> dict[str, NormalInverseGamma]:
+    return {**_model(question.release).suggested_prior(), **question.prior[1]}
+
+
+_Reader = Callable[[Sequence[BlockLaw], Sequence[Window], str], Answer]
+
+
+def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Draw class probabilities and, by class, the probabilities or the mean and sd of every feature; with warnings."""
     question.refuse_missing()
     release, rng = question.release, question.rng
-    prior, of_numbers = question.prior
+    prior, _ = question.prior
     model = _model(release)
     law = class_law(release, prior, question.records)
     totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
-    doubts: dict[str, None] = {}
+    said: dict[str, None] = {}
     for d, feature in enumerate(model.features):
         mine = [law.rows[c][d] for c in range(model.target.n_labels)]
         if isinstance(feature, Labels):
@@ -95,13 +135,10 @@ def draw(question: Question) -> Answer:
             continue
         blocks = [row for row in mine if isinstance(row, BlockLaw)]
         others = [law.without(c, d) for c in range(len(blocks))]
-        found = draw_blocks(blocks, others, of_numbers[feature.name], question)
+        found = of_number(blocks, others, feature.name)
         draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
-        doubts |= dict.fromkeys(found.warnings)
-    missing = _said_of_missing(release)
-    if not model.numeric_columns:
-        return Answer(draws, missing=missing)
-    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False, missing=missing)
+        said |= dict.fromkeys(found.warnings)
+    return draws, tuple(said)
 
 
 def _said_of_missing(release: Release) -> str:
@@ -268,7 +305,7 @@ def _span(center: float, half: float, ceiling: int | None) -> tuple[int, int]:
 def _naive(question: Question) -> Answer:
     """Take projected noisy counts for the data (Foulds et al. 2016, equation 16, table by table)."""
     release, rng, size = question.release, question.rng, question.size
-    prior, of_numbers = question.prior
+    prior, of_numbers = question.prior[0], _of_numbers(question)
     model = _model(release)
     n_classes, start = model.target.n_labels, 0
     values = np.array(release.totals.values, dtype=float)
@@ -299,6 +336,7 @@ def _naive(question: Question) -> Answer:
     return Answer({**first, **draws}, approximation, (said,))
 
 
-EXACT = Engine("exact", _has_numbers, draw)
-GIBBS = Engine("gibbs", _has_labels_only, draw)
+EXACT = Engine("exact", _has_numbers, _exact)
+GRID = Engine("grid", _is_redacted, _moments)
+GIBBS = Engine("gibbs", _has_labels_only, _gibbs)
 NAIVE = Engine("naive", reads_all, _naive, automatic=False)
