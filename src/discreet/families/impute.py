@@ -68,7 +68,7 @@ def _label(family: RecordSums, value: Any) -> Fraction | str:
     raise UsageError(f"impute must be one of the labels, got impute={value!r:.60}.")
 
 
-def imputed_position(family: Family, domain: Domain) -> int | None:
+def imputed_position(family: RecordSums, domain: Domain) -> int | None:
     """Return which label stands for missing values, or None if nothing does."""
     if domain.impute is None:
         return None
