@@ -29,6 +29,14 @@ NUMBER_PATTERN = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:
 
 _NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
 
+# Whose names of types may be shown.
+_LIBRARIES = frozenset(
+    {
+        "array", "builtins", "collections", "dask", "datetime", "decimal", "duckdb", "fractions", "ibis",
+        "io", "narwhals", "numpy", "pandas", "polars", "pyarrow", "pyspark", "scipy", "sklearn", "types"
+    }
+)  # fmt: skip
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -162,6 +170,20 @@ def spelled(name: Any) -> str:
         return f"({', '.join(repr(part) if isinstance(part, str) else spelled(part) for part in name)})"
     read = plain_value(name)
     return str(read) if isinstance(read, str | int | float) else str(name)
+
+
+def type_name(value: Any) -> str:
+    """Return the name of an object's type where a library gave it that name, for messages about data.
+
+    The name of any other class is its author's, who may have written anything into it, such as a value of a row.
+    """
+    # by type's own attributes, because a class may have a class of its own
+    home, name = (type.__dict__[each].__get__(type(value)) for each in ("__module__", "__name__"))
+    # anybody can claim the name of a module, so the class must stand in it
+    known = isinstance(home, str) and home.partition(".")[0] in _LIBRARIES
+    return (
+        f"type {name}" if known and getattr(sys.modules.get(home), name, None) is type(value) else "this type"
+    )
 
 
 def asked_for(name: Any) -> str:

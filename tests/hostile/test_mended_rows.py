@@ -220,3 +220,15 @@ def test_what_is_read_is_not_shown() -> None:
     asked = declare([FLOAT], dc.Normal(), Laplace(1), bounds=(0, 10))
     for shown in (repr(asked), repr(read(asked))):
         assert "48151623" not in shown
+
+
+def test_the_name_of_a_class_is_shown_only_if_a_library_gave_it() -> None:
+    """The name of a class that was made for one object can hold anything, such as its value."""
+    named = type(WORD, (float,), {})
+    claimed = type(WORD, (), {"__module__": "builtins"})
+    for data in (named(1.0), claimed(), {"x": named(1.0)}, {"x": claimed()}):
+        with pytest.raises(UsageError) as error:
+            dc.release(data, dc.Normal(), column="x", bounds=(0, 1), epsilon=1)
+        assert WORD not in str(error.value)
+    with pytest.raises(UsageError, match="of type set"):
+        dc.release({1, 2}, dc.Normal(), bounds=(0, 1), epsilon=1)

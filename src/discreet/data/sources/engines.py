@@ -19,7 +19,7 @@ from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_te
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.extras import missing
-from discreet.objects import BLANKS, NUMBER_PATTERN
+from discreet.objects import BLANKS, NUMBER_PATTERN, type_name
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
@@ -277,6 +277,6 @@ def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool
 def unsupported(data: Any) -> UsageError:
     """Return the error for data of a type that cannot be read."""
     return UsageError(
-        f"cannot read data of type {type(data).__name__}.",
+        f"cannot read data of {type_name(data)}.",
         hint="give a path to a CSV or Parquet file, a pandas, Polars, PyArrow or DuckDB table, an array or a list",
     )

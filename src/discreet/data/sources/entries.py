@@ -18,6 +18,7 @@ from discreet.data.sources.memory import as_text, check_type, fields, from_panda
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.errors import UsageError
+from discreet.objects import type_name
 
 _NEED = Need("PrivateNaiveBayes", Vocabulary.of([]))
 _SHAPE = (
@@ -115,7 +116,7 @@ def _array(given: Any, name: str) -> np.ndarray:
         return given
     if not hasattr(type(given), "__array__"):
         raise UsageError(
-            f"cannot read {name} of type {type(given).__name__}.",
+            f"cannot read {name} of {type_name(given)}.",
             hint="give a pandas, Polars or PyArrow table, an array or a list",
         )
     return np.asarray(given)

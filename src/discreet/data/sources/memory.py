@@ -20,7 +20,7 @@ from discreet.data.sources.kinds import Kind, kind_of, wrong_type
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
 from discreet.errors import UsageError
-from discreet.objects import BLANKS, forgiving, plain_value, spelled
+from discreet.objects import BLANKS, forgiving, plain_value, spelled, type_name
 
 # rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
 BATCH = 1 << 19
@@ -279,7 +279,7 @@ def one_column(values: Any) -> Column:
         return values.to_list() if str(values.dtype) == "Object" else _chunked(values.to_arrow())
     if isinstance(values, list | tuple | range):
         return list(values)
-    raise UsageError(f"a column must be a list, an array or a series, got {type(values).__name__}.")
+    raise UsageError(f"a column must be a list, an array or a series, not {type_name(values)}.")
 
 
 def from_array(array: np.ndarray) -> Column:
