@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.arguments import (
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
+from discreet.cli.files import load_release
+from discreet.cli.options import (
     AsJson,
     Chains,
     Draws,
@@ -18,8 +20,6 @@ from discreet.cli.arguments import (
     check_seed,
     read_records,
 )
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
-from discreet.cli.files import load_release
 
 
 def respond(
@@ -59,7 +59,7 @@ def respond(
             release, prior=prior, engine=engine, draws=draws, chains=chains, records=counts, rng=seed
         )
         responses = [posterior.respond(utility, questions=len(asked)) for utility in asked]
-        warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.doubts]
+        warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.mixing_warnings]
     how = posterior.diagnostics
     if json:
         content = {

@@ -77,7 +77,7 @@ class Summary:
             "engine": how.engine,
             "approximation": how.approximation,
             "reason": how.reason,
-            "warnings": [*how.warnings, *how.doubts],
+            "warnings": [*how.warnings, *how.mixing_warnings],
         }
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class Summary:
         approximation = "no approximation" if how.approximation == "none" else how.approximation
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
         # a warning may quote a label
-        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
+        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
         return "\n".join(lines)
 
     # the table is what anybody at a prompt wants to see

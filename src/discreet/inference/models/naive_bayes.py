@@ -80,7 +80,7 @@ def draw(question: Question) -> Answer:
     law = class_law(release, prior, question.records)
     totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
-    doubts: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for d, feature in enumerate(model.features):
         mine = [law.rows[c][d] for c in range(model.target.n_labels)]
         if isinstance(feature, Labels):
@@ -95,10 +95,10 @@ def draw(question: Question) -> Answer:
         others = [law.without(c, d) for c in range(len(blocks))]
         found = draw_blocks(blocks, others, of_numbers[feature.name], question)
         draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
-        doubts |= dict.fromkeys(found.warnings)
+        warnings |= dict.fromkeys(found.warnings)
     if not model.numeric_columns:
         return Answer(draws)
-    return Answer(draws, APPROXIMATION, tuple(doubts), independent=False)
+    return Answer(draws, APPROXIMATION, tuple(warnings), independent=False)
 
 
 @dataclass(frozen=True)

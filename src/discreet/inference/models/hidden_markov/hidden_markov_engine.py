@@ -59,10 +59,10 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
     if engine == "naive":
         warning = "noise is ignored, so this posterior is over-confident; use it for comparison only"
         return Answer(out, "noise ignored", (warning,), independent=False)
-    return Answer(out, warnings=_doubts(out, question.chains), independent=False)
+    return Answer(out, warnings=_chain_warnings(out, question.chains), independent=False)
 
 
-def _doubts(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:
+def _chain_warnings(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:
     """Say so if chains disagree on more than a few of the probabilities."""
     from discreet.inference.diagnostics import Diagnostics
 
