@@ -52,9 +52,9 @@ class Walk:
 #: and (14, 28): docs/developer/following-a-call.md says which crossings are worth their price.
 LIMITS = {
     "release of a Normal from CSV": (22, 51),
-    "infer, Bernoulli, exact": (13, 22),
-    "infer, Normal, gibbs": (25, 62),
-    "infer, naive Bayes": (21, 46),
+    "infer, Bernoulli, exact": (12, 21),
+    "infer, Normal, gibbs": (24, 61),
+    "infer, naive Bayes": (20, 45),
 }
 
 
