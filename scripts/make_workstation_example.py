@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.profiles import ProfileGraph, SmoothCategorical
-from discreet.profiles.draws import draw
 from discreet.profiles.exact import WHOLE
+from discreet.profiles.perturbation import draw
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 LEVELS = ["idle", "light", "busy", "night"]

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import run
-from discreet.cli.arguments import EngineName
+from discreet.cli.options import EngineName
 from discreet.inference.engines.registry import EngineName as Engine
 
 ROWS = "smoker,age,answer\nyes,41,a\nno,55,b\n,38,a\nyes,61,c\nmaybe,300,\n"

@@ -110,3 +110,14 @@ def test_names_are_not_taken_twice():
 def test_an_unregistered_family_is_not_loaded():
     with pytest.raises(dc.errors.UsageError, match="unknown model 'rayleigh2'"):
         families.build("rayleigh2", {})
+
+
+def test_values_of_the_prior_are_named_in_one_place():
+    """Engines never call ``draw`` for values that they found themselves: one that converts them would be passed by."""
+    with pytest.raises(dc.errors.UsageError, match="Odds defines draw"):
+
+        class Odds(families.Bernoulli):
+            """A family that would convert values where engines do not see it."""
+
+            def draw(self, prior, size, rng):
+                return {"p": 1 - prior.sample(size, rng)}

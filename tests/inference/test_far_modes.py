@@ -13,10 +13,11 @@ from scipy import stats
 import discreet as dc
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment import augment_engine as augment
-from discreet.inference.engines.augment.mode_jumps import Leaps
+from discreet.inference.engines.augment.mode_jumps import ModeJumps
+from discreet.inference.engines.gibbs import cell_tree as tree
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
-from discreet.inference.engines.gibbs import tree, walkers
-from discreet.inference.engines.gibbs.global_proposals import Strangers
+from discreet.inference.engines.gibbs import walkers
+from discreet.inference.engines.gibbs.global_proposals import GlobalProposals
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import chart
 from tests.inference.augmented import ask, importance_sample, release_of
@@ -98,16 +99,16 @@ def test_a_latent_count_hides_no_mode(rng: np.random.Generator) -> None:
 
 
 def test_strangers_are_drawn_from_their_density(rng: np.random.Generator) -> None:
-    strangers = Strangers.of(Target(ambiguous(300, 2, rng)), rng)
-    assert len(strangers.centers) >= 2
-    check_density(strangers.sample(4000, rng), strangers.log_density)
+    proposals = GlobalProposals.of(Target(ambiguous(300, 2, rng)), rng)
+    assert len(proposals.centers) >= 2
+    check_density(proposals.sample(4000, rng), proposals.log_density)
 
 
-def test_leaps_are_drawn_from_their_density(rng: np.random.Generator) -> None:
-    leaps = Leaps.of(ambiguous(300, 2, rng))
-    space = leaps.space
-    x = np.array([leaps.draw(rng) for _ in range(2000)])
-    check_density(x, lambda x: space.log_density(x) - np.array([leaps.log_weight(row) for row in x]))
+def test_jumps_are_drawn_from_their_density(rng: np.random.Generator) -> None:
+    jumps = ModeJumps.of(ambiguous(300, 2, rng))
+    space = jumps.space
+    x = np.array([jumps.draw(rng) for _ in range(2000)])
+    check_density(x, lambda x: space.log_density(x) - np.array([jumps.log_weight(row) for row in x]))
 
 
 def check_density(x: np.ndarray, log_density: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -137,7 +138,7 @@ def test_coordinates_invert_values(prior: Any, rng: np.random.Generator) -> None
 
 
 @pytest.mark.slow
-def test_leaps_weigh_far_modes(rng: np.random.Generator) -> None:
+def test_jumps_weigh_far_modes(rng: np.random.Generator) -> None:
     question = ambiguous(100, 2, rng)
     drawn, weights = importance_sample(question, 40_000)
     weights = weights / weights.sum()

@@ -16,8 +16,9 @@ from discreet.families import Family
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import Question
 from discreet.inference.engines import exact_engine as exact
+from discreet.inference.engines.gibbs import cell_tree as tree
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
-from discreet.inference.engines.gibbs import plain, tree, walkers
+from discreet.inference.engines.gibbs import plain, walkers
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.noise import NoiseMechanism

@@ -290,7 +290,7 @@ def ar1(rng: np.random.Generator, phi: float, shape: tuple[int, ...]) -> np.ndar
 def test_independent_draws_need_no_estimate(vector: Posterior) -> None:
     assert np.array_equal(vector.diagnostics.ess["p"], [400.0] * 3)
     assert np.array_equal(vector.diagnostics.r_hat["p"], [1.0] * 3)
-    assert vector.diagnostics.doubts == ()
+    assert vector.diagnostics.mixing_warnings == ()
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
@@ -369,8 +369,8 @@ def test_no_estimate_where_none_makes_sense(x: np.ndarray) -> None:
 def test_poor_mixing_is_said(rng: np.random.Generator) -> None:
     stuck = ar1(rng, 0.999, (4, 500)).ravel()
     good = rng.normal(size=2000)
-    assert len(Posterior({"mean": stuck}, CHAINED, n_chains=4).diagnostics.doubts) == 2
-    assert Posterior({"mean": good}, CHAINED, n_chains=4).diagnostics.doubts == ()
+    assert len(Posterior({"mean": stuck}, CHAINED, n_chains=4).diagnostics.mixing_warnings) == 2
+    assert Posterior({"mean": good}, CHAINED, n_chains=4).diagnostics.mixing_warnings == ()
     assert "run longer" in str(Posterior({"mean": stuck}, CHAINED, n_chains=4).summary())
 
 

@@ -26,7 +26,7 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.scalar import line_draws as draws
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import RecordLaw
-from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.inference.record_prior import RecordPrior, count_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior

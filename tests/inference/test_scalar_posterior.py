@@ -17,13 +17,14 @@ from discreet.errors import EngineError
 from discreet.families.base import Family
 from discreet.inference.engine import Question
 from discreet.inference.engines import exact_engine as exact
-from discreet.inference.engines.scalar import inversion, sums
+from discreet.inference.engines.scalar import inversion
 from discreet.inference.engines.scalar import line_draws as draws
 from discreet.inference.engines.scalar import series_kernels as kernels
+from discreet.inference.engines.scalar import sum_likelihood as sums
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import RecordLaw
-from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior

@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import chisquare
 
 from discreet.errors import UsageError
-from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical, draws
-from discreet.profiles.draws import draw, impute, system_bits
+from discreet.profiles import KRandomizedResponse, ProfileGraph, SmoothCategorical
+from discreet.profiles import perturbation as draws
 from discreet.profiles.exact import WHOLE
+from discreet.profiles.perturbation import draw, impute, system_bits
 from tests.profiles.cases import CHAIN
 
 # Each test compares twelve rows; all together raise a false alarm once in ten thousand runs.

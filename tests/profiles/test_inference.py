@@ -18,8 +18,8 @@ from discreet.profiles import (
     infer_frequencies,
     infer_mix,
 )
-from discreet.profiles.draws import draw
 from discreet.profiles.exact import WHOLE
+from discreet.profiles.perturbation import draw
 from discreet.validation.ranks import rank, uniformity
 from tests.profiles.cases import CHAIN
 
@@ -129,7 +129,7 @@ def test_a_prior_that_favors_few_profiles_is_sampled_too(rng: np.random.Generato
     """With alpha far below 1, shares lie within many orders of magnitude of 0."""
     alpha = np.array([0.1, 0.2, 0.05])
     posterior = infer_mix([], MECHANISM, prior=alpha.tolist(), draws=8000, rng=rng)
-    assert posterior.diagnostics.doubts == ()
+    assert posterior.diagnostics.mixing_warnings == ()
     least = np.min(posterior.diagnostics.ess["mix"])
     assert least > 2000
     for k, draws in enumerate(posterior.draws["mix"].T):
@@ -140,7 +140,7 @@ def test_a_prior_that_favors_few_profiles_is_sampled_too(rng: np.random.Generato
     graph = ProfileGraph.chain({"a": 0.2, "b": 0.7})
     fitted = SmoothCategorical().fit(graph, 0.4)
     found = infer_mix({0: 60, 1: 40}, fitted, prior=[0.1, 0.2], draws=8000, rng=rng)
-    assert found.diagnostics.doubts == ()
+    assert found.diagnostics.mixing_warnings == ()
     # on the scale of log-odds the integrand is smooth
     odds = np.exp(np.linspace(-400, 400, 400_001))
     w = odds / (1 + odds)
@@ -193,7 +193,7 @@ def test_chains_mix_where_noise_dominates_and_reports_are_many(rng: np.random.Ge
     fitted = SmoothCategorical().fit(ProfileGraph.complete(CHAIN), 0.02)
     reports = dict(enumerate(rng.multinomial(50_000, np.array([0.6, 0.3, 0.1]) @ fitted.outputs)))
     posterior = infer_mix(reports, fitted, rng=rng)
-    assert posterior.diagnostics.doubts == ()
+    assert posterior.diagnostics.mixing_warnings == ()
     assert np.min(posterior.diagnostics.ess["mix"]) > 1000
 
 

@@ -19,7 +19,7 @@ _MOST_ROWS = 20
 
 def show_accounts(accounts: Sequence[Account]) -> Iterator[Table | str]:
     """Yield a table with one line for each account, and what it leaves unexplained."""
-    from discreet.ledger.messages import in_words
+    from discreet.ledger.amounts import in_words
 
     shown = table("data set", "analyst", "budget", "spent", "remaining", "charges")
     for one in accounts:

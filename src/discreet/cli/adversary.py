@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.arguments import AsJson, Bounds, Epsilon, Model, read_bounds
 from discreet.cli.console import busy
+from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds
 from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.cli.sampling import Prior, Support, choose_mechanism
 

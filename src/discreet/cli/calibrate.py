@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.arguments import (
+from discreet.cli.console import console, paragraph, plain, print_json
+from discreet.cli.options import (
     AsJson,
     BoughtBounds,
     BoundsEpsilon,
@@ -23,7 +24,6 @@ from discreet.cli.arguments import (
     read_bounds_or_quantiles,
     read_records,
 )
-from discreet.cli.console import console, paragraph, plain, print_json
 from discreet.cli.pictures import Picture, check_picture
 from discreet.errors import UsageError
 

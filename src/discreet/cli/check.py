@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from discreet.cli.arguments import AsJson, Bounds, Columns, Data, Model, Outside, read_bounds
 from discreet.cli.console import busy, console, plain, print_json, table
+from discreet.cli.options import AsJson, Bounds, Columns, Data, Model, Outside, read_bounds
 
 if TYPE_CHECKING:
     from discreet.data import Inspection

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.arguments import AsJson, Delta, Epsilon, Rho
+from discreet.cli.options import AsJson, Delta, Epsilon, Rho
 from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.errors import UsageError
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.arguments import (
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.files import (
+    ensure_distinct,
+    ensure_ending,
+    ensure_no_release,
+    ensure_writable,
+    load_release,
+)
+from discreet.cli.options import (
     AsJson,
     Chains,
     Draws,
@@ -21,14 +29,6 @@ from discreet.cli.arguments import (
     check_seed,
     read_missing,
     read_records,
-)
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
-from discreet.cli.files import (
-    ensure_distinct,
-    ensure_ending,
-    ensure_no_release,
-    ensure_writable,
-    load_release,
 )
 from discreet.errors import UsageError
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.accounts import show_accounts, show_charges
-from discreet.cli.arguments import AsJson, Neighbors
 from discreet.cli.console import console, paragraph, plain, print_json
 from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.options import AsJson, Neighbors
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

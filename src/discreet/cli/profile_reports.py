@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.arguments import AsJson, Chains, Draws, Seed, check_seed
 from discreet.cli.console import busy, console, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.options import AsJson, Chains, Draws, Seed, check_seed
 from discreet.cli.profiles import MechanismFile
 from discreet.errors import DataError, UsageError
 

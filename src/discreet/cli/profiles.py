@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.arguments import AsJson
 from discreet.cli.console import busy, console, number, paragraph, plain, print_json, table
 from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.options import AsJson
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

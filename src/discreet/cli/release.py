@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.arguments import (
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.files import ensure_distinct, ensure_writable
+from discreet.cli.options import (
     BUDGET,
     AsJson,
     Bins,
@@ -25,8 +27,6 @@ from discreet.cli.arguments import (
     read_bounds_or_quantiles,
     read_model,
 )
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
-from discreet.cli.files import ensure_distinct, ensure_writable
 from discreet.cli.sampling import (
     AnyMechanism,
     AnyMissing,
@@ -179,7 +179,7 @@ def release(
 def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:
     """Say what remains of the budgets that were charged, if the ledger can still be read; the release is made."""
     from discreet.ledger import Ledger
-    from discreet.ledger.messages import in_words
+    from discreet.ledger.amounts import in_words
 
     said = f" to the data set {dataset}"
     try:

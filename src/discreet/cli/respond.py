@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.arguments import (
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
+from discreet.cli.files import load_release
+from discreet.cli.options import (
     AsJson,
     Chains,
     Draws,
@@ -20,8 +22,6 @@ from discreet.cli.arguments import (
     read_missing,
     read_records,
 )
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
-from discreet.cli.files import load_release
 
 
 def respond(
@@ -69,7 +69,7 @@ def respond(
             rng=seed,
         )
         responses = [posterior.respond(utility, questions=len(asked)) for utility in asked]
-        warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.doubts]
+        warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.mixing_warnings]
     how = posterior.diagnostics
     if json:
         content = {

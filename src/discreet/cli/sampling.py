@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.arguments import BUDGET, read_pair
+from discreet.cli.options import BUDGET, read_pair
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.cli.arguments import AsJson, ReleaseFile
 from discreet.cli.console import console, number, paragraph, print_json, table
 from discreet.cli.files import load_release
+from discreet.cli.options import AsJson, ReleaseFile
 from discreet.names import shown
 
 if TYPE_CHECKING:

@@ -163,7 +163,7 @@ class ResponseSummary:
         lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
         last = f"no bound: {made.no_bound}." if made.bound is None else made.bound.describe()
         lines += wrap(last, _WIDE, break_on_hyphens=False)
-        lines += [f"warning: {text}" for text in (*how.warnings, *how.doubts)]
+        lines += [f"warning: {text}" for text in (*how.warnings, *how.mixing_warnings)]
         return "\n".join(lines)
 
     # the table is what anybody at a prompt wants to see

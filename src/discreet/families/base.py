@@ -43,6 +43,14 @@ class Family(RecordSums):
     #: Where each component of the statistic can lie; :meth:`project` clips to it.
     statistic_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.draw is not Family.draw:
+            # engines name values that they found themselves, and would pass such a method by
+            raise UsageError(
+                f"{cls.__name__} defines draw.", hint="define named, which says what values of the prior mean"
+            )
+
     # -- the likelihood -------------------------------------------------------------------------------
 
     @property
@@ -142,7 +150,7 @@ class Family(RecordSums):
     @property
     def prior_on_parameter(self) -> bool:
         """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`named` of its own."""
-        return type(self).named is Family.named and type(self).draw is Family.draw
+        return type(self).named is Family.named
 
     def project(self, s: np.ndarray, n: float) -> np.ndarray:
         """Move noisy sums to the nearest ones that ``n`` records could have produced (Foulds 2016, eq. 16).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
@@ -18,7 +18,7 @@ from discreet.inference import release_doubts, sampled
 from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
-from discreet.inference.engines.registry import ENGINES, EngineName, engines_for, load
+from discreet.inference.engines.registry import ENGINES, EngineName, load
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
@@ -237,12 +237,20 @@ def _check_size(release: Release, draws: int, chains: int) -> None:
     )
 
 
+def _engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
+    """Yield the engine asked for, or all automatic ones, most exact first; each is imported when its turn comes."""
+    for place in ENGINES[release.model.engines]:
+        engine = load(place)
+        if engine.automatic if name == "auto" else engine.name == name:
+            yield engine
+
+
 def _check_engine(release: Release, name: EngineName) -> None:
     """Raise unless this engine (for ``auto``, at least one) reads the release."""
     if not ENGINES[release.model.engines]:
         raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
     reasons = []
-    for engine in engines_for(release, name):
+    for engine in _engines_for(release, name):
         refusal = engine.refusal(release)
         if refusal is None:
             return
@@ -250,7 +258,7 @@ def _check_engine(release: Release, name: EngineName) -> None:
     if not reasons:
         known = ", ".join(load(place).name for place in ENGINES[release.model.engines])
         reasons.append(f"{name} does not apply: {release.model.name} has {known}")
-    others = any(engine.refusal(release) is None for engine in engines_for(release, "auto"))
+    others = any(engine.refusal(release) is None for engine in _engines_for(release, "auto"))
     hint = (
         "use engine='auto', which takes one that does"
         if others
@@ -316,7 +324,7 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
     """Return the engine asked for, or the most exact one whose predicted cost is reasonable; and the reason."""
     passed_over: list[str] = []
     slow: list[tuple[float, Engine]] = []
-    for engine in engines_for(question.release, name):
+    for engine in _engines_for(question.release, name):
         if name != "auto":
             return engine, "asked for"
         refusal, reluctance = engine.refusal(question.release), engine.reluctance(question.release)

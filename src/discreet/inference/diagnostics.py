@@ -95,24 +95,24 @@ class Diagnostics:
         return {k: _plain(r_hat(x)) for k, x in self._numbers.items()}
 
     @cached_property
-    def doubts(self) -> tuple[str, ...]:
+    def mixing_warnings(self) -> tuple[str, ...]:
         """Sentences about mixing that ESS and R-hat give cause for; empty if there is none."""
         if self.independent or not self.chains:
             return ()
-        doubts = []
+        found = []
         # what was released cannot be continued
         remedy = "the released chain is short" if self.engine == "samples" else "run longer"
         worst = max((float(np.max(v)) for v in self.r_hat.values()), default=1.0)
         if not worst <= R_HAT_LIMIT:
-            doubts.append(
+            found.append(
                 f"the chains do not agree (R-hat {worst:.3f}, want at most {R_HAT_LIMIT}): {remedy}."
             )
         least = min((float(np.min(v)) for v in self.ess.values()), default=np.inf)
         if not least >= ESS_PER_CHAIN * self.n_chains:
-            doubts.append(
+            found.append(
                 f"few effective draws (ESS {least:.0f}, want at least {ESS_PER_CHAIN * self.n_chains}): {remedy}."
             )
-        return tuple(doubts)
+        return tuple(found)
 
     def __str__(self) -> str:
         lines = [f"engine         {self.engine}", f"approximation  {self.approximation_in_words}"]
@@ -124,7 +124,7 @@ class Diagnostics:
             lines.append(f"missing values {self.missing}")
         if self.chains:
             lines.append(f"draws          {self.draws_in_words}")
-        lines += [f"warning        {w}" for w in (*self.warnings, *self.doubts)]
+        lines += [f"warning        {w}" for w in (*self.warnings, *self.mixing_warnings)]
         return "\n".join(lines)
 
     @property

@@ -91,7 +91,7 @@ class Summary:
             "reason": how.reason,
             **({"prior": how.prior} if how.prior else {}),
             **({"missing": how.missing} if how.missing else {}),
-            "warnings": [*how.warnings, *how.doubts],
+            "warnings": [*how.warnings, *how.mixing_warnings],
         }
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ class Summary:
         if how.missing:
             lines.append(f"missing values: {how.missing}")
         # a warning may quote a label
-        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.doubts)]
+        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
         return "\n".join(lines)
 
     def _quantile_lines(self, ends: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from discreet.arguments import shown
 from discreet.errors import BudgetError, UsageError
+from discreet.ledger.amounts import asked_of, in_words
 from discreet.ledger.filters import (
     Countable,
     Terms,
@@ -22,7 +23,6 @@ from discreet.ledger.filters import (
     spent,
     terms_of,
 )
-from discreet.ledger.messages import asked_of, in_words
 from discreet.ledger.store import EVERYBODY, Session
 from discreet.privacy.guarantees import Guarantee
 

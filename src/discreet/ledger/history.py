@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.ledger.amounts import asked_of
 from discreet.ledger.filters import (
     Countable,
     Terms,
@@ -18,7 +19,6 @@ from discreet.ledger.filters import (
     spent,
 )
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.messages import asked_of
 
 
 @dataclass(frozen=True)

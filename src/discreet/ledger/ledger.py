@@ -12,6 +12,7 @@ from discreet.arguments import real, shown
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
 from discreet.ledger.accounts import Account, Charge, after_charge, asked_terms, checked_name, unknown
+from discreet.ledger.amounts import in_words
 from discreet.ledger.filters import (
     Terms,
     Totals,
@@ -22,7 +23,6 @@ from discreet.ledger.filters import (
     terms_of,
 )
 from discreet.ledger.hash_chain import Entry, read_entry
-from discreet.ledger.messages import in_words
 from discreet.ledger.store import EVERYBODY, Head, Session, Store
 from discreet.privacy.guarantees import Guarantee
 from discreet.rational import Number

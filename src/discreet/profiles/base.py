@@ -166,7 +166,7 @@ class FittedMechanism:
         The report of an imputed value has exactly the distribution of its profile's reports, so the bound on every edge
         holds whoever's values are unknown. That of an unknown profile depends on nothing in the record.
         """
-        from discreet.profiles.draws import draw, impute
+        from discreet.profiles.perturbation import draw, impute
 
         refuse = one_of(unknown, "unknown", ("refuse", "impute")) == "refuse"
         x = self._positions(

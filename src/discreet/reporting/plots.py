@@ -11,7 +11,6 @@ import numpy as np
 
 from discreet.arguments import whole
 from discreet.errors import UsageError
-from discreet.reporting.panels import density_panel, interval_panel, interval_words, overlay, share_panel
 from discreet.reporting.style import (
     INK,
     KNOWN,
@@ -23,6 +22,7 @@ from discreet.reporting.style import (
     new_figure,
     title_panel,
 )
+from discreet.reporting.subplots import density_panel, interval_panel, interval_words, overlay, share_panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from discreet.inference.models.network.joint_table import (
     conditional_draws,
     likely_joint,
 )
-from discreet.inference.models.network.lines import (
+from discreet.inference.models.network.table_moves import (
     Moves,
     State,
     Target,

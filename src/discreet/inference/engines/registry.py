@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Literal
 
-from discreet.artifact import Release
-from discreet.inference.engine import (
-    Engine,
-)
+from discreet.inference.engine import Engine
 
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 
@@ -54,11 +50,3 @@ def load(place: str) -> Engine:
     """Import an engine."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
-
-
-def engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
-    """Yield the engine asked for, or all automatic ones, most exact first; each is imported when its turn comes."""
-    for place in ENGINES[release.model.engines]:
-        engine = load(place)
-        if engine.automatic if name == "auto" else engine.name == name:
-            yield engine

@@ -219,18 +219,18 @@ def draw_blocks(
         records = law.usable(totals)
         law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         mine = replace(question, release=law.reading.release, prior=prior, records=records)
-        target, x, doubts = gibbs.coordinates(mine)
+        target, x, warnings = gibbs.coordinates(mine)
         count = float(target.usable(x).mean())
         if count < gibbs.LEAST_RECORDS:
             table = law.reading.table
-            doubts = (
+            warnings = (
                 f"a central limit for about {count:.0f} values of {table.number.name!r:.60} with "
                 f"{table.columns[0].name}={table.columns[0].labels[c]:.60}; it has been shown calibrated from "
                 f"{gibbs.LEAST_RECORDS} on",
-                *doubts,
+                *warnings,
             )
         theta = clipped_moments(target.theta(x), law.reading.table.number)
-        answers.append(Answer(theta, gibbs.APPROXIMATION, doubts, independent=False))
+        answers.append(Answer(theta, gibbs.APPROXIMATION, warnings, independent=False))
     return _together(answers)
 
 
@@ -268,5 +268,5 @@ def naive_block(
 
 def _together(answers: Sequence[Answer]) -> Answer:
     draws = {name: np.stack([answer.draws[name] for answer in answers], axis=1) for name in ("mean", "sd")}
-    doubts = dict.fromkeys(said for answer in answers for said in answer.warnings)
-    return replace(answers[0], draws=draws, warnings=tuple(doubts))
+    warnings = dict.fromkeys(said for answer in answers for said in answer.warnings)
+    return replace(answers[0], draws=draws, warnings=tuple(warnings))

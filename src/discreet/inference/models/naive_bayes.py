@@ -122,7 +122,7 @@ def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray]
     law = class_law(release, prior, question.records)
     totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
-    said: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for d, feature in enumerate(model.features):
         mine = [law.rows[c][d] for c in range(model.target.n_labels)]
         if isinstance(feature, Labels):
@@ -137,8 +137,8 @@ def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray]
         others = [law.without(c, d) for c in range(len(blocks))]
         found = of_number(blocks, others, feature.name)
         draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
-        said |= dict.fromkeys(found.warnings)
-    return draws, tuple(said)
+        warnings |= dict.fromkeys(found.warnings)
+    return draws, tuple(warnings)
 
 
 def _said_of_missing(release: Release) -> str:

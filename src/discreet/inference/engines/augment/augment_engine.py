@@ -22,7 +22,7 @@ from discreet.inference.engine import Answer, Engine, Question, spend
 
 if TYPE_CHECKING:
     from discreet.inference.engines.augment.chain import Chain
-    from discreet.inference.engines.augment.mode_jumps import Leaps
+    from discreet.inference.engines.augment.mode_jumps import ModeJumps
 
 # A table larger than this takes minutes.
 _MOST_RECORDS = 20_000
@@ -42,12 +42,12 @@ _FEW = 20
 # Blocks that are accepted less often are too wide.
 _ACCEPTANCE = 0.25
 
-# Fewer leaps between far modes than this leave their weights uncertain.
-_LEAST_LEAPS = 50
+# Fewer jumps between far modes than this leave their weights uncertain.
+_LEAST_JUMPS = 50
 
 _ONE_MODE = "values that were redacted can make a second mode far away, and the chains seldom or never leapt that far: "
 _COMPARE = "compare with engine='gibbs'"
-_NO_LEAPS = (
+_NO_JUMPS = (
     "engine='gibbs' would show it but does not read this release, so compare a few calls with different rng"
 )
 _BEYOND = (
@@ -79,7 +79,7 @@ def predicted_seconds(question: Question) -> float:
     The autocorrelation time is not known in advance; it is mostly between 1 and 20.
     """
     sweeps = 2 * sum(_WARM_UP[:2]) * question.chains + max(question.size, 8 * min(question.size, _WORTH))
-    # a leap draws all records, as a sweep does
+    # a jump draws all records, as a sweep does
     return 0.5 + sweeps * _seconds_a_sweep(question.release) * (1 + may_have_far_modes(question.release))
 
 
@@ -98,8 +98,8 @@ def draw(question: Question) -> Answer:
 
     target = Target.of(question)
     starts = starting_points(question)
-    leaps = _leaps(question)
-    chains = [Chain(target, starts, question.rng, leaps) for _ in range(question.chains)]
+    jumps = _jumps(question)
+    chains = [Chain(target, starts, question.rng, jumps) for _ in range(question.chains)]
     # chains count what they do: the autocorrelation time decides, and nobody knows it beforehand
     a_sweep = _seconds_a_sweep(question.release) * question.release.family.n_columns**2
     weights, time = _warm_up(chains, a_sweep)
@@ -120,21 +120,21 @@ def draw(question: Question) -> Answer:
             f"the latent records mix slowly: {size} draws, {thinning} sweeps apart, are worth about {effective:.0f} "
             "independent ones; ask for more draws, or use another engine"
         )
-    if may_have_far_modes(question.release) and sum(chain.leaps for chain in chains) < _LEAST_LEAPS:
-        warnings.append(_ONE_MODE + (_NO_LEAPS if leaps is None else _COMPARE))
+    if may_have_far_modes(question.release) and sum(chain.jumps for chain in chains) < _LEAST_JUMPS:
+        warnings.append(_ONE_MODE + (_NO_JUMPS if jumps is None else _COMPARE))
     if any(chain.beyond for chain in chains):
         warnings.append(_BEYOND)
     return Answer(draws, "none", tuple(warnings), independent=False)
 
 
-def _leaps(question: Question) -> Leaps | None:
-    """Return the leaps between modes, where there may be several and an approximate posterior can be had."""
-    from discreet.inference.engines.augment.mode_jumps import Leaps
+def _jumps(question: Question) -> ModeJumps | None:
+    """Return the jumps between modes, where there may be several and an approximate posterior can be had."""
+    from discreet.inference.engines.augment.mode_jumps import ModeJumps
     from discreet.inference.engines.gibbs import gibbs_engine
 
     if not may_have_far_modes(question.release) or gibbs_engine.refusal(question.release) is not None:
         return None
-    return Leaps.of(question)
+    return ModeJumps.of(question)
 
 
 def _warm_up(chains: list[Chain], a_sweep: float = 0.0) -> tuple[np.ndarray, float]:
@@ -154,7 +154,7 @@ def _warm_up(chains: list[Chain], a_sweep: float = 0.0) -> tuple[np.ndarray, flo
 def _weights(blocks: np.ndarray) -> np.ndarray:
     """Return how often to offer each block: all up to the first that is accepted often enough, and one beyond.
 
-    Wide ones, though seldom accepted, leap between far modes, and cross regions where the noise says little.
+    Wide ones, though seldom accepted, jump between far modes, and cross regions where the noise says little.
     """
     offered, accepted = blocks
     rate = (accepted + 0.5) / (offered + 1)

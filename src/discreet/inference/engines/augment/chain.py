@@ -10,7 +10,7 @@ The target is p(theta) prod p(x_i | theta) noise(y - sum of released coordinates
    whole by the ratio of noise masses. Given the kept records the proposal is an exact draw from the model's own
    conditional, so nothing else enters the ratio. With m = n this is move 1; with m = 0 a fresh draw from the prior.
 
-4. **Leap**, only where far modes are to be expected: see :mod:`discreet.inference.engines.augment.mode_jumps`.
+4. **Mode jump**, only where far modes are to be expected: see :mod:`discreet.inference.engines.augment.mode_jumps`.
 
 Moves 1 and 2 alone need about 2 (n + a) / a sweeps for one effective draw when the noise dominates (a: the prior's
 weight in records), because theta holds the records in place and they hold theta. Then, and only then, blocks are
@@ -38,7 +38,7 @@ from discreet.inference.counts.weights import sample_index
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
-from discreet.inference.engines.augment.mode_jumps import Leaps
+from discreet.inference.engines.augment.mode_jumps import ModeJumps
 from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.record_prior import CountPrior
 from discreet.privacy import DiscreteGaussian
@@ -111,11 +111,11 @@ class Chain:
     """The state of one chain and its moves."""
 
     def __init__(
-        self, target: Target, starts: list[Any], rng: np.random.Generator, leaps: Leaps | None = None
+        self, target: Target, starts: list[Any], rng: np.random.Generator, jumps: ModeJumps | None = None
     ) -> None:
-        self.target, self.rng, self._leaps = target, rng, leaps
-        #: Leaps accepted.
-        self.leaps = 0
+        self.target, self.rng, self._jumps = target, rng, jumps
+        #: Jumps accepted.
+        self.jumps = 0
         self._noise = (target.readings, target.scales, target.gaussian)
         self.offered = self.accepted = self.beyond = 0
         self._ladder = ladder(target.n)
@@ -132,8 +132,8 @@ class Chain:
         """
         drawn, full, steps = self._given(self.full.sum(axis=0), int(self.usable.sum()), self.target.n)
         self._sweep(full, steps)
-        if self._leaps is not None:
-            self._leap(self._leaps, self._at)
+        if self._jumps is not None:
+            self._jump(self._jumps, self._at)
         self._block(int(np.searchsorted(levels[:-1], self.rng.random(), side="right")))
         return drawn
 
@@ -176,12 +176,12 @@ class Chain:
                 self.full, self.steps, self.usable, self.sums, *proposal, flags, first, level, *self._noise
             )
 
-    def _leap(self, leaps: Leaps, x: np.ndarray) -> None:
+    def _jump(self, jumps: ModeJumps, x: np.ndarray) -> None:
         """Offer a new parameter and all usable records anew; who is usable stays."""
         target, rng = self.target, self.rng
-        there = leaps.draw(rng)
+        there = jumps.draw(rng)
         theta = {
-            name: values[0] for name, values in leaps.space.theta(target.latent.family, there[None]).items()
+            name: values[0] for name, values in jumps.space.theta(target.latent.family, there[None]).items()
         }
         proposal = target.latent.draw(theta, target.n, rng)
         if proposal is None:
@@ -189,21 +189,21 @@ class Chain:
         full, steps = (rows * self.usable[:, None] for rows in proposal)
         sums = steps.sum(axis=0)
         log_ratio = log_noise(sums, *self._noise) - log_noise(self.sums, *self._noise)
-        log_ratio += leaps.log_weight(there) - leaps.log_weight(x)
+        log_ratio += jumps.log_weight(there) - jumps.log_weight(x)
         if -rng.standard_exponential() <= log_ratio:
             self.full, self.steps, self.sums = full, steps, sums
-            self.leaps += 1
+            self.jumps += 1
 
     # -- draws ----------------------------------------------------------------------------------------
 
     def _draw(self, s: np.ndarray, n_usable: float) -> Theta:
         family = self.target.latent.family
         posterior = family.update(self.target.prior, s, n_usable)
-        if self._leaps is None:
+        if self._jumps is None:
             drawn = family.draw(posterior, 1, self.rng)
         else:
             at = posterior.sample(1, self.rng)
-            self._at = self._leaps.space.coordinates(at)[0]
+            self._at = self._jumps.space.coordinates(at)[0]
             drawn = family.named(at)
         return {name: values[0] for name, values in drawn.items()}
 

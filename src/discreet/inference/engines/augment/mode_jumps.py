@@ -1,7 +1,7 @@
-r"""Leaps between far modes: a whole new state, from an approximate posterior.
+r"""Jumps between far modes: a whole new state, from an approximate posterior.
 
 Sweeps and blocks walk; where redaction lets two far parameters explain the same sums, they do not find the other one.
-A leap proposes theta' from a density q that has both modes, every usable record anew given theta', and accepts by
+A jump proposes theta' from a density q that has both modes, every usable record anew given theta', and accepts by
 
     p(theta') noise(y - sums') / q(theta')    over    p(theta) noise(y - sums) / q(theta),
 
@@ -27,7 +27,7 @@ _NEIGHBORS = 60
 _DEGREES = 5.0
 
 
-class Leaps:
+class ModeJumps:
     """The density q, on the coordinates of the prior's chart."""
 
     def __init__(self, centers: np.ndarray, space: Chart) -> None:
@@ -52,7 +52,7 @@ class Leaps:
         )
 
     @classmethod
-    def of(cls, question: Question) -> Leaps:
+    def of(cls, question: Question) -> ModeJumps:
         """Put kernels on draws of the gibbs engine."""
         space = chart(question.prior)
         _, x, _ = coordinates(replace(question, size=2 * _CENTERS))

@@ -3,7 +3,7 @@ r"""The gibbs engine: the central-limit law of the sums, sampled coherently, for
 Bernstein and Sheldon's model (2018) with their misprints mended and one law in place of two incompatible conditionals:
 the sums are normal given theta, the noise is a mixture of normals, and p(theta | y) is sampled with the sums integrated
 out. With one or two unknowns the noise variances are integrated out too and a tree of cells proposes
-(:mod:`discreet.inference.engines.gibbs.tree`); otherwise many short chains do the work
+(:mod:`discreet.inference.engines.gibbs.cell_tree`); otherwise many short chains do the work
 (:mod:`discreet.inference.engines.gibbs.walkers`). The paper's own sampler, corrected, is in
 :mod:`discreet.inference.engines.gibbs.plain`. The cost does not depend on the number of records.
 
@@ -31,7 +31,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.families.base import Theta
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.engines.gibbs import tree, walkers
+from discreet.inference.engines.gibbs import cell_tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
 from discreet.inference.engines.gibbs.feature_moments import column_records, has_moments
 from discreet.inference.engines.gibbs.target import Target
@@ -86,8 +86,8 @@ def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]
     target = Target(question)
     x, warnings = None, ()
     # few unknowns, and readings whose noise can be integrated out
-    if target.dim <= tree.MOST_DIM and target.collapses:
-        x = tree.sample(target, question.size, question.chains, question.rng)
+    if target.dim <= cell_tree.MOST_DIM and target.collapses:
+        x = cell_tree.sample(target, question.size, question.chains, question.rng)
     if x is None:
         x, warnings = walkers.sample(target, question.size, question.chains, question.rng)
     return target, x, (*skewness_warnings(question.release, target, x), *warnings)

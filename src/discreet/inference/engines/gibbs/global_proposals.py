@@ -27,7 +27,7 @@ _DEGREES = 5.0
 
 
 @dataclass(frozen=True)
-class Strangers:
+class GlobalProposals:
     """Half draws from the prior (with the usable count uniform), half from kernels, if there are any."""
 
     target: Target
@@ -35,7 +35,7 @@ class Strangers:
     roots: np.ndarray
 
     @classmethod
-    def of(cls, target: Target, rng: np.random.Generator) -> Strangers:
+    def of(cls, target: Target, rng: np.random.Generator) -> GlobalProposals:
         """Find the kernels for a target; none where nothing was redacted."""
         kernels = [] if target.face_value is None else _kernels(target, rng)
         d = target.dim

@@ -4,12 +4,13 @@ Walkers live in populations, each in two halves. Every move of a half proposes f
 so detailed balance is exact and nothing needs tuning:
 
 independence
-    A point near a random walker of the other half (a kernel density of it), or a stranger: a draw from the prior, or
-    from near the face value of the readings. In few dimensions this alone gives nearly independent draws; strangers
-    keep the tails honest, suffice where noise dominates, and find what was missed on the way from the prior.
+    A point near a random walker of the other half (a kernel density of it), or a global proposal: a draw from the
+    prior, or from near the face value of the readings. In few dimensions this alone gives nearly independent draws;
+    global proposals keep the tails honest, suffice where noise dominates, and find what was missed on the way from the
+    prior.
 difference
     A step along the difference of two walkers of the other half (ter Braak 2006), now and then of its whole length,
-    which leaps between modes.
+    which jumps between modes.
 variances
     The noise given everything else, then its variances, by Gibbs (Bernstein and Sheldon 2018, algorithm 1, line 6); not
     needed where they have been integrated out.
@@ -34,15 +35,15 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.engine import spend
-from discreet.inference.engines.gibbs.global_proposals import Strangers
+from discreet.inference.engines.gibbs.global_proposals import GlobalProposals
 from discreet.inference.engines.gibbs.target import Place, Target
 
 #: Populations that exchange nothing once they have arrived, so that their agreement means something.
 POPULATIONS = 4
 #: Nested R-hat above which populations are said to disagree.
 R_HAT_LIMIT = 1.01
-# share of strangers in the independence move
-_STRANGE = 0.15
+# share of global proposals in the independence move
+_GLOBAL_SHARE = 0.15
 # centers of the kernel density, at most
 _CENTERS = 32
 # dimensions in which a kernel density of the other half is still a good proposal
@@ -78,7 +79,7 @@ class Walkers:
         self._dim = target.dim
         self._kernel = self._dim <= _KERNEL_DIM
         self._moved = 0.0
-        self._strangers = Strangers.of(target, rng)
+        self._global = GlobalProposals.of(target, rng)
         self._state = self._at(*self._from_prior())
 
     def _log_likelihood(self, place: Place, w: np.ndarray, kappa: float) -> np.ndarray:
@@ -217,14 +218,14 @@ class Walkers:
         z = rng.standard_normal((p, half, self._dim)) * stretch * width
         pick = rng.integers(0, n_centers, (p, half))
         proposal = np.take_along_axis(centers, pick[:, :, None], axis=1) + z @ root.transpose(0, 2, 1)
-        strange = rng.random((p, half)) < _STRANGE
-        proposal[strange] = self._strangers.sample(int(strange.sum()), rng)
+        far = rng.random((p, half)) < _GLOBAL_SHARE
+        proposal[far] = self._global.sample(int(far.sum()), rng)
         inverse = np.linalg.inv(root) / width
         log_det = np.log(np.abs(np.einsum("pii->pi", inverse))).sum(axis=1)
         both = np.concatenate([x[movers], proposal], axis=1)
         log_q = _student_mixture(both, centers, inverse) + log_det[:, None]
-        log_r = self._strangers.log_density(both.reshape(-1, self._dim)).reshape(log_q.shape)
-        log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, math.log(_STRANGE) + log_r)
+        log_r = self._global.log_density(both.reshape(-1, self._dim)).reshape(log_q.shape)
+        log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, math.log(_GLOBAL_SHARE) + log_r)
         self._accept(movers, proposal, (log_q[:, :half] - log_q[:, half:]).ravel())
 
     def _accept(self, movers: np.ndarray, proposal: np.ndarray, log_ratio: np.ndarray) -> None:

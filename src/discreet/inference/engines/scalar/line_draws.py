@@ -17,7 +17,7 @@ from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import MOST_COUNTS, RecordLaw, counts_to_sum
-from discreet.inference.engines.scalar.sums import log_likelihood
+from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.models.shapes import Interval
 
 _TAIL = 1e-13

@@ -67,10 +67,10 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
         warning = "noise is ignored, so this posterior is over-confident; use it for comparison only"
         return Answer(out, "noise ignored", (warning,), independent=False)
     missing = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'" if counted else ""
-    return Answer(out, warnings=_doubts(out, question.chains), independent=False, missing=missing)
+    return Answer(out, warnings=_chain_warnings(out, question.chains), independent=False, missing=missing)
 
 
-def _doubts(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:
+def _chain_warnings(draws: Mapping[str, np.ndarray], chains: int) -> tuple[str, ...]:
     """Say so if chains disagree on more than a few of the probabilities."""
     from discreet.inference.diagnostics import Diagnostics
 

@@ -36,7 +36,7 @@ def table_draws(
         conditional probabilities that the noisy tables make likely.
     """
     # numba takes half a second to import
-    from discreet.inference.models.network.lines import ANY, Moves, State, Target, walk
+    from discreet.inference.models.network.table_moves import ANY, Moves, State, Target, walk
 
     structure = law.structure
     records = n_records if isinstance(n_records, RecordPrior) else RecordPrior()

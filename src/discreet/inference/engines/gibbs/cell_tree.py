@@ -3,8 +3,8 @@ r"""One or two unknowns: a tree of cells that closes in on the posterior, and ne
 The box that holds the prior is cut into cells. Within a cell the readings' means move by some amount, which is added to
 the spread of the sums as if it were one more source of it: so a peak far narrower than a cell still shows from its
 center. Cells that hold something are cut again until the density hardly changes within them. The result, constant on
-each cell and mixed with a few strangers, is an independence proposal; Metropolis with the exact density removes what
-the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
+each cell and mixed with a few global proposals, is an independence proposal; Metropolis with the exact density removes
+what the cells got wrong. Weights that are uneven say that the tree has missed something, and the caller falls back on
 walkers.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.engines.gibbs.global_proposals import Strangers
+from discreet.inference.engines.gibbs.global_proposals import GlobalProposals
 from discreet.inference.engines.gibbs.target import Place, Target
 
 MOST_DIM = 2
@@ -30,7 +30,7 @@ _EDGE = 1e-6
 _BLUR = 0.2
 # nats by which the log density may differ among the siblings of a finished cell
 _STEEP = 1.5
-_STRANGE = 0.06
+_GLOBAL_SHARE = 0.06
 _WALKERS = 64
 # e-folds of forgetting before the first draw, and steps they may take at most
 _FORGET, _MOST_WARMUP = 5.0, 400
@@ -229,7 +229,7 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    proposal = _Proposal(target, leaves, Strangers.of(target, rng))
+    proposal = _Proposal(target, leaves, GlobalProposals.of(target, rng))
     x, log_w = proposal.draw(n_walkers * steps, rng)
     top = log_w.max()
     if not np.isfinite(top):
@@ -250,20 +250,20 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True)
 class _Proposal:
-    """Leaves of the tree, and a few strangers."""
+    """Proposals from the leaves of the tree and, to find distant modes, a few global ones."""
 
     target: Target
     leaves: Leaves
-    strangers: Strangers
+    others: GlobalProposals
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return points, and the log of the target's density over that of the proposal."""
         x, log_q = self.leaves.sample(size, rng)
-        strange = rng.random(size) < _STRANGE
-        x[strange] = self.strangers.sample(int(strange.sum()), rng)
-        log_q[strange] = self.leaves.log_density(x[strange])
-        log_strange = math.log(_STRANGE) + self.strangers.log_density(x)
-        log_q = np.logaddexp(math.log1p(-_STRANGE) + log_q, log_strange)
+        far = rng.random(size) < _GLOBAL_SHARE
+        x[far] = self.others.sample(int(far.sum()), rng)
+        log_q[far] = self.leaves.log_density(x[far])
+        log_far = math.log(_GLOBAL_SHARE) + self.others.log_density(x)
+        log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, log_far)
         log_w = log_posterior(self.target, self.target.place(x)) - log_q
         return x, np.where(np.isnan(log_w), -np.inf, log_w)
 
