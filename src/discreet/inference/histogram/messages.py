@@ -74,6 +74,9 @@ def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[S
     messages: list[Message] = []
     splits: list[Split | None] = []
     top, laid = counts.high, 0
+    bins = [_window(node, 0, top) for node in nodes if node.left is None]
+    # the levels above take as much again, and what cannot be done is best refused at once
+    _check(0, 0, 2 * sum(high - low + 1 for low, high in bins))
     for index, node in enumerate(nodes):
         root = index == len(nodes) - 1
         if node.left is None or node.right is None:
