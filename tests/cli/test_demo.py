@@ -17,7 +17,16 @@ def test_demo_sets_three_readings_side_by_side(
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
     printed = capsys.readouterr().out
-    for words in ("smoker", "health: poor", "non-private", "naive", "noise-aware", "95% interval", "width"):
+    for words in (
+        "systolic_bp: mean",
+        "smoker",
+        "health: poor",
+        "non-private",
+        "naive",
+        "noise-aware",
+        "95% interval",
+        "width",
+    ):
         assert words in printed
     folder = tmp_path / "discreet-demo"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -25,6 +34,8 @@ def test_demo_sets_three_readings_side_by_side(
         "health.png",
         "smoker.json",
         "smoker.png",
+        "systolic_bp.json",
+        "systolic_bp.png",
     ]
     assert dc.Release.load(folder / "smoker.json").guarantee == dc.PureDP("0.05")
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import betaln, gammaln
 from scipy.stats import norm
 
+from discreet.errors import EngineError
 from discreet.inference.histogram import Level, band, cdf, draw_histogram, quantiles
 from discreet.inference.histogram.messages import CONCENTRATIONS, log_gamma_ratio
 from discreet.inference.histogram.tree import build
@@ -64,7 +65,10 @@ CASES = {
 @pytest.mark.parametrize("noise", [DiscreteLaplace(1.3), DiscreteGaussian(1.1)], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("known", [True, False])
-def test_draws_match_enumeration(case: str, noise: Noise, known: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("few", [1024, 0], ids=["from all", "proposed"])
+def test_draws_match_enumeration(case, noise: Noise, known, few, rng, monkeypatch) -> None:
+    # counts are proposed where many are possible: here, where there are a few, both ways are tried
+    monkeypatch.setattr("discreet.inference.histogram.draws._FEW", few)
     n_bins, shape, starts = CASES[case]
     n, n_draws = 4, 40_000
     levels = [Level(s, rng.integers(-1, 4, len(list(s))), noise) for s in starts]
@@ -175,6 +179,34 @@ def test_gamma_ratio_is_accurate_for_large_counts() -> None:
                 assert window.size == c - max(c - 3, 0) + 1
                 exact = float(mpmath.loggamma(c + mpmath.mpf(a)) - mpmath.loggamma(c + 1))
                 assert window[-1] == pytest.approx(exact, abs=1e-8)
+
+
+def test_readings_that_no_table_gives(rng: np.random.Generator) -> None:
+    """They give the nearest that one could have, or are refused in one line."""
+    noise = DiscreteLaplace(1.0)
+    for levels, counts in (
+        # far more in the bins than in the group, and than there are records
+        ([Level(range(4), (900,) * 4, noise), Level((0, 2), (5, 5), noise)], RecordPrior()),
+        ([Level(range(4), (900,) * 4, noise)], RecordPrior(0, 10)),
+    ):
+        assert np.isfinite(draw_histogram(4, levels, counts, 100, rng).p).all()
+    with pytest.raises(EngineError, match="contradict each other"):
+        draw_histogram(4, [Level(range(4), (0,) * 4, noise)], RecordPrior(5000, 5000), 100, rng)
+    wide = [Level(range(64), (0,) * 64, DiscreteLaplace(1e9))]
+    with pytest.raises(EngineError, match="noise on the counts is so wide"):
+        draw_histogram(64, wide, RecordPrior(), 100, rng)
+
+
+def test_wide_noise_takes_no_longer_for_more_counts(rng: np.random.Generator) -> None:
+    """Windows of tens of thousands of counts, drawn by proposals: the totals and their spread are right."""
+    noise = DiscreteLaplace(1500.0)
+    truth = np.array([40_000, 10_000, 0, 70_000])
+    levels = [Level(range(4), truth, noise), Level((0, 2), (50_000, 70_000), noise)]
+    draws = draw_histogram(4, levels, RecordPrior(120_000, 120_000), 2000, rng)
+    assert (draws.counts.sum(axis=1) == 120_000).all()
+    low, high = np.quantile(draws.counts, [0.005, 0.995], axis=0)
+    assert ((low <= truth + 1) & (truth <= high)).all()
+    assert (high - low < 12 * 1500).all()
 
 
 def test_one_bin_and_bad_groups(rng: np.random.Generator) -> None:

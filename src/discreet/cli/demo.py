@@ -16,6 +16,7 @@ from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from discreet.families.base import Family
+    from discreet.families.record_sums import RecordSums
     from discreet.inference.posterior import Posterior
 
 #: The three readings, in the order of the table and of the pictures.
@@ -26,12 +27,17 @@ _ANSWERS = {
     "health": {word: word for word in ("excellent", "good", "fair", "poor")},
 }
 _DATASET = "clinic survey"
-_AXES = {"smoker": "share of smokers", "health": "share of patients, by self-rated health"}
+_PRESSURE, _BOUNDS = "systolic_bp", (60, 220)
+_AXES = {
+    _PRESSURE: "mean systolic blood pressure, mmHg",
+    "smoker": "share of smokers",
+    "health": "share of patients, by self-rated health",
+}
 
 
 def demo(
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Privacy loss of each of the two releases.")
+        str, typer.Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
     ] = "0.05",
     output: Annotated[
         Path,
@@ -41,15 +47,16 @@ def demo(
     ] = Path("discreet-demo"),
     json: AsJson = False,
 ) -> None:
-    """Release, infer and plot: two columns of a bundled survey of invented patients.
+    """Release, infer and plot: three columns of a bundled survey of invented patients.
 
     Three posteriors stand side by side: from the rows themselves (nobody outside the clinic could compute it), from the
     release as if it held no noise, and from the release with the noise taken into account.
     """
-    from discreet import Bernoulli, Categorical
+    from discreet import Bernoulli, Categorical, Mean
     from discreet.datasets import clinic_survey
 
-    questions: dict[str, Family] = {
+    questions: dict[str, RecordSums] = {
+        _PRESSURE: Mean(),
         "smoker": Bernoulli(),
         "health": Categorical(list(_ANSWERS["health"])),
     }
@@ -66,19 +73,26 @@ def demo(
     readings: dict[str, dict[str, Posterior]] = {}
     with busy("Releasing, inferring and plotting …"):
         from discreet.curator.publish import release
+        from discreet.families.base import Family
         from discreet.inference.analyst import infer
         from discreet.reporting import plot_comparison
 
         for column, family in questions.items():
-            made = release(clinic_survey(), family, column=column, epsilon=epsilon, dataset=_DATASET)
+            bounds = _BOUNDS if column == _PRESSURE else None
+            made = release(
+                clinic_survey(), family, column=column, bounds=bounds, epsilon=epsilon, dataset=_DATASET
+            )
             made.save(output / f"{column}.json")
             readings[column] = {
-                NON_PRIVATE: _from_rows(clinic_survey(), column, family),
+                NON_PRIVATE: _mean_of_rows(clinic_survey(), column)
+                if column == _PRESSURE
+                else _from_rows(clinic_survey(), column, family.require(Family, "a family is needed")),
                 NAIVE: infer(made, engine="naive", rng=1),
                 NOISE_AWARE: infer(made, rng=2),
             }
             plot_comparison(
                 readings[column],
+                "mean" if column == _PRESSURE else "p",
                 path=output / f"{column}.png",
                 title=f"Three readings of one survey, epsilon = {epsilon}",
                 axis_label=_AXES[column],
@@ -96,7 +110,7 @@ def demo(
 
 
 class _Row(NamedTuple):
-    """One reading of one share."""
+    """One reading of one share, or of a mean."""
 
     share: str
     reading: str
@@ -123,13 +137,39 @@ def _from_rows(path: Path, column: str, family: Family) -> Posterior:
     return Posterior(draws, Diagnostics(NON_PRIVATE, independent=True), labels=labels)
 
 
+def _mean_of_rows(path: Path, column: str) -> Posterior:
+    """Return the posterior of a mean that the rows themselves give. Only invented patients are ever read like this."""
+    import csv
+
+    import numpy as np
+
+    from discreet.inference.bounded_mean import TableDraws, draw_population
+    from discreet.inference.diagnostics import Diagnostics
+    from discreet.inference.posterior import Posterior
+
+    with open(path, newline="", encoding="utf-8") as lines:
+        texts = [line[column] for line in csv.DictReader(lines)]
+    low, high = _BOUNDS
+    unit = (np.clip([float(text) for text in texts if text.isdigit()], low, high) - low) / (high - low)
+    mean = unit.mean()
+    own = (float(unit.size), mean, unit.var() / (mean * (1 - mean)))
+    drawn = draw_population(TableDraws(*(np.full(4000, one) for one in own)), np.random.default_rng(0))
+    return Posterior(
+        {"mean": low + (high - low) * drawn.mean, "sd": (high - low) * drawn.sd},
+        Diagnostics(NON_PRIVATE, independent=True),
+    )
+
+
 def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
     """List every reading of every share, the readings of one share together."""
     rows = []
     for column, posteriors in readings.items():
         summaries = {reading: list(posterior.summary()) for reading, posterior in posteriors.items()}
         for place, first in enumerate(summaries[NON_PRIVATE]):
-            share = "smoker" if column == "smoker" else f"{column}: {first.name[2:-1]}"
+            if column == _PRESSURE:
+                share = f"{column}: {first.name}"
+            else:
+                share = "smoker" if column == "smoker" else f"{column}: {first.name[2:-1]}"
             for reading, summary in summaries.items():
                 rows.append(
                     _Row(share, reading, summary[place].mean, summary[place].low, summary[place].high)
@@ -140,25 +180,31 @@ def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
 def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
     out = console()
     out.print(
-        f"A survey of 2,500 invented patients; two columns, each released with epsilon = {plain(epsilon)}.\n"
+        f"A survey of 2,500 invented patients; three columns, each released with epsilon = {plain(epsilon)}.\n"
         "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n",
         soft_wrap=True,
     )
-    shown = table("share of patients", "reading", "mean", "95% interval", "width, points")
+    shown = table("", "reading", "mean", "95% interval", "width")
     shown.columns[1].justify = "left"
     for position, row in enumerate(rows):
-        cells = (f"{100 * row.mean:.1f}%", f"{100 * row.low:.1f}% to {100 * row.high:.1f}%")
+        size, unit = (1, "") if row.share.startswith(_PRESSURE) else (100, "%")
+        numbers = [f"{size * value:.1f}{unit}" for value in (row.mean, row.low, row.high)]
+        cells = (numbers[0], f"{numbers[1]} to {numbers[2]}")
         name = row.share if row.reading == NON_PRIVATE else ""
         last = position + 1 == len(rows) or rows[position + 1].reading == NON_PRIVATE
-        shown.add_row(name, row.reading, *cells, f"{100 * (row.high - row.low):.1f}", end_section=last)
+        shown.add_row(name, row.reading, *cells, f"{size * (row.high - row.low):.1f}", end_section=last)
     out.print(shown)
     widths = {
-        reading: sum(row.high - row.low for row in rows if row.reading == reading)
+        reading: sum(
+            row.high - row.low
+            for row in rows
+            if row.reading == reading and not row.share.startswith(_PRESSURE)
+        )
         for reading in (NAIVE, NOISE_AWARE)
     }
     out.print(
-        f"What to see: the noise-aware intervals are {widths[NOISE_AWARE] / widths[NAIVE]:.1f} times as wide as the "
-        "naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
+        f"What to see: the noise-aware intervals of shares are {widths[NOISE_AWARE] / widths[NAIVE]:.1f} times as wide "
+        "as the naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
         "claims too much.\n"
     )
     out.print(f"Wrote {', '.join(plain(str(path)) for path in files)}.", soft_wrap=True)

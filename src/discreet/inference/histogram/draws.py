@@ -13,6 +13,10 @@ from discreet.inference.histogram.tree import Level, Node, build
 
 # rows of conditional weights that are laid out at once
 _BLOCK = 2**21
+# possible counts that are laid out one by one; where there are more, in how many parts and rounds they are proposed
+_FEW, _PARTS, _ROUNDS = 1024, 6, 16
+# the steepest tilt, over all possible counts
+_STEEPEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,67 @@ def _split(split: Split, count: np.ndarray, rng: np.random.Generator) -> tuple[n
 
 
 def _left_counts(split: Split, j: int, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw left counts in proportion to left weight x right weight of the rest, for equal counts at once."""
+    """Draw left counts in proportion to left weight x right weight of the rest."""
+    if split.left[j].size <= _FEW:
+        return _from_all(split, j, count, rng)
+    out = np.empty(count.size, dtype=np.int64)
+    order = np.argsort(count, kind="stable")
+    for part in np.array_split(order, min(_PARTS, order.size)):
+        out[part], waiting = _proposed(split, j, count[part], rng)
+        if waiting.size:
+            out[part[waiting]] = _from_all(split, j, count[part[waiting]], rng)
+    return out
+
+
+def _proposed(
+    split: Split, j: int, count: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw left counts by rejection, and return those that are still to be drawn after a few rounds.
+
+    One child's count is proposed by its own weight and accepted by the other's, so that the work does not depend on how
+    many counts are possible. An exponential tilt of both changes nothing, and makes them meet near these counts.
+    """
+    total = count - split.left_low - split.right_low
+    left, right = _meeting(split.left[j], split.right[j], float(np.median(total)))
+    # the share of proposals that are accepted is the same sum, divided by one of these
+    leftward = left.sum() * right.max() <= right.sum() * left.max()
+    one, other = (left, right) if leftward else (right, left)
+    cumulative, top = np.cumsum(one), other.max()
+    out, waiting = np.empty(count.size, dtype=np.int64), np.arange(count.size)
+    for _ in range(_ROUNDS):
+        at = np.searchsorted(cumulative, rng.random(waiting.size) * cumulative[-1], side="right")
+        rest = total[waiting] - at
+        possible = (rest >= 0) & (rest < other.size) & (at < one.size)
+        weight = np.where(possible, other[np.where(possible, rest, 0)], 0.0)
+        accept = rng.random(waiting.size) * top < weight
+        out[waiting[accept]] = split.left_low + (at if leftward else rest)[accept]
+        waiting = waiting[~accept]
+        if not waiting.size:
+            break
+    return out, waiting
+
+
+def _meeting(left: np.ndarray, right: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
+    """Tilt both weights by one exponential so that their means add up to ``total``, nearly."""
+    low, high = -_STEEPEST / left.size, _STEEPEST / left.size
+    coarse = [(np.arange(v.size)[:: v.size // 256 + 1], v[:: v.size // 256 + 1]) for v in (left, right)]
+    for _ in range(12):
+        tilt = 0.5 * (low + high)
+        mean = 0.0
+        for at, weight in coarse:
+            tilted = weight * np.exp(tilt * (at - at[-1] * (tilt > 0)))
+            mean += float(tilted @ at) / max(float(tilted.sum()), 1e-300)
+        low, high = (tilt, high) if mean < total else (low, tilt)
+    made = []
+    for v in (left, right):
+        tilted = v * np.exp(tilt * (np.arange(v.size) - (v.size - 1) * (tilt > 0)))
+        made.append(tilted / tilted.max() if tilted.max() > 0 else v)
+    # a tilt so steep that nothing is left of one of them serves nobody
+    return (made[0], made[1]) if all(one.max() == 1 for one in made) else (left, right)
+
+
+def _from_all(split: Split, j: int, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw left counts from the weights of all that are possible, for equal counts at once."""
     left, right = split.left[j], split.right[j]
     values, inverse = np.unique(count, return_inverse=True)
     # the right weights backwards, between zeros: row c of the windows holds the weight of c - i at column i

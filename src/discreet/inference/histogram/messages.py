@@ -24,6 +24,7 @@ import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import gammaln
 
+from discreet.errors import EngineError
 from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.tree import Node
 
@@ -35,6 +36,11 @@ DEPTH = 18.0
 _DIRECT = 2**24
 # counts whose gamma functions are tabulated
 _TABLE = 2**15
+# counts of all nodes together; each takes a hundred bytes
+_MOST_COUNTS = 2**24
+_CONTRADICTION = (
+    "the counts of bins and of groups of bins contradict each other: hardly any table could give them."
+)
 
 
 @dataclass(frozen=True)
@@ -67,17 +73,25 @@ def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[S
     """Return the message of every node and the splits of those with children; the root's includes the prior of n."""
     messages: list[Message] = []
     splits: list[Split | None] = []
-    top = counts.high
+    top, laid = counts.high, 0
+    bins = [_window(node, 0, top) for node in nodes if node.left is None]
+    # the levels above take as much again, and what cannot be done is best refused at once
+    _check(0, 0, 2 * sum(high - low + 1 for low, high in bins))
     for index, node in enumerate(nodes):
         root = index == len(nodes) - 1
         if node.left is None or node.right is None:
             low, high = _window(node, 0, top)
+            laid += high - low + 1
+            _check(low, high, laid)
             value, split = np.zeros(high - low + 1), None
         else:
             a, b = messages[node.left], messages[node.right]
-            low, high = _window(node, a.low + b.low, _least(top, a.high + b.high))
-            if root:
-                low = min(max(low, counts.low), high)
+            least, most = a.low + b.low, _least(top, a.high + b.high)
+            _check(least, most, laid)
+            low, high = _window(node, least, most)
+            low = max(low, counts.low) if root else low
+            laid += high - low + 1
+            _check(low, high, laid)
             split = _join(a, b, low, high, _shape(nodes[node.left], nodes[node.right]))
             value = np.logaddexp.reduce(split.log_mass, axis=0)
         count = np.arange(low, high + 1)
@@ -85,9 +99,22 @@ def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[S
             value = value + noise.log_mass(float(seen) - count)
         if root:
             value = value + counts.log_mass(count.astype(float))
+        if not np.isfinite(value.max()):
+            raise EngineError(_CONTRADICTION)
         messages.append(Message(low, value))
         splits.append(split)
     return messages, splits
+
+
+def _check(low: int, high: int, laid: int) -> None:
+    """Raise if no count is plausible, or if there are too many to be laid out."""
+    if low > high:
+        raise EngineError(_CONTRADICTION)
+    if laid > _MOST_COUNTS:
+        raise EngineError(
+            "the noise on the counts is so wide that too many counts are possible.",
+            hint="release fewer bins, or with a larger epsilon",
+        )
 
 
 def _least(a: int | None, b: int) -> int:
@@ -144,7 +171,9 @@ def _join(a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, 
 
 
 def _tilt(log_left: np.ndarray, log_right: np.ndarray) -> float:
-    spans = [(v[-1] - v[0], v.size - 1) for v in (log_left, log_right)]
+    # ends that are out of reach have no weight, and say nothing about the slope
+    finite = [v[np.isfinite(v)] for v in (log_left, log_right)]
+    spans = [(v[-1] - v[0], v.size - 1) for v in finite]
     length = sum(s[1] for s in spans)
     return float(sum(s[0] for s in spans) / length) if length else 0.0
 
