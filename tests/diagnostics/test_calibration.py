@@ -180,7 +180,7 @@ def test_missing_values_are_as_many_as_inference_expects(
     monkeypatch.setattr(simulation, "release_with", watch)
     dc.calibrate(dc.Bernoulli(), n=4, epsilon=1, missing="count", trials=499, rng=rng, workers=1)
     expected = np.exp(missing_prior(None, 4).log_mass(np.arange(5)))
-    assert stats.chisquare(np.bincount(usable, minlength=5), 499 * expected).pvalue > RARE
+    assert stats.chisquare(np.bincount(usable, minlength=5), len(usable) * expected).pvalue > RARE
 
 
 # -- engines that run chains --------------------------------------------------------------------------

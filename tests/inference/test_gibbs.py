@@ -251,6 +251,7 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
         dc.Exponential(),
         dc.mechanisms.Laplace(1),
         bounds=(0.5, 3),
+        outside="redact",
         missing="none",
     )
     # nine tenths of the most negative mean are reached on both sides of it

@@ -137,9 +137,7 @@ class Summary:
     def _notes(self) -> list[str]:
         """Return the lines below the table: engine, assumptions, warnings."""
         how = self.diagnostics
-        # "exact engine, exact, given that ..." would say it twice
-        engine = "" if how.engine == "exact" and how.given else f"{how.engine} engine, "
-        lines = [f"{engine}{how.approximation_in_words}, {how.draws_in_words}"]
+        lines = [f"{how.engine_in_words}, {how.draws_in_words}"]
         if how.prior:
             lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
