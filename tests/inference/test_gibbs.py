@@ -51,7 +51,7 @@ def simulated(
         family,
         mechanism,
         bounds=bounds,
-        **{"missing": "none", **how},
+        **{"missing": "none", "outside": "redact", **how},
     )
 
 
@@ -96,6 +96,7 @@ def test_normal_against_a_grid(epsilon: float, method: str, rng: np.random.Gener
         family,
         dc.mechanisms.Laplace(epsilon),
         bounds=bounds,
+        outside="redact",
         missing="none",
     )
     target = Target(ask(release, prior, rng))
@@ -359,7 +360,7 @@ def test_refusals_and_warnings(rng: np.random.Generator) -> None:
     assert "public" in (plain.refusal(hidden) or "")
     wide = release_with(
         lambda law: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.mechanisms.Laplace(1),
-        bounds=[(-1, 1)] * 4, missing="none",
+        bounds=[(-1, 1)] * 4, outside="redact", missing="none",
     )  # fmt: skip
     assert "3 columns" in (gibbs.refusal(wide) or "")
 

@@ -122,7 +122,7 @@ class FewMissing(MissingPrior):
             return np.where((k < 0) | (k > n), -np.inf, np.log(mass))
 
     def describe(self) -> str:
-        return f"few expected: none with probability {self.none:g}, else a few or any share"
+        return f"few expected (none with probability {self.none:g}, else a few or any share)"
 
 
 @dataclass(frozen=True)
