@@ -14,6 +14,7 @@ from scipy import stats
 import discreet as dc
 from discreet.errors import EngineError, UsageError
 from discreet.inference import Diagnostics, Posterior
+from discreet.inference.missing_prior import missing_prior
 from discreet.inference.record_prior import record_prior
 from discreet.validation import Calibration, calibration, simulation
 from discreet.validation.rank_table import CalibrationSummary
@@ -178,7 +179,8 @@ def test_missing_values_are_as_many_as_inference_expects(
 
     monkeypatch.setattr(simulation, "release_with", watch)
     dc.calibrate(dc.Bernoulli(), n=4, epsilon=1, missing="count", trials=499, rng=rng, workers=1)
-    assert stats.chisquare(np.bincount(usable, minlength=5)).pvalue > RARE
+    expected = np.exp(missing_prior(None, 4).log_mass(np.arange(5)))
+    assert stats.chisquare(np.bincount(usable, minlength=5), len(usable) * expected).pvalue > RARE
 
 
 # -- engines that run chains --------------------------------------------------------------------------
@@ -283,7 +285,6 @@ def test_draws_that_are_no_numbers_are_an_error(
         ({"rng": -1}, "rng"),
         ({"rng": "seed"}, "rng"),
         ({"model": "bernoulli"}, "model"),
-        ({"model": dc.Poisson(), "bounds": (0, 9)}, "prior"),
         ({"model": dc.Poisson(), "prior": "gamma:1,1"}, "bounds"),
         ({"model": dc.Bernoulli, "prior": "beta:1,1"}, "model"),
     ],
@@ -294,15 +295,9 @@ def test_bad_input_is_one_clear_line(options: dict[str, Any], words: str) -> Non
         dc.calibrate(arguments.pop("model"), **arguments)
 
 
-def test_a_missing_prior_comes_with_one_to_paste() -> None:
-    with pytest.raises(UsageError) as caught:
-        dc.calibrate(dc.Exponential(), n=5, epsilon=1, bounds=(0, 5))
-    hint = caught.value.hint
-    assert hint is not None
-    found = dc.calibrate(
-        dc.Exponential(), n=5, epsilon=1, bounds=(0, 5), engine="naive", prior=hint.split("'")[1], trials=2
-    )
-    assert found.trials == 2
+def test_the_default_prior_is_weak() -> None:
+    found = dc.calibrate(dc.Exponential(), n=5, epsilon=1, bounds=(0, 5), engine="naive", trials=2)
+    assert found.settings["prior"] == "gamma:1,2.5"
 
 
 # -- the record ---------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def private() -> dc.Release:
 
 @pytest.fixture
 def normal() -> dc.Release:
-    return dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1)
+    return dc.release(np.linspace(0, 10, 500), dc.Normal(), bounds=(0, 10), epsilon=1, outside="redact")
 
 
 def test_auto_takes_the_exact_engine_and_says_why(bernoulli: dc.Release) -> None:

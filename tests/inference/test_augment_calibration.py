@@ -12,6 +12,7 @@ from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
 from discreet.inference.engines import naive
 from discreet.inference.engines.augment import augment_engine as augment
+from discreet.inference.missing_prior import missing_prior
 from discreet.inference.record_prior import record_prior
 
 N_DRAWS = 99
@@ -25,9 +26,14 @@ PRIOR = dc.priors.NormalInverseGamma(0.5, 1, 3, 2)
 def trial(rng: np.random.Generator) -> tuple[dict[str, float], Release]:
     theta = {name: float(x[0]) for name, x in dc.Normal().draw(PRIOR, 1, rng).items()}
     data = rng.normal(theta["mean"], np.sqrt(theta["variance"]), 5)
-    data[int(rng.integers(0, 6)) :] = np.nan
+    data[5 - missing_prior(None, 5).sample(rng) :] = np.nan
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, dc.Normal(), dc.mechanisms.Laplace(2), bounds=(-2, 3)
+        lambda law: int(law.sample(1, rng)[0]),
+        data,
+        dc.Normal(),
+        dc.mechanisms.Laplace(2),
+        bounds=(-2, 3),
+        outside="redact",
     )
     return theta, release
 

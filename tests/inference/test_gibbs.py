@@ -52,7 +52,7 @@ def simulated(
         family,
         mechanism,
         bounds=bounds,
-        **{"missing": "none", **how},
+        **{"missing": "none", "outside": "redact", **how},
     )
 
 
@@ -97,6 +97,7 @@ def test_normal_against_a_grid(epsilon: float, method: str, rng: np.random.Gener
         family,
         dc.mechanisms.Laplace(epsilon),
         bounds=bounds,
+        outside="redact",
         missing="none",
     )
     target = Target(ask(release, prior, rng))
@@ -252,6 +253,7 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
         dc.Exponential(),
         dc.mechanisms.Laplace(1),
         bounds=(0.5, 3),
+        outside="redact",
         missing="none",
     )
     # nine tenths of the most negative mean are reached on both sides of it
@@ -359,7 +361,7 @@ def test_refusals_and_warnings(rng: np.random.Generator) -> None:
     assert "public" in (plain.refusal(hidden) or "")
     wide = release_with(
         lambda law: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.mechanisms.Laplace(1),
-        bounds=[(-1, 1)] * 4, missing="none",
+        bounds=[(-1, 1)] * 4, outside="redact", missing="none",
     )  # fmt: skip
     assert "3 columns" in (gibbs.refusal(wide) or "")
 

@@ -37,6 +37,7 @@ def template() -> Release:
         dc.Exponential(),
         dc.mechanisms.Laplace(MODEL.epsilon),
         bounds=(f"{low:.6f}", f"{high:.6f}"),
+        outside="redact",
         missing="none",
     )
 

@@ -382,3 +382,24 @@ def test_diagnostics_print() -> None:
         "draws          2 independent draws",
     ]
     assert "warning        few records." in str(CHAINED)
+
+
+# -- comforts -----------------------------------------------------------------------------------------
+
+
+def test_median_tidy_frame_and_root_of_a_variance(rng: np.random.Generator) -> None:
+    draws = {"mean": rng.normal(size=40), "variance": rng.gamma(3, size=40), "p": rng.dirichlet([1, 2], 40)}
+    posterior = Posterior(draws, Diagnostics("gibbs"), n_chains=2, labels={"p": ["<b>", "c"]})
+    assert posterior.median()["mean"] == np.median(draws["mean"])
+    frame = posterior.to_pandas()
+    assert list(frame.columns) == ["parameter", "chain", "draw", "value"]
+    assert len(frame) == 4 * 40
+    one = frame[(frame.parameter == "p[c]") & (frame.chain == 1) & (frame.draw == 3)]
+    assert one.value.item() == draws["p"][23, 1]
+    summary = posterior.summary()
+    assert summary["sd"].mean == pytest.approx(np.sqrt(draws["variance"]).mean())
+    assert summary["sd"].ess == summary["variance"].ess
+    html = posterior._repr_html_()
+    assert "<b>" not in html
+    assert "p[&lt;b&gt;]" in html
+    assert html.startswith("<table>")

@@ -18,6 +18,7 @@ from discreet.curator.publish import release_with
 from discreet.domain.declarations import Missing, Neighbors
 from discreet.families.base import Family
 from discreet.inference.engines.registry import EngineName as Engine
+from discreet.inference.missing_prior import missing_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.models.discrete import DiscreteModel
 from discreet.priors.base import Prior
@@ -52,7 +53,7 @@ def simulate(
     """Return the rank of each scalar of the parameter in each trial, as a number in (0, 1).
 
     Under ``add_remove`` the number of records is drawn from the prior that ``infer`` is given, uniform on 0, ...,
-    2n. With missing values counted, the number of usable ones is drawn from its prior too, uniform on 0, ..., n;
+    2n. With missing values counted, the number of missing ones is drawn from its prior too, which expects few;
     ``keep`` replaces that rule.
     """
     family, out = setting.family, []
@@ -68,7 +69,7 @@ def simulate(
         if keep is not None:
             data = keep(data, n)
         elif setting.missing == "count" and setting.neighbors == "replace":
-            data[int(rng.integers(0, n + 1)) :] = np.nan
+            data[n - missing_prior(None, n).sample(rng) :] = np.nan
         release = release_with(
             lambda law: int(law.sample(1, rng)[0]),
             data,

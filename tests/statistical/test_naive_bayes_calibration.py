@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.publish import release_with
+from discreet.inference.missing_prior import missing_prior
 from discreet.models import NaiveBayes
 from tests.statistical.ranks import N_DRAWS, least_p, table_prior_draw, table_ranks
 
@@ -50,9 +51,9 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
 
 
 def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
-    """Drop any number of classes; in each group any number of each feature; a group without class has its own law."""
+    """Drop classes, and in each group features, as the engine expects it; a group without class has its own law."""
     n = len(rows["c"])
-    gone = rng.permutation(n)[: int(rng.integers(n + 1))]
+    gone = rng.permutation(n)[: missing_prior(None, n).sample(rng)]
     rows["c"][gone] = None
     for feature in ("f", "g"):
         k = 2 if feature == "f" else 3
@@ -60,7 +61,7 @@ def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
         rows[feature][gone] = rng.choice(k, size=gone.size, p=own).astype(str)
         for group in ("0", "1", None):
             mine = np.flatnonzero([label == group for label in rows["c"]])
-            rows[feature][rng.permutation(mine)[: int(rng.integers(mine.size + 1))]] = None
+            rows[feature][rng.permutation(mine)[: int(rng.binomial(mine.size, rng.beta(0.15, 2)))]] = None
 
 
 @pytest.mark.slow

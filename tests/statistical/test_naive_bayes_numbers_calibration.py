@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.publish import release_with
+from discreet.inference.missing_prior import missing_prior
 from discreet.inference.models.class_moments import clipped_moments
 from discreet.models import NaiveBayes
 from tests.statistical.ranks import N_DRAWS, tails_p, uniform_p
@@ -74,15 +75,18 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "gi
 def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
     """Drop up to a quarter of the classes, and in each group any number of labels and up to a quarter of the numbers.
 
-    The engine's priors on how many are missing are flat over all numbers, but the noisy counts tell to a few records,
-    so that a flat law on some of them is as good; more, and a class may have too few for a central limit.
+    The numbers are drawn from the engine's priors, cut off at a quarter: the noisy counts tell to a few records, so that
+    this is as good; more, and a class may have too few for a central limit.
     """
     n = len(rows["c"])
-    rows["c"][rng.permutation(n)[: int(rng.integers(n // 4))]] = None
+    lost = next(k for k in iter(lambda: missing_prior(None, n).sample(rng), -1) if k <= n // 4)
+    rows["c"][rng.permutation(n)[:lost]] = None
     for feature, part in (("f", 1), ("x", 4)):
         for group in ("0", "1", None):
             mine = np.flatnonzero([label == group for label in rows["c"]])
-            rows[feature][rng.permutation(mine)[: int(rng.integers(mine.size // part + 1))]] = None
+            shares = iter(lambda: float(rng.beta(0.15, 2)), -1.0)
+            counts = (int(rng.binomial(mine.size, share)) for share in shares)
+            rows[feature][rng.permutation(mine)[: next(k for k in counts if k <= mine.size // part)]] = None
 
 
 def least_p(ranks: np.ndarray) -> float:

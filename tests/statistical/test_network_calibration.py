@@ -50,6 +50,9 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
     out = []
     for _ in range(trials):
         tables = table_prior_draw(full, rng)
+        if counted:
+            # the level of missing values, which is the last, has a smaller weight
+            tables = {k: rng.dirichlet([1, 1, 0.15], size=v.shape[:-1]) for k, v in tables.items()}
         n = int(rng.integers(0, 2 * size + 1)) if how.get("neighbors") == "add_remove" else size
         release = release_with(
             lambda law: int(law.sample(1, rng)[0]), full.sample_rows(tables, n, rng), MODEL, mechanism, **how

@@ -96,8 +96,7 @@ def respond(
         answer, expected = made.in_words()
         answers.add_row(plain(text), plain(answer), plain(expected))
     out.print(answers)
-    approximation = how.approximation_in_words
-    out.print(paragraph(f"{how.engine} engine, {approximation}, {how.draws_in_words}"))
+    out.print(paragraph(f"{how.engine_in_words}, {how.draws_in_words}"))
     for text, made in zip(question, responses, strict=True):
         if made.bound is not None:
             out.print(paragraph(f"{text}: {made.bound.describe()}"))

@@ -160,5 +160,4 @@ def _no_bound(how: Diagnostics, finite: bool, bounds: tuple[float, float] | None
 
 def _which(how: Diagnostics) -> str:
     """Say which posterior the draws come from."""
-    approximation = how.approximation_in_words
-    return f"the posterior that the draws come from ({how.engine}, {approximation})"
+    return f"the posterior that the draws come from ({how.engine_in_words})"

@@ -159,8 +159,7 @@ class ResponseSummary:
         if len(places) < len(made.candidates):
             lines.append(f"best {len(places)} of {len(made.candidates):,}")
         how = made.diagnostics
-        approximation = how.approximation_in_words
-        lines += ["", f"{how.engine} engine, {approximation}, {how.draws_in_words}"]
+        lines += ["", f"{how.engine_in_words}, {how.draws_in_words}"]
         last = f"no bound: {made.no_bound}." if made.bound is None else made.bound.describe()
         lines += wrap(last, _WIDE, break_on_hyphens=False)
         lines += [f"warning: {text}" for text in (*how.warnings, *how.mixing_warnings)]

@@ -135,6 +135,15 @@ class Diagnostics:
         return f"exact, given that {self.given}" if self.given else "no approximation"
 
     @property
+    def engine_in_words(self) -> str:
+        """The engine and what it approximates, for a line of text."""
+        # "exact engine, exact, given that ..." would say it twice
+        exact = self.engine == "exact" and self.approximation == "none" and self.given
+        return (
+            self.approximation_in_words if exact else f"{self.engine} engine, {self.approximation_in_words}"
+        )
+
+    @property
     def draws_in_words(self) -> str:
         """How many draws of which kind, for a line of text."""
         if self.n_draws == 1:

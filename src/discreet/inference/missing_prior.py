@@ -122,10 +122,7 @@ class FewMissing(MissingPrior):
             return np.where((k < 0) | (k > n), -np.inf, np.log(mass))
 
     def describe(self) -> str:
-        return (
-            f"none with probability {self.none:g}, a few (k with weight 1/k) with {self.few:g}, "
-            f"otherwise a share s with density 3(1 - s)^2"
-        )
+        return f"few expected (none with probability {self.none:g}, else a few or any share)"
 
 
 @dataclass(frozen=True)

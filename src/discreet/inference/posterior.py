@@ -19,6 +19,7 @@ from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_f
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
     from xarray import DataTree
 
     from discreet.decisions.base import Utility
@@ -115,6 +116,10 @@ class Posterior:
             return {name: _plain(np.full(x.shape[1:], np.nan)) for name, x in self.draws.items()}
         return {name: _plain(x.std(axis=0, ddof=1)) for name, x in self.draws.items()}
 
+    def median(self) -> dict[str, Any]:
+        """Return the posterior median of each parameter: a float, or an array for a vector."""
+        return self.quantile(0.5)
+
     def quantile(self, q: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
         """Return the quantile of each parameter at ``q`` in [0, 1]; for several ``q``, they come first."""
         levels = numbers(q, "q", finite=False)
@@ -142,7 +147,7 @@ class Posterior:
     def summary(self, prob: float = 0.95) -> Summary:
         """Return a table with a row for each scalar: mean, sd, central interval, ESS and R-hat.
 
-        Of draws that are labels it has the most probable one and its probability.
+        Of draws that are labels it has the most probable one and its probability. A variance is followed by its root.
         """
         low_high = self.quantile(_tails(prob))
         mean, sd = self.mean(), self.sd()
@@ -160,6 +165,21 @@ class Posterior:
             at = [float(np.asarray(table[name])[index]) for table in (mean, sd, ess, r_hat)]
             r_hats = at[3] if self.n_draws >= _FEW else math.nan
             rows.append(SummaryRow(full, at[0], at[1], low, high, ess=at[2], r_hat=r_hats))
+            if name.rpartition(".")[2] == "variance":
+                root = np.sqrt(self.draws[name][(..., *index)])
+                spread = float(root.std(ddof=1)) if self.n_draws > 1 else math.nan
+                # ranks, and so ESS and R-hat, do not change under a root
+                rows.append(
+                    SummaryRow(
+                        _sd_name(full),
+                        float(root.mean()),
+                        spread,
+                        math.sqrt(low),
+                        math.sqrt(high),
+                        ess=at[2],
+                        r_hat=r_hats,
+                    )
+                )
         found = () if self.distribution is None else self.distribution.quantiles(_QUARTILES, prob)
         return Summary(
             tuple(rows), prob, self.diagnostics, tuple(labels), self._table_rows(prob), tuple(found)
@@ -292,6 +312,32 @@ class Posterior:
 
     # -- elsewhere ------------------------------------------------------------------------------------
 
+    def to_pandas(self) -> DataFrame:
+        """Return the draws as a tidy pandas data frame: one row for each scalar of each draw.
+
+        Columns are ``parameter`` (its full name, such as ``p[b]``), ``chain`` and ``draw`` (from 0 on), and ``value``.
+        Draws that are labels keep their codes, 1, 2, ...
+        """
+        from discreet.extras import needed_for
+
+        with needed_for("to_pandas"):
+            import pandas as pd
+
+        scalars = self.scalars()
+        length = self.n_draws // self.n_chains
+        return pd.DataFrame(
+            {
+                "parameter": np.repeat(np.array(list(scalars), dtype=object), self.n_draws),
+                "chain": np.tile(np.repeat(np.arange(self.n_chains), length), len(scalars)),
+                "draw": np.tile(np.arange(length), self.n_chains * len(scalars)),
+                "value": np.concatenate(list(scalars.values())),
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a table, for notebooks."""
+        return self.summary().to_html(self.about)
+
     def to_arviz(self) -> DataTree:
         """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
         from importlib.metadata import PackageNotFoundError, version
@@ -356,6 +402,12 @@ class Posterior:
         return (
             f"<Posterior of {', '.join(parts)}; {self.diagnostics.engine}, {self.diagnostics.draws_in_words}>"
         )
+
+
+def _sd_name(full: str) -> str:
+    """Return the name of the root of a variance within a class: ``age.sd[no]`` for ``age.variance[no]``."""
+    name, bracket, rest = full.partition("[")
+    return name.removesuffix("variance") + "sd" + bracket + rest
 
 
 def _tails(prob: float) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # A longer table is printed with its first and last lines only.
 _MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
 # The probabilities of more bins than this are not printed below a column's quantiles.
+_OF_TABLE = "Of this table itself, where noise is the only uncertainty"
 _FEW_BINS = 12
 # Names in an error's hint.
 _MOST_NAMES = 20
@@ -95,46 +97,84 @@ class Summary:
         }
 
     def __str__(self) -> str:
+        table = self._table()
+        lines = _aligned(table)
+        left_out = len(self.rows) - len(self._shown())
+        if left_out:
+            lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
+        if self.quantiles:
+            few = ["", *lines] if len(self.rows) <= _FEW_BINS else []
+            lines = [*self._quantile_lines(table[0][3:5]), *few]
+        if self.labels:
+            chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
+            lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
+        if self.table:
+            own = [_cells(row, decimals_for(row.sd))[:5] for row in self.table]
+            lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *own])]
+        return "\n".join([*lines, "", *self._notes()])
+
+    def to_html(self, about: str | None = None) -> str:
+        """Return the same as a table for a notebook; ``about`` is its caption. Every label is escaped."""
+        header, *rows = self._table()
+        cells = [
+            "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) + "</tr>"
+            for tag, line in [("th", header), *(("td", row) for row in rows)]
+        ]
+        left_out = len(self.rows) - len(self._shown())
+        if left_out:
+            cells.insert(1 + _FIRST_LINES, f"<tr><td>... {left_out:,} rows more</td></tr>")
+        caption = "" if about is None else f"<caption>{escape(one_line(about))}</caption>"
+        chosen = "".join(
+            f"<tr><td>{escape(shown(row.name))}</td><td>{escape(shown(row.label))}</td>"
+            f"<td>{row.probability:.3f}</td></tr>"
+            for row in self.labels[:_MOST_LINES]
+        )
+        whole = f"<table>{caption}{''.join(cells)}{chosen}</table>"
+        if self.quantiles:
+            lines = "\n".join(self._quantile_lines(header[3:5]))
+            whole = f"<pre>{escape(lines)}</pre>" + (whole if len(self.rows) <= _FEW_BINS else "")
+        if self.table:
+            own = "".join(
+                "<tr>"
+                + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row, decimals_for(row.sd))[:5])
+                + "</tr>"
+                for row in self.table
+            )
+            whole += f"<table><caption>{_OF_TABLE}</caption>{own}</table>"
+        notes = "".join(f"<p>{escape(line)}</p>" for line in self._notes())
+        return whole + notes
+
+    def _shown(self) -> tuple[SummaryRow, ...]:
+        """Return the rows that are printed: all of them, or of very many the first and the last."""
+        many = len(self.rows) > _MOST_LINES
+        return (*self.rows[:_FIRST_LINES], *self.rows[-_LAST_LINES:]) if many else self.rows
+
+    def _table(self) -> list[list[str]]:
+        """Return the cells of the table, header first."""
         tail = 100 * (1 - self.prob) / 2
         header = ["", "mean", "sd", f"{tail:.4g}%", f"{100 - tail:.4g}%", "ess", "r_hat"]
-        many = len(self.rows) > _MOST_LINES
-        shown = [*self.rows[:_FIRST_LINES], *self.rows[-_LAST_LINES:]] if many else self.rows
+        rows = self._shown()
         # the components of one parameter share their decimals, so that a column reads straight down
         decimals: dict[str, int] = {}
-        for row in shown:
+        for row in rows:
             group = _parameter(row)
             decimals[group] = max(
                 # a spread of rounding errors is none
                 decimals.get(group, 0),
                 decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
-        lines = _aligned([header, *(_cells(row, decimals[_parameter(row)]) for row in shown)])
-        if many:
-            left_out = len(self.rows) - len(shown)
-            lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
-        if self.quantiles:
-            lines = [
-                *self._quantile_lines(header[3:5]),
-                *(["", *lines] if len(self.rows) <= _FEW_BINS else []),
-            ]
-        if self.labels:
-            chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
-            lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
-        if self.table:
-            own = [[*_cells(row, decimals_for(row.sd))[:5]] for row in self.table]
-            lines += ["", "Of this table itself, where noise is the only uncertainty:"]
-            lines += _aligned([header[:5], *own])
+        return [header, *(_cells(row, decimals[_parameter(row)]) for row in rows)]
+
+    def _notes(self) -> list[str]:
+        """Return the lines below the table: engine, assumptions, warnings."""
         how = self.diagnostics
-        # "exact engine, exact, given that ..." would say it twice
-        engine = "" if how.engine == "exact" and how.given else f"{how.engine} engine, "
-        lines += ["", f"{engine}{how.approximation_in_words}, {how.draws_in_words}"]
+        lines = [f"{how.engine_in_words}, {how.draws_in_words}"]
         if how.prior:
             lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
             lines.append(f"missing values: {how.missing}")
         # a warning may quote a label
-        lines += [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
-        return "\n".join(lines)
+        return lines + [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
 
     def _quantile_lines(self, ends: list[str]) -> list[str]:
         """Return the quantiles of a column as a table; the probabilities of many bins are better seen in a plot."""

@@ -68,9 +68,8 @@ def plot_response(
     numeric = isinstance(response.candidates, np.ndarray) and response.candidates.ndim == 1
     errors = np.isfinite(response.standard_errors).all()
     how = response.diagnostics
-    approximation = how.approximation_in_words
     words = "95% Monte Carlo intervals" if errors else "too few draws for standard errors"
-    notes = [f"{how.draws_in_words}, {approximation}; {words}"]
+    notes = [f"{how.draws_in_words}, {how.approximation_in_words}; {words}"]
     if response.about:
         notes.insert(0, response.about)
     places = response.ranked(None if numeric else most_candidates)

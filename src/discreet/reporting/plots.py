@@ -83,8 +83,7 @@ def plot_posterior(
     lines = [heights[start : start + columns] for start in range(0, len(cut), columns)]
 
     how = posterior.diagnostics
-    approximation = how.approximation_in_words
-    notes = [f"{how.draws_in_words}, {approximation}"]
+    notes = [f"{how.draws_in_words}, {how.approximation_in_words}"]
     notes += [
         _cut_note(len(cut[name]), len(table)) for name, table in panels.items() if len(cut[name]) < len(table)
     ]

@@ -104,7 +104,9 @@ def sample_mixture(
     start = _scaled(np.maximum(values, 0), n_records) if log_noise else np.maximum(values, 0)
     counts = np.tile(start.astype(np.int64), (chains, 1))
     n_patterns = 1 << len(cells.sizes)
-    expected = np.append(PRESENT_WEIGHT, np.full(n_patterns - 1, MISSING_WEIGHT / (n_patterns - 1)))
+    expected = np.ones(n_patterns)
+    if cells.missing:
+        expected[0], expected[1:] = PRESENT_WEIGHT, MISSING_WEIGHT / (n_patterns - 1)
     draw = _first(cells, chains, weight_prior, label_prior, rng)
     while True:
         log_given = cells.log_given(draw.tables) + np.log(draw.weights)[..., None]
