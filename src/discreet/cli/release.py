@@ -141,7 +141,7 @@ def release(
     }
     with busy(f"Summing {data.name} …"):
         from discreet.curator.publish import release as make_release
-        from discreet.inference.release_doubts import few_usable
+        from discreet.inference.cautions import few_usable
 
         made = make_release(data, family, **arguments)
         made.save(output)

@@ -176,6 +176,12 @@ class Family(RecordSums):
         self.check_prior(prior)
         return prior
 
+    @property
+    def assumption(self) -> str:
+        if not self.has_numbers:
+            return "the records are independent"
+        return f"the column{'s are' if self.n_columns > 1 else ' is'} {self.in_words}"
+
     def weak_prior_in_words(self, domain: Domain) -> str:
         return str(self.read_prior(None, domain))
 

@@ -120,6 +120,15 @@ class RecordSums(Model):
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return self.geometry.coordinate_ranges(neighbors, domain.missing)
 
+    # -- what is assumed: nothing, unless a family says so ---------------------------------------------
+
+    @property
+    def assumption(self) -> str:
+        return ""
+
+    def weak_prior_in_words(self, domain: Domain) -> str:
+        return ""
+
     # -- declarations ---------------------------------------------------------------------------------
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arguments import MOST_DRAWS, generator, one_of, whole
 from discreet.artifact import Release
 from discreet.errors import EngineError, MissingPackageError, OutOfReachError, UsageError
-from discreet.inference import release_doubts, sampled
+from discreet.inference import sampled
 from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
@@ -167,8 +167,7 @@ def infer(
         question = Question(release, prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
         said = _said_of_missing(question, name) if answer.missing is None else answer.missing
-        about_release = () if name == "naive" else release_doubts.doubts(release, answer.draws)
-        warnings = (*answer.warnings, *warnings_about(question, answer), *about_release)
+        warnings = (*answer.warnings, *warnings_about(question, answer, name))
     how = Diagnostics(
         name,
         answer.approximation,
@@ -177,7 +176,7 @@ def infer(
         independent=answer.independent,
         missing=said,
         prior=weak,
-        given=release_doubts.given(release) if release.samples is None else "",
+        given=release.model.assumption if release.samples is None else "",
     )
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}

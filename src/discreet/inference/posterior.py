@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 from discreet.arguments import numbers, probability, shown
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.exports import axes_of, data_tree, tidy_frame
 from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Posterior:
             for index in product(*map(range, x.shape[1:])):
                 if symmetric and index[0] > index[1]:
                     continue
-                axes = _axes(words, len(index)) if words else None
+                axes = axes_of(words, len(index)) if words else None
                 parts = ", ".join(axes[a][i] if axes else str(i) for a, i in enumerate(index))
                 out.append((f"{name}[{parts}]" if index else name, name, index))
         return out
@@ -318,21 +318,7 @@ class Posterior:
         Columns are ``parameter`` (its full name, such as ``p[b]``), ``chain`` and ``draw`` (from 0 on), and ``value``.
         Draws that are labels keep their codes, 1, 2, ...
         """
-        from discreet.extras import needed_for
-
-        with needed_for("to_pandas"):
-            import pandas as pd
-
-        scalars = self.scalars()
-        length = self.n_draws // self.n_chains
-        return pd.DataFrame(
-            {
-                "parameter": np.repeat(np.array(list(scalars), dtype=object), self.n_draws),
-                "chain": np.tile(np.repeat(np.arange(self.n_chains), length), len(scalars)),
-                "draw": np.tile(np.arange(length), self.n_chains * len(scalars)),
-                "value": np.concatenate(list(scalars.values())),
-            }
-        )
+        return tidy_frame(self)
 
     def _repr_html_(self) -> str:
         """Return the summary as a table, for notebooks."""
@@ -340,36 +326,7 @@ class Posterior:
 
     def to_arviz(self) -> DataTree:
         """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        from discreet.extras import needed_for
-
-        with needed_for("to_arviz"):
-            from arviz_base import from_dict
-
-        how = self.diagnostics
-        attributes: dict[str, Any] = {
-            "engine": how.engine,
-            "approximation": how.approximation,
-            "reason": how.reason,
-            "warnings": "\n".join(how.warnings),
-            # netCDF knows no booleans
-            "independent": int(how.independent),
-            "inference_library": "discreet",
-        }
-        if self.about is not None:
-            attributes["about"] = self.about
-        with suppress(PackageNotFoundError):
-            attributes["inference_library_version"] = version("discreet")
-        dims = {name: [f"{name}_dim_{i}" for i in range(x.ndim - 1)] for name, x in self.draws.items()}
-        coords = {
-            dim: list(axis)
-            for name, words in (self.labels or {}).items()
-            for dim, axis in zip(dims[name], _axes(words, len(dims[name])), strict=True)
-        }
-        return from_dict(
-            {"posterior": dict(how.chains)}, coords=coords, dims=dims, attrs={"posterior": attributes}
-        )
+        return data_tree(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the draws to a netCDF file that ArviZ and xarray read; whole or not at all."""
@@ -420,11 +377,6 @@ def _words(words: Sequence[Any]) -> tuple[Any, ...]:
     """Read the labels of a parameter: one list for all its axes, or one for each."""
     nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
     return tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
-
-
-def _axes(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
-    """Return the labels along each axis."""
-    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
 
 
 def _is_symmetric(x: np.ndarray) -> bool:

@@ -30,6 +30,9 @@ from discreet.priors.base import Prior
 _Kind = TypeVar("_Kind", bound="Model")
 _Form = TypeVar("_Form")
 
+# Models that bear a person's name.
+_NAMESAKES = ("bernoulli", "laplace", "poisson")
+
 
 class Model(metaclass=Constructed):
     """What is learned: columns, the vector that is released about them, the likelihood, and the prior it takes.
@@ -131,6 +134,20 @@ class Model(metaclass=Constructed):
     def read_prior(self, prior: Any, domain: Domain) -> Any:
         """Return the prior to use: the analyst's, checked, or a weak one."""
         raise UsageError(f"{self.name} takes no prior.")
+
+    #: Whether records can be simulated from one value of the parameters.
+    can_sample: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """The name as it stands in a sentence."""
+        word = self.name.replace("_", " ")
+        return word.capitalize() if word in _NAMESAKES else word
+
+    @property
+    def assumption(self) -> str:
+        """What a posterior takes for granted, for a line that begins with "exact, given that"; empty if nothing."""
+        return f"the {self.in_words} model holds"
 
     @property
     def default_prior(self) -> Prior | None:

@@ -13,7 +13,6 @@ from discreet.families.histogram import Histogram
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.histogram import Distribution, Level, draw_histogram
-from discreet.inference.models.mean import usable_prior
 
 _ASSUMED = "nothing assumed but the bins"
 # Draws times bins, of counts and of probabilities: 1.6 GB.
@@ -33,7 +32,7 @@ def draw(question: Question) -> Answer:
         at += len(starts)
     if at < len(release.totals.values):
         levels.append(Level([0], [release.totals.values[at]], release.noise[at]))
-    drawn = draw_histogram(model.bins, levels, usable_prior(question), question.size, question.rng)
+    drawn = draw_histogram(model.bins, levels, question.usable, question.size, question.rng)
     return _answer(release, model, drawn.p, drawn.counts)
 
 

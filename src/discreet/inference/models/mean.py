@@ -7,7 +7,6 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference.bounded_mean import (
-    CountPrior,
     NoisyTotals,
     TableDraws,
     draw_population,
@@ -15,20 +14,8 @@ from discreet.inference.bounded_mean import (
 )
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.missing_prior import missing_prior
-from discreet.inference.record_prior import RecordPrior
 
 _ASSUMED = "nothing assumed but the bounds"
-
-
-def usable_prior(question: Question) -> CountPrior:
-    """Return the prior on the usable count: known, expected to lack few of a public number, or the analyst's."""
-    release = question.release
-    if release.records is None:
-        return question.records
-    if release.domain.missing != "count":
-        return RecordPrior(release.records, release.records)
-    return missing_prior(None, release.records)
 
 
 def draw(question: Question) -> Answer:
@@ -41,7 +28,7 @@ def draw(question: Question) -> Answer:
         np.array([float(step) for step in layout.grid]),
         release.noise,
     )
-    table = draw_table(totals, usable_prior(question), question.size, question.rng)
+    table = draw_table(totals, question.usable, question.size, question.rng)
     return _answer(release, table, question.rng)
 
 

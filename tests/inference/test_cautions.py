@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.release_doubts import few_usable
+from discreet.inference.cautions import few_usable
 
 WORDS = {
     "usable": "values were usable",
