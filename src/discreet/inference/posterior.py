@@ -85,7 +85,7 @@ class Posterior:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
         labels = {name: _words(words) for name, words in (self.labels or {}).items()}
         for name, words in labels.items():
-            axes = _axes(words, draws[name].ndim - 1) if name in draws else []
+            axes = axes_of(words, draws[name].ndim - 1) if name in draws else []
             if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
                 raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
         chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
