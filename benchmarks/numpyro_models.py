@@ -168,6 +168,55 @@ def normal(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
     return {"non-centered": non_centered, "mixed": mixed}
 
 
+def mean(n: int, b: float, width: float) -> dict[str, Model]:
+    """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see, in units of the bounds.
+
+    The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors (ours is constant
+    on nine steps for r), and the population's moments follow from them by the distributions of
+    ``inference/bounded_mean/population.py``.
+    """
+
+    def angles(y: Any) -> None:
+        # uniform angles are Beta(1/2, 1/2) shares, without their poles
+        angle = numpyro.sample("angle", dist.Uniform(0, jnp.pi / 2).expand([2]).to_event(1))
+        _moments(y, jnp.sin(angle[0]) ** 2, jnp.sin(angle[1]) ** 2)
+
+    def shares(y: Any) -> None:
+        _moments(y, numpyro.sample("m", dist.Beta(0.5, 0.5)), numpyro.sample("r", dist.Beta(0.5, 0.5)))
+
+    def _moments(y: Any, m: Any, r: Any) -> None:
+        total, square = n * (2 * m - 1), n - 4 * n * m * (1 - m) * r
+        _laplace("y", y - jnp.stack([total, square]), b)
+        _population(n, jnp.clip(m, 1e-12, 1 - 1e-12), jnp.clip(1 - r, 1e-10, 1 - 1e-9), width)
+
+    return {"angles": angles, "shares": shares}
+
+
+def _population(n: int, m: Any, s: Any, width: float) -> None:
+    """Sample the population's mean given the table's moments, with the steps of ``draw_population``."""
+    f = jnp.maximum(1 / s - 1, 1e-9)
+    ab = m * (1 - m) * f * f
+    excess = 6 * (((1 - 2 * m) * f) ** 2 * (f + 1) - ab * (f + 2)) / (ab * (f + 2) * (f + 3))
+    skewness = 2 * (1 - 2 * m) * f * jnp.sqrt(f + 1) / ((f + 2) * jnp.sqrt(ab))
+    spread_of_variance = 2 + excess
+    g = (1 - 2 * m) * jnp.sqrt(s / (m * (1 - m)))
+    v = jnp.maximum(spread_of_variance + g * g - 2 * g * skewness, 0.1 * spread_of_variance)
+    together = jnp.clip(skewness / jnp.sqrt(spread_of_variance), -0.95, 0.95)
+    heavier = (2 + 2.5 * jnp.abs(1 - 2 * m)) * jnp.exp(0.8 * numpyro.sample("tails", dist.Normal(0, 1)))
+    freedom = jnp.maximum(2 * n / v / heavier * (1 - s) ** 2, 0.5)
+    x = numpyro.sample("x", dist.Gamma(freedom / 2, freedom / 2))
+    odds = s / (1 - s) / x
+    spread = odds / (1 + odds)
+    error = jnp.clip((1 - 2 / (9 * freedom) - jnp.cbrt(x)) / jnp.sqrt(2 / (9 * freedom)), -3.0, 3.0)
+    common = 0.7 * (1 - s) * together
+    center = m + common * error * jnp.sqrt(m * (1 - m) * spread / n)
+    center = jnp.clip(center, 0.5 * m, 1 - 0.5 * (1 - m))
+    size = (n / spread - 1) / (1 - common**2)
+    share = numpyro.sample("share", dist.Beta(center * size + spread / 2, (1 - center) * size + spread / 2))
+    numpyro.deterministic("mean", width * share)
+    numpyro.deterministic("sd", width * jnp.sqrt(share * (1 - share) * spread))
+
+
 def _nodes(low: float, high: float) -> tuple[Any, Any, Any]:
     """Return quadrature nodes of a record between its bounds, their mapped values, and their weights."""
     z, weight = np.polynomial.legendre.leggauss(40)

@@ -14,7 +14,7 @@ from numpyro.infer import MCMC, NUTS
 Model = Callable[..., None]
 
 #: Names of parameters in the benchmark's models; everything else is latent.
-PARAMETERS = ("p", "rate", "mean", "variance")
+PARAMETERS = ("p", "rate", "mean", "variance", "sd")
 
 
 @dataclass(frozen=True)
