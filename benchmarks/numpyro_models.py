@@ -171,8 +171,8 @@ def normal(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
 def mean(n: int, b: float, width: float) -> dict[str, Model]:
     """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see, in units of the bounds.
 
-    The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors (ours is constant
-    on nine steps for r), and the population's moments follow from them by the distributions of
+    The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors (ours of r is
+    constant on nine steps), and the population's moments follow from them by the distributions of
     ``inference/bounded_mean/population.py``.
     """
 

@@ -132,7 +132,7 @@ def _proposed(
 
 def _meeting(left: np.ndarray, right: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
     """Tilt both weights by one exponential so that their means add up to ``total``, nearly."""
-    low, high = -_STEEPEST / left.size, _STEEPEST / left.size
+    tilt, low, high = 0.0, -_STEEPEST / left.size, _STEEPEST / left.size
     coarse = [(np.arange(v.size)[:: v.size // 256 + 1], v[:: v.size // 256 + 1]) for v in (left, right)]
     for _ in range(12):
         tilt = 0.5 * (low + high)
