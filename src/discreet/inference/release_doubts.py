@@ -99,9 +99,10 @@ def _labels_drowned(release: Release, draws: Mapping[str, np.ndarray], usable: f
 def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tuple[str, ...]:
     """Return warnings if the noise on the sum of a column is wider than it scatters by itself."""
     family = release.family
-    if family.n_columns > 1 or not release.totals.shift or not release.totals.half:
+    bounds = release.domain.bounds
+    if bounds is None or len(bounds) > 1 or not release.totals.shift or not release.totals.half:
         return ()
-    low, high = (float(v) for v in (release.domain.bounds or ())[0])
+    low, high = (float(v) for v in bounds[0])
     z = (family.measure(np.clip(records[..., 0], low, high)) - float(release.totals.shift[0])) / float(
         release.totals.half[0]
     )

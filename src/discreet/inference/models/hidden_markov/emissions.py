@@ -38,7 +38,7 @@ def draw_emissions(
     sum_by_state(counts, z, p)
     for k in range(p.shape[0]):
         for d in range(starts.size - 1):
-            least = beta[starts[d]]
+            least: float = beta[starts[d]]
             for j in range(starts[d], starts[d + 1]):
                 least = min(least, beta[j])
             for j in range(starts[d], starts[d + 1]):
