@@ -102,7 +102,7 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
     bounds = release.domain.bounds
     if bounds is None or len(bounds) > 1 or not release.totals.shift or not release.totals.half:
         return ()
-    low, high = (float(v) for v in bounds[0])
+    ((low, high),) = np.array(bounds, dtype=float)
     z = (family.measure(np.clip(records[..., 0], low, high)) - float(release.totals.shift[0])) / float(
         release.totals.half[0]
     )

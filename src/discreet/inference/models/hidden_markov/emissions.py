@@ -38,11 +38,11 @@ def draw_emissions(
     sum_by_state(counts, z, p)
     for k in range(p.shape[0]):
         for d in range(starts.size - 1):
-            least: float = beta[starts[d]]
+            least = beta[starts[d]]
             for j in range(starts[d], starts[d + 1]):
                 least = min(least, beta[j])
             for j in range(starts[d], starts[d + 1]):
                 p[k, j] += beta[j] - least
-            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], least)
+            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], float(least))
             for j in range(starts[d], starts[d + 1]):
                 log_p[k, j] = math.log(p[k, j])
