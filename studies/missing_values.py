@@ -27,7 +27,7 @@ from discreet.curator.publish import release_with
 from discreet.inference.missing_prior import missing_prior
 from discreet.validation.ranks import rank
 
-FAMILIES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+FAMILIES: dict[str, tuple[Any, Any, dict[str, Any], Any]] = {
     "bernoulli": (dc.Bernoulli(), dc.priors.Beta(2, 5), {}, "exact"),
     "categorical": (dc.Categorical(4), dc.priors.Dirichlet((1.0,) * 4), {}, "exact"),
     "poisson": (dc.Poisson(), dc.priors.Gamma(2, 1), {"bounds": (0, 10)}, "gibbs"),
@@ -78,7 +78,7 @@ def ranks(cell: Cell) -> np.ndarray:
         posterior = dc.infer(
             release,
             prior=prior,
-            engine=engine,  # pyright: ignore[reportArgumentType]
+            engine=engine,
             draws=400,
             missing=cell.share if cell.given else None,
             rng=rng,
@@ -97,7 +97,7 @@ def verdict(cell: Cell, distance: float, covered: float, n_cells: int) -> bool:
         return distance < GIVEN + scatter
     if cell.share <= 0.01:
         return distance < NEAR + scatter
-    return round(covered * cell.trials) >= binom.ppf(ALARM / n_cells, cell.trials, COVERED)
+    return round(covered * cell.trials) >= float(binom.ppf(ALARM / n_cells, cell.trials, COVERED))
 
 
 def main() -> int:

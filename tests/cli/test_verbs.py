@@ -241,12 +241,12 @@ def test_naive_warns_and_auto_never_takes_it(capsys: pytest.CaptureFixture[str])
     assert "over-confident" in capsys.readouterr().out
 
 
-def test_a_missing_prior_is_answered_with_one_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_prior_is_weak_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("release data.csv -m normal -c age --bounds=0,120 --epsilon 1 -o age.json".split()) == 0
-    capsys.readouterr()
-    assert run("infer age.json --engine naive".split()) == 2
-    hint = capsys.readouterr().err.splitlines()[1]
-    assert run(["infer", "age.json", "--engine", "naive", "--prior", hint.rpartition("--prior ")[2]]) == 0
+    for asked in ("", " --prior weak"):
+        capsys.readouterr()
+        assert run(f"infer age.json --engine naive{asked}".split()) == 0
+        assert "prior: normal_inverse_gamma:60,0.25,2,900 (weak, the default)" in capsys.readouterr().out
 
 
 def test_check_counts_what_each_policy_touches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,8 +75,8 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "gi
 def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
     """Drop up to a quarter of the classes, and in each group any number of labels and up to a quarter of the numbers.
 
-    The numbers are drawn from the engine's priors, cut off at a quarter: the noisy counts tell to a few records, so
-    that this is as good; more, and a class may have too few for a central limit.
+    Drawn from the priors of the engine, cut off at a quarter: the noisy counts tell to a few records, so that this is
+    as good; more, and a class may have too few for a central limit.
     """
     n = len(rows["c"])
     lost = next(k for k in iter(lambda: missing_prior(None, n).sample(rng), -1) if k <= n // 4)

@@ -21,8 +21,7 @@ from math import ceil, floor
 from typing import Any
 
 import numpy as np
-from scipy.special import digamma
-from scipy.stats import binom
+from scipy.special import digamma, gammaln, xlog1py, xlogy
 
 from discreet.errors import UsageError
 
@@ -132,7 +131,11 @@ class ShareMissing(MissingPrior):
     share: float
 
     def log_missing(self, k: np.ndarray) -> np.ndarray:
-        return binom.logpmf(np.asarray(k, dtype=float), self.n_records, self.share)
+        k, n = np.asarray(k, dtype=float), float(self.n_records)
+        inside = (k >= 0) & (k <= n)
+        k = np.where(inside, k, 0.0)
+        log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return np.where(inside, log_ways + xlogy(k, self.share) + xlog1py(n - k, -self.share), -np.inf)
 
     @property
     def most(self) -> int:

@@ -43,6 +43,6 @@ def draw_emissions(
                 least = min(least, beta[j])
             for j in range(starts[d], starts[d + 1]):
                 p[k, j] += beta[j] - least
-            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], least)
+            draw_dirichlet(gen, p[k, starts[d] : starts[d + 1]], float(least))
             for j in range(starts[d], starts[d + 1]):
                 log_p[k, j] = math.log(p[k, j])
