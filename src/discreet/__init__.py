@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         validation,
     )
     from discreet.artifact.release import Release
+    from discreet.curator.check import check
     from discreet.curator.publish import release
     from discreet.errors import DiscreetError
     from discreet.families import (
@@ -82,6 +83,7 @@ __all__ = [
     "ZeroConcentratedDP",
     "__version__",
     "calibrate",
+    "check",
     "compose",
     "datasets",
     "decisions",
@@ -115,6 +117,7 @@ _MODULES = {
 
 _HOMES = {
     "discreet.artifact.release": ("Release",),
+    "discreet.curator.check": ("check",),
     "discreet.curator.publish": ("release",),
     "discreet.errors": ("DiscreetError",),
     "discreet.families": (

@@ -108,6 +108,7 @@ RECORDS = {
 EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     # verbs
     "release": lambda: {"data": ROWS, "model": dc.Bernoulli(), "epsilon": 1},
+    "check": lambda: {"data": ROWS, "model": dc.Bernoulli()},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),

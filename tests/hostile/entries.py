@@ -10,7 +10,6 @@ from typing import Any
 
 import discreet as dc
 from discreet import data, profiles
-from discreet.data import inspect
 from discreet.families import Predicate
 from discreet.models import (
     BayesianNetwork,
@@ -64,8 +63,7 @@ def _release(model: Any, names: Sequence[str] = ("x",), **options: Any) -> Entry
 
 
 def _check(family: Any, bounds: Any = None) -> Entry:
-    domain = family.read_domain(bounds=bounds, outside="redact", missing="count")
-    return Entry(lambda rows: inspect(rows, family, domain, ["x"]), strict=True)
+    return Entry(lambda rows: repr(dc.check(rows, family, column="x", bounds=bounds)), strict=True)
 
 
 _BAYES = NaiveBayes({"x": ["yes", "no"]}, {"y": ["1", "0"], "z": (0, 1)})

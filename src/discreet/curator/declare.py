@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.arguments import one_of
+from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
@@ -17,6 +17,7 @@ from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
+from discreet.objects import asked_for
 from discreet.privacy import Guarantee, PureDP
 
 
@@ -129,3 +130,16 @@ def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> 
             hint="give impute=…, or declare with missing='none' that nothing is missing",
         )
     return "clip", missing or "impute"
+
+
+def asked_columns(column: Any, columns: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns that make a record, or None if the caller names none."""
+    if column is not None and columns is not None:
+        raise UsageError("give either column or columns, not both.")
+    if isinstance(columns, str | Mapping):
+        raise UsageError("columns must be a list of names; use column for a single one.")
+    if column is not None:
+        return (asked_for(column),)
+    if columns is None:
+        return None
+    return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))

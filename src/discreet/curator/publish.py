@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from discreet.arguments import listed, shown
+from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, declare
+from discreet.curator.declare import Declaration, asked_columns, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import DataError, UsageError
@@ -21,7 +21,6 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
 from discreet.names import check_name
-from discreet.objects import asked_for
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -203,7 +202,7 @@ def release(
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
-    one = declare(data, model, chosen, columns=_columns(column, columns), impute=impute, **policies)
+    one = declare(data, model, chosen, columns=asked_columns(column, columns), impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
 
 
@@ -284,18 +283,6 @@ def privatize(
     record = mechanism.plan(model, domain, public, layout)
     totals = Totals(model, domain, tuple(values), n_records, layout)
     return draw(Reading(asked, columns, n_records, record, totals), RandomSource(noise=draw_noise))
-
-
-def _columns(column: Any, columns: Any) -> tuple[str, ...] | None:
-    if column is not None and columns is not None:
-        raise UsageError("give either column or columns, not both.")
-    if isinstance(columns, str | Mapping):
-        raise UsageError("columns must be a list of names; use column for a single one.")
-    if column is not None:
-        return (asked_for(column),)
-    if columns is None:
-        return None
-    return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
 
 
 def choose_mechanism(
