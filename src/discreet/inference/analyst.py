@@ -188,14 +188,16 @@ def infer(
         about=release.title,
         model=release.model,
         distribution=answer.distribution,
-        table=None if answer.table is None else _of_table(answer, how, chains),
+        table=None if answer.table is None else _of_table(release, answer, how, chains),
     )
 
 
-def _of_table(answer: Answer, how: Diagnostics, chains: int) -> Posterior:
+def _of_table(release: Release, answer: Answer, how: Diagnostics, chains: int) -> Posterior:
     """Return what is known of the very table that was released."""
     known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
-    return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains)
+    words = release.model.labels
+    labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
+    return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains, labels=labels)
 
 
 def _expected(missing: Any, release: Release) -> MissingPrior | None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Fewer draws than this say nothing about how chains agree.
 _FEW = 4
+# Counts of a table that a summary shows.
+_FEW_COUNTS = 12
 # Levels of the quantiles of a column that a summary shows.
 _QUARTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -186,11 +188,11 @@ class Posterior:
         )
 
     def _table_rows(self, prob: float) -> tuple[SummaryRow, ...]:
-        """Return rows for the numbers of the table itself; a count for each of many bins is in its draws."""
+        """Return rows for the numbers of the table itself; a count for each of many bins or labels is in its draws."""
         if self.table is None:
             return ()
-        single = {name: x for name, x in self.table.draws.items() if x.ndim == 1}
-        return replace(self.table, draws=single).summary(prob).rows
+        few = {name: x for name, x in self.table.draws.items() if x[0].size <= _FEW_COUNTS}
+        return replace(self.table, draws=few).summary(prob).rows
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""

@@ -26,6 +26,9 @@ from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.models.base import Model
 from discreet.priors import Beta, Dirichlet
 
+# Labels whose counts in the table are kept beside their probabilities.
+_MOST_KEPT = 1000
+
 
 def refusal(release: Release) -> str | None:
     """Return why this engine cannot read the release, or None if it can."""
@@ -49,9 +52,7 @@ def draw(question: Question) -> Answer:
     """Draw from the exact posterior, independently."""
     of_labels = question.release.model.closed_form(_DRAW)
     if of_labels is not None:
-        return Answer(
-            of_labels(question.release, question.prior, question.usable, question.size, question.rng)
-        )
+        return of_labels(question.release, question.prior, question.usable, question.size, question.rng)
     from discreet.inference.engines.scalar import line_draws as scalar
 
     return Answer(scalar.draw(question))
@@ -59,24 +60,24 @@ def draw(question: Question) -> Answer:
 
 def _bernoulli(
     release: Release, prior: Beta, records: CountPrior, size: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
+) -> Answer:
     counts = bernoulli_counts(release, prior, records)
     drawn = counts.sample(size, rng)
     no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
     usable = counts.n if isinstance(counts, YesCounts) else no + yes
     a, b = float(prior.a), float(prior.b)
-    return {"p": _betas(a + yes, b + no, a + b + usable, rng)}
+    p = _betas(a + yes, b + no, a + b + usable, rng)
+    return Answer({"p": p}, table={"usable": no + yes, "yes": yes})
 
 
 def _categorical(
     release: Release, prior: Dirichlet, records: CountPrior, size: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    # not named, because of 100,000 labels one such array is a gigabyte
-    return {
-        "p": dirichlet_columns(
-            (np.asarray(prior.alpha) + categorical_counts(release, prior, records).sample(size, rng)).T, rng
-        ).T
-    }
+) -> Answer:
+    counts = categorical_counts(release, prior, records).sample(size, rng)
+    p = dirichlet_columns((np.asarray(prior.alpha) + counts).T, rng).T
+    # of 100,000 labels one such array is a gigabyte
+    kept = len(prior.alpha) <= _MOST_KEPT
+    return Answer({"p": p}, table={"usable": counts.sum(axis=1), "count": counts} if kept else None)
 
 
 def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
@@ -150,7 +151,7 @@ def _at_most(records: CountPrior, n: int) -> CountPrior:
     return RecordPrior(0, n) if records.high is None else records
 
 
-_DRAW: dict[type[Model], Callable[..., dict[str, np.ndarray]]] = {
+_DRAW: dict[type[Model], Callable[..., Answer]] = {
     Bernoulli: _bernoulli,
     Categorical: _categorical,
 }
