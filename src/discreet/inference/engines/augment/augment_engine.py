@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.inference.engines.augment.mode_jumps import ModeJumps
 
 # A table larger than this takes minutes.
+# From so many records on the central limit of gibbs is as good, in a fraction of the time.
+_MANY_RECORDS = 1000
 _MOST_RECORDS = 20_000
 _MOST_NUMBERS = 4_000_000
 # Sweeps of warm-up, in rounds; it ends when a round is long beside the autocorrelation time.
@@ -196,14 +198,16 @@ def _effective(traces: list[dict[str, np.ndarray]]) -> float:
 
 
 def reluctance(release: Release) -> str | None:
-    """Say if latent records may be slow between far modes that the central limit, calibrated here, shows at once."""
+    """Say if latent records are slow where the central limit is calibrated: between far modes, or by their number."""
     from discreet.inference.engines.gibbs.gibbs_engine import LEAST_RECORDS
     from discreet.inference.engines.gibbs.gibbs_engine import refusal as refused_by_gibbs
 
-    enough = release.records is not None and release.records >= LEAST_RECORDS
-    if enough and may_have_far_modes(release) and refused_by_gibbs(release) is None:
+    n = release.records
+    if n is None or n < LEAST_RECORDS or refused_by_gibbs(release) is not None:
+        return None
+    if may_have_far_modes(release):
         return "can be slow between far modes, and there are enough records for gibbs"
-    return None
+    return "takes seconds, and there are enough records for gibbs" if n >= _MANY_RECORDS else None
 
 
 AUGMENT = Engine("augment", refusal, draw, predicted_seconds, reluctance, foretold=True)
