@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from discreet.inference.engines.augment.chain import Chain
     from discreet.inference.engines.augment.mode_jumps import ModeJumps
 
-# A table larger than this takes minutes.
 # From so many records on the central limit of gibbs is as good, in a fraction of the time.
 _MANY_RECORDS = 1000
+# A table larger than this takes minutes.
 _MOST_RECORDS = 20_000
 _MOST_NUMBERS = 4_000_000
 # Sweeps of warm-up, in rounds; it ends when a round is long beside the autocorrelation time.
