@@ -177,6 +177,8 @@ def type_name(value: Any) -> str:
 
     The name of any other class is its author's, who may have written anything into it, such as a value of a row.
     """
+    if value is None:
+        return "type NoneType"
     # by type's own attributes, because a class may have a class of its own
     home, name = (type.__dict__[each].__get__(type(value)) for each in ("__module__", "__name__"))
     # anybody can claim the name of a module, so the class must stand in it

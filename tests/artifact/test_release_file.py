@@ -369,10 +369,10 @@ def test_a_zero_concentrated_promise_is_put_into_words() -> None:
 
 
 def test_the_statement_names_models_and_redaction_as_one_writes_them() -> None:
-    poisson = said([1, 0], dc.Poisson(), bounds=(0, 9), epsilon=1)
+    poisson = said([1, 0], dc.Poisson(), bounds=(0, 9), epsilon=1, outside="redact")
     assert "a Poisson model" in poisson
     assert "with the middle of the range in its place" in poisson
-    distances = said([1, 0], dc.Laplace(location=3), bounds=(0, 9), epsilon=1)
+    distances = said([1, 0], dc.Laplace(location=3), bounds=(0, 9), epsilon=1, outside="redact")
     assert "a Laplace model" in distances
     assert "with the middle of the range of what the model sums up in its place" in distances
     two = said([[1, 0], [2, 3]], dc.MultivariateNormal(2), bounds=[(0, 9), (0, 9)], epsilon=1)  # pyright: ignore

@@ -225,7 +225,7 @@ HINTS = [
         "categorical:labels=a,b,c",
         'hint: labels are separated by |, as in "categorical:labels=a|b|c"\n',
     ),
-    (MODEL, "bernoulli:0.5", "hint: bernoulli has no constants"),
+    (MODEL, "bernoulli:0.5", "hint: write bernoulli:yes=…"),
     (MODEL, "bernouli", "hint: did you mean bernoulli? known families: "),
     (MODEL, "normal:mean=x", "got mean=x."),
     ("infer good.json --prior", "gamma:1,1", "hint: for example --prior beta:1,1\n"),

@@ -284,7 +284,7 @@ def test_check_warns_of_line_breaks_inside_fields(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("values", "model", "words"),
     [
-        ("left right left", "bernoulli", 'none of the records are usable. .* "categorical:labels=M|F"'),
+        ("left right left", "bernoulli", 'none of the records are usable. .* "bernoulli:yes=F,no=M"'),
         ("yes left left", "bernoulli", "fewer than half of the records are usable"),
         ("F M F", "bernoulli", "over a quarter of the records hold something that the model does not read"),
         ("A B c", "categorical:labels=a|b|c", "fewer than half .* upper and lower case too"),

@@ -105,7 +105,7 @@ def test_the_bound_says_what_it_speaks_of() -> None:
     for part in (
         "probability 90% over the 400 independent draws",
         "best of 2 candidates",
-        "posterior that the draws come from (samples, tempered posterior, not noise-aware)",
+        "posterior that the draws come from (samples engine, tempered posterior, not noise-aware)",
         "fixed without looking at the draws",
     ):
         assert part in words

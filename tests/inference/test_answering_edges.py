@@ -162,7 +162,7 @@ def test_warnings_come_along(rng: np.random.Generator) -> None:
     doubtful = Diagnostics("naive", "noise ignored", warnings=("over-confident.",), independent=True)
     response = Posterior({"p": rng.beta(1, 1, 50)}, doubtful).respond(ZeroOne("p > 0.5"))
     assert "warning: over-confident." in str(response.summary())
-    assert "naive, noise ignored" in str(response.bound and response.bound.describe())
+    assert "naive engine, noise ignored" in str(response.bound and response.bound.describe())
 
 
 def test_answers_are_plain_values(beta: Posterior) -> None:

@@ -58,7 +58,7 @@ def test_answers_speak_of_the_tempered_posterior(rng: np.random.Generator) -> No
     assert bound is not None
     assert not bound.is_vacuous
     assert (bound.n_draws, bound.n_candidates) == (N_SAMPLES, 2)
-    assert "the posterior that the draws come from (samples, tempered posterior)" in bound.describe()
+    assert "the posterior that the draws come from (samples engine, tempered posterior)" in bound.describe()
     assert (losses > bound.loss).sum() <= stats.binom.isf(FALSE_ALARM, trials, 1 - confidence)
     assert (np.abs(shares - truth) > bound.half_width).sum() <= stats.binom.isf(
         FALSE_ALARM, trials, 1 - confidence

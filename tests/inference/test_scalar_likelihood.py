@@ -165,7 +165,7 @@ def total_variation(release: Release, prior: Prior, per_unit: int, rng: np.rando
     records = RecordPrior(0, 10)
     axis, posterior = draws.density(Question(release, prior, records, 1, 1, rng))
     t = np.linspace(axis.low, axis.high, 41)[8:-4]
-    theta = draws.parameter(release.family, axis.value(t), rng)
+    theta = release.family.named(axis.value(t))
     (name,) = theta
     log_p = axis.log_prior(t) + [brute_log_likelihood(release, {name: v}, per_unit) for v in theta[name]]
     p, q = np.exp(log_p - np.logaddexp.reduce(log_p)), posterior(t)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import instance, one_of
 from discreet.curator.declare import asked_columns
-from discreet.data import Inspection, inspect
 from discreet.domain.declarations import Outside
 from discreet.families.record_sums import RecordSums
 from discreet.names import shown
+
+if TYPE_CHECKING:
+    from discreet.data import Inspection
 
 NOTICE = "private, not for publication"
 
@@ -124,6 +126,8 @@ def check(
     >>> seen.counts.above
     1
     """
+    from discreet.data import inspect
+
     model = instance(model, "model", RecordSums, "a model of one column, such as dc.Mean()")
     outside = one_of(outside, "outside", Outside)
     outside = model.only_outside or outside

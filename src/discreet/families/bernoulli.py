@@ -60,8 +60,8 @@ class Bernoulli(Family):
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
-    yes: tuple[str, ...] | None
-    no: tuple[str, ...] | None
+    yes: tuple[str, ...] | None = None
+    no: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -85,6 +85,10 @@ class Bernoulli(Family):
     @property
     def vocabulary(self) -> tuple[tuple[str, ...], ...]:
         return self.no or _spellings(_NO), self.yes or _spellings(_YES)
+
+    def __repr__(self) -> str:
+        words = "" if self.yes is None or self.no is None else f"yes={list(self.yes)!r}, no={list(self.no)!r}"
+        return f"{type(self).__name__}({words})"
 
     def describe(self) -> str:
         if self.yes is None or self.no is None:

@@ -125,7 +125,7 @@ def _labels_drowned(release: Release, draws: Mapping[str, np.ndarray], usable: f
     """Return a warning if the noise on the counts is wider than they scatter by themselves."""
     p = np.mean(draws["p"], axis=0) if "p" in draws else np.zeros(0)
     scatter = usable * float(np.sum(p * (1 - p)))
-    laws = [law for name, law in zip(release.totals.names, release.noise, strict=True) if name != "usable"]
+    laws = [law for name, law in zip(release.totals.names, release.noise, strict=False) if name != "usable"]
     if p.ndim == 0:
         # one count: its double, z = 2 yes - u, is released, or both counts are
         scatter *= 4 if release.records is not None else 2
