@@ -41,6 +41,8 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
         return
     statistics = release.totals
     totals = table("released total", "value", "noise scale")
+    # a name that is wrapped would begin lines of its own
+    totals.columns[0].no_wrap, totals.columns[0].overflow = True, "ellipsis"
     rows = zip(statistics.names, statistics.values, statistics.grid, release.noise_record.scale, strict=True)
     for name, value, step, scale in rows:
         total = float(value * step)

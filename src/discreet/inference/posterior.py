@@ -183,16 +183,16 @@ class Posterior:
                     )
                 )
         found = () if self.distribution is None else self.distribution.quantiles(_QUARTILES, prob)
-        return Summary(
-            tuple(rows), prob, self.diagnostics, tuple(labels), self._table_rows(prob), tuple(found)
-        )
+        own = self._table_rows(prob)
+        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels), own, tuple(found))
 
     def _table_rows(self, prob: float) -> tuple[SummaryRow, ...]:
         """Return rows for the numbers of the table itself; a count for each of many bins or labels is in its draws."""
         if self.table is None:
             return ()
         few = {name: x for name, x in self.table.draws.items() if x[0].size <= _FEW_COUNTS}
-        return replace(self.table, draws=few).summary(prob).rows
+        labels = {name: words for name, words in (self.table.labels or {}).items() if name in few}
+        return replace(self.table, draws=few, labels=labels).summary(prob).rows
 
     def _components(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """List (full name, parameter name, index) of every scalar."""

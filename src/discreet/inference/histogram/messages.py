@@ -24,7 +24,7 @@ import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import gammaln
 
-from discreet.errors import EngineError
+from discreet.errors import OutOfReachError
 from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.tree import Node
 
@@ -100,7 +100,7 @@ def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[S
         if root:
             value = value + counts.log_mass(count.astype(float))
         if not np.isfinite(value.max()):
-            raise EngineError(_CONTRADICTION)
+            raise OutOfReachError(_CONTRADICTION)
         messages.append(Message(low, value))
         splits.append(split)
     return messages, splits
@@ -109,9 +109,9 @@ def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[S
 def _check(low: int, high: int, laid: int) -> None:
     """Raise if no count is plausible, or if there are too many to be laid out."""
     if low > high:
-        raise EngineError(_CONTRADICTION)
+        raise OutOfReachError(_CONTRADICTION)
     if laid > _MOST_COUNTS:
-        raise EngineError(
+        raise OutOfReachError(
             "the noise on the counts is so wide that too many counts are possible.",
             hint="release fewer bins, or with a larger epsilon",
         )
