@@ -51,10 +51,10 @@ class Walk:
 #: takes one or two more where the rows are read in a thread of the engine's. Aimed at were (12, 25), (9, 15), (14, 28)
 #: and (14, 28): docs/developer/following-a-call.md says which crossings are worth their price.
 LIMITS = {
-    "release of a Normal from CSV": (22, 51),
-    "infer, Bernoulli, exact": (12, 21),
-    "infer, Normal, gibbs": (24, 61),
-    "infer, naive Bayes": (20, 45),
+    "release of a Normal from CSV": (22, 52),
+    "infer, Bernoulli, exact": (20, 41),
+    "infer, Normal, gibbs": (25, 69),
+    "infer, naive Bayes": (22, 55),
 }
 
 

@@ -40,5 +40,5 @@ def test_labels_have_counts_and_many_of_them_none(rng: np.random.Generator):
     many = dc.infer(dc.release(["1"], dc.Categorical(30), epsilon=1), draws=8, rng=rng)
     assert many.table is not None
     assert many.table.draws["count"].shape == (8, 30)
-    assert "count" not in str(many.summary())
+    assert "count[" not in str(many.summary())
     assert dc.infer(dc.release(["1"], dc.Categorical(1001), epsilon=1), draws=8, rng=rng).table is None
