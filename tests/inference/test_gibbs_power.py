@@ -76,7 +76,7 @@ def check_uniform(u: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("variant", "trials"),
     # the errors of the print partly cancel: its squared scores are 8% too large, eight standard errors in 20,000 trials
-    [("printed", 2 * TRIALS), ("given readings", TRIALS)],
+    [pytest.param("printed", 2 * TRIALS, marks=pytest.mark.slow), ("given readings", TRIALS)],
 )
 def test_wrong_samplers_are_rejected(variant: Variant, trials: int, rng: np.random.Generator) -> None:
     assert least_p(ranks(MODEL, variant, trials, rng, thin=20)) < THRESHOLD

@@ -125,7 +125,11 @@ def test_exact_and_gibbs_agree(case: Case, rng: np.random.Generator) -> None:
     assert agree_large(case, "exact", rng) > THRESHOLD
 
 
-@pytest.mark.parametrize("case", WIDE, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if "multivariate" in case.name else case for case in WIDE],
+    ids=lambda case: case.name,
+)
 def test_augment_and_gibbs_agree(case: Case, rng: np.random.Generator) -> None:
     assert agree_large(case, "augment", rng) > THRESHOLD
 

@@ -37,6 +37,7 @@ def failed(panel: Any) -> set[str]:
     return {claim.source for claim in panel.claims if not claim.holds}
 
 
+@pytest.mark.slow
 def test_noise_and_temperatures_that_are_off_are_found(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     accuracy = importlib.import_module("foulds.accuracy")
     honest = accuracy.library_laplace
