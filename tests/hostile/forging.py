@@ -316,8 +316,8 @@ def _rename(body: Any, rng: np.random.Generator, kind: str) -> None:
     found = [_at(body, path) for path in places(body)]
     short = [v for v in found if isinstance(v, str) and 0 < len(v) < 20 and not _is_number(v)]
     old, new = str(rng.choice(short)), TEXTS[int(rng.integers(len(TEXTS)))]
-    names = body.get("columns") or []
-    if names and rng.random() < 0.3:
+    names = body.get("columns")
+    if isinstance(names, list) and names and rng.random() < 0.3:
         old = str(names[0])
     if json.dumps(body).count(old) * len(new) > _LONGEST:
         new = new[:10]
