@@ -58,3 +58,17 @@ def test_priors_by_name_or_one_for_all() -> None:
 def test_what_cannot_be_meant(given: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         dc.infer(given, **options)
+
+
+def test_one_summary_and_one_picture_for_all(tmp_path: Path) -> None:
+    rows = {"smoker": ["yes", "no"] * 100, "age": [30, 50] * 100}
+    made = dc.release(rows, {"smoker": dc.Bernoulli(), "age": dc.Mean()}, bounds={"age": (0, 100)}, epsilon=10)
+    both = dc.infer(made, draws=40, rng=1)
+    assert list(both) == ["smoker", "age"]
+    assert [row.name for row in both.summary().rows] == ["smoker.p", "age.mean", "age.sd"]
+    assert "<table>" in both._repr_html_()
+    both.plot(tmp_path / "both.png")
+    assert (tmp_path / "both.png").stat().st_size > 1000
+    uneven = type(both)({"a": both["age"], "b": dc.infer(made["age"], draws=80, rng=1)})
+    with pytest.raises(UsageError, match="different numbers of draws"):
+        uneven.summary()

@@ -21,6 +21,7 @@ from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engin
 from discreet.inference.engines.registry import ENGINES, EngineName, load
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
+from discreet.inference.posteriors import Posteriors
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.inference.several import by_name, loaded, spawned
 from discreet.priors.base import Prior
@@ -58,7 +59,7 @@ def infer(
     records: Any = None,
     missing: Any = None,
     rng: int | np.random.Generator | None = None,
-) -> dict[str, Posterior]: ...
+) -> Posteriors: ...
 
 
 def infer(
@@ -71,7 +72,7 @@ def infer(
     records: Any = None,
     missing: Any = None,
     rng: int | np.random.Generator | None = None,
-) -> Posterior | dict[str, Posterior]:
+) -> Posterior | Posteriors:
     """Return the posterior of the model's parameters given a release.
 
     Parameters
@@ -122,19 +123,21 @@ def infer(
         own_missing = by_name(missing, "missing", several)
         # in the order of the names, so that the order of the dictionary does not matter
         streams = dict(zip(sorted(several), spawned(rng, len(several)), strict=True))
-        return {
-            name: infer(
-                each,
-                prior=own_prior[name],
-                engine=engine,
-                draws=draws,
-                chains=chains,
-                records=own_records[name],
-                missing=own_missing[name],
-                rng=streams[name],
-            )
-            for name, each in several.items()
-        }
+        return Posteriors(
+            {
+                name: infer(
+                    each,
+                    prior=own_prior[name],
+                    engine=engine,
+                    draws=draws,
+                    chains=chains,
+                    records=own_records[name],
+                    missing=own_missing[name],
+                    rng=streams[name],
+                )
+                for name, each in several.items()
+            }
+        )
     if isinstance(release, list | tuple | set | frozenset):
         raise UsageError(
             "a list of releases cannot be read together yet: give one release, or a dictionary of them by name.",
