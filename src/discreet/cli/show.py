@@ -86,8 +86,7 @@ def _legend(release: Release) -> list[str]:
             lines.append("z2 is the square of z.")
         elif names[0] == "z1":
             lines.append("z1*z2 is the product of two of them.")
-    elif release.totals.shift is not None:
-        # "low", "high", or "low", "middle", "high"
+    elif names in (("low", "high"), ("low", "middle", "high")):
         shares = "(1 - z)/2 and (1 + z)/2" if len(names) == 2 else "(1 - z)²/4, (1 - z²)/2 and (1 + z)²/4"
         lines.append(
             f"Each usable record is spread over {', '.join(names[:-1])} and {names[-1]}, by its place z between -1 and "

@@ -57,6 +57,10 @@ class Check:
             trouble = "over a quarter of the records hold something that the model does not read"
         if trouble:
             warnings.append(f"{trouble}. Is it the right column? {self._reads()}")
+        if seen.inside is not None and 2 * seen.inside < seen.usable:
+            warnings.append(
+                "fewer than half of the values are within the bounds. Are they in the column's units?"
+            )
         if seen.unclosed:
             warnings.append(
                 f"lines with a quotation mark that is not closed: {seen.unclosed:,}. One line is one record, so a "

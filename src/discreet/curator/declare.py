@@ -66,6 +66,8 @@ def declare(
 ) -> Declaration:
     """Check all declarations; no row is read."""
     if not isinstance(model, Model):
+        if isinstance(model, type) and issubclass(model, Model):
+            raise UsageError(f"model is a class: write dc.{model.__name__}().")
         raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(columns)

@@ -32,6 +32,8 @@ _DRAWS, _RECORDS = 60, 100
 _OUTSIDE, _LEAST_OUTSIDE = 0.1, 0.05
 # Noise, in units of the data's own uncertainty, that is worth a word.
 _LARGE, _MANY = 1.0, 100
+# A mean this near to a bound, as a share of their distance, has nearly all values there.
+_AT_A_BOUND = 0.005
 # Records whose standard deviation is below this, where the bounds are from -1 to 1, use a small part of them.
 _NARROW = 0.15
 
@@ -85,8 +87,16 @@ def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
 
 def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarray]) -> tuple[str, ...]:
     """Return warnings if noise moves the mean of a table further than chance does."""
-    low, high = (float(v) for v in (release.domain.bounds or ())[0])
+    if release.domain.bounds is None:
+        return ()
+    ((low, high),) = np.array(release.domain.bounds, dtype=float)
     usable, spread = float(np.median(table["usable"])), float(np.median(sd))
+    place = (float(np.median(table["mean"])) - low) / (high - low)
+    if min(place, 1 - place) < _AT_A_BOUND and usable > 0:
+        return (
+            f"nearly all values seem to be at a bound of {_pairs(release)}, or beyond: are these the bounds of this "
+            "column, in its units?",
+        )
     noise, scatter = float(np.var(table["mean"])), spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)
     return said + _too_wide(release) if said and spread < _NARROW * (high - low) / 2 else said
@@ -137,7 +147,10 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
     family = release.family
     if family.n_columns > 1 or not release.totals.shift or not release.totals.half:
         return ()
-    low, high = (float(v) for v in (release.domain.bounds or ())[0])
+    bounds = release.domain.bounds
+    if bounds is None:
+        return ()
+    low, high = (float(v) for v in bounds[0])
     z = (family.measure(np.clip(records[..., 0], low, high)) - float(release.totals.shift[0])) / float(
         release.totals.half[0]
     )

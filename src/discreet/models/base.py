@@ -135,8 +135,10 @@ class Model(metaclass=Constructed):
         """Return the prior to use: the analyst's, checked, or a weak one."""
         raise UsageError(f"{self.name} takes no prior.")
 
-    #: Whether records can be simulated from one value of the parameters.
-    can_sample: bool = False
+    @property
+    def can_sample(self) -> bool:
+        """Whether records can be simulated from one value of the parameters."""
+        return False
 
     @property
     def in_words(self) -> str:

@@ -88,13 +88,23 @@ def _shown(ordered: np.ndarray) -> tuple[float, float]:
 
 
 def modes(draws: np.ndarray) -> list[np.ndarray]:
-    """Part draws, sorted, into modes."""
-    return _parted(np.sort(draws), max(len(draws) // _SHARE_OF_A_MODE, FEWEST_FOR_A_CURVE))
+    """Part draws, sorted, into modes; counts, which are equal again and again, are one."""
+    ordered = np.sort(draws)
+    if _is_count(ordered):
+        return [ordered]
+    return _parted(ordered, max(len(draws) // _SHARE_OF_A_MODE, FEWEST_FOR_A_CURVE))
+
+
+def _is_count(ordered: np.ndarray) -> bool:
+    """Tell whether sorted draws are of whole numbers that come up several times each."""
+    return np.count_nonzero(np.diff(ordered)) < len(ordered) // 4 and bool(
+        np.all(ordered == np.rint(ordered))
+    )
 
 
 def _parted(ordered: np.ndarray, m: int) -> list[np.ndarray]:
     """Part sorted draws into modes, at valleys of the density that the spacings over ``m`` draws show."""
-    if len(ordered) < 2 * m:
+    if len(ordered) < 2 * m or ordered[0] == ordered[-1]:
         return [ordered]
     # the inverse of a density, up to a constant; equal draws have no spacing
     spacing = np.maximum(ordered[m:] - ordered[:-m], 1e-12 * np.ptp(ordered))
@@ -118,7 +128,9 @@ def _bandwidth(mode: np.ndarray, ordered: np.ndarray) -> float:
     lower, upper = np.quantile(mode, [0.25, 0.75])
     # more than half of the draws may be equal, which the standard deviation survives and the quartiles do not
     spread = min(mode.std(), (upper - lower) / 1.34) or mode.std()
-    return max(1.3 * spread * len(mode) ** -0.2, 1e-6 * np.ptp(ordered))
+    # the density of counts has no room between them
+    least = 1.0 if _is_count(ordered) else 1e-6 * np.ptp(ordered)
+    return max(1.3 * spread * len(mode) ** -0.2, least)
 
 
 def _grouped(mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

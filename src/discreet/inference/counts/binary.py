@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from discreet.errors import OutOfReachError
 from discreet.inference.counts.weights import (
     DEPTH,
     locate,
@@ -41,6 +42,8 @@ _BLOCK = 100_000
 # Up to this many records every count is enumerated, which is faster than finding a window.
 _SHORT = 2048
 _LOWEST = -1e300
+# Standard deviations that no noise goes.
+_FAR = 100.0
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,11 @@ def binary_counts(
     """
     least, n = prior.low, prior.high
     assert n is not None
+    # the difference of yes and no is at most their sum, and neither is further off than noise goes
+    if abs(read_z[0]) - max(read_usable[0], 0) > _FAR * (read_z[1].sd + read_usable[1].sd):
+        raise OutOfReachError(
+            "the two readings contradict each other by more than noise of their scale could explain."
+        )
     (u_low, u_high), (z_low, z_high) = _windows(a, b, prior, *read_z, *read_usable)
     while True:
         counts = _enumerate(a, b, (u_low, u_high), (z_low, z_high), read_z, read_usable, prior)
@@ -212,7 +220,8 @@ def _enumerate(
 ) -> BinaryCounts:
     """Make the tables over the two windows."""
     (u_low, u_high), (z_low, z_high), (y_z, noise_z) = u_window, z_window, read_z
-    z_low, z_high = max(z_low, -u_high), min(z_high, u_high)
+    # at least one difference is possible, however far the readings contradict each other
+    z_low, z_high = (min(max(z, -u_high), u_high) for z in (z_low, z_high))
     longest = max(u_high - u_low, z_high - z_low)
     if longest > _LONGEST or (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
         raise too_wide()

@@ -136,6 +136,11 @@ def band(p: np.ndarray, counts: np.ndarray, edges: np.ndarray, prob: float = 0.9
     none_below = (below[:, :-1] == 0).mean(axis=0)
     none_above = (below[:, :-1] == below[:, -1:]).mean(axis=0)
     rare = (1 - prob) / 10
+    low, high = np.where(none_below > rare, 0.0, low), np.where(none_above > rare, 1.0, high)
+    # a distribution function rises, so what holds at one edge bounds it at all others
     return Band(
-        edges[1:-1], np.where(none_below > rare, 0.0, low), center, np.where(none_above > rare, 1.0, high)
+        edges[1:-1],
+        np.maximum.accumulate(low),
+        center,
+        np.minimum.accumulate(high[::-1])[::-1],
     )

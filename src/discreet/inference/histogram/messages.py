@@ -37,7 +37,7 @@ _DIRECT = 2**24
 # counts whose gamma functions are tabulated
 _TABLE = 2**15
 # counts of all nodes together; each takes a hundred bytes
-_MOST_COUNTS = 2**24
+_MOST_COUNTS = 3 * 2**21
 _CONTRADICTION = (
     "the counts of bins and of groups of bins contradict each other: hardly any table could give them."
 )

@@ -56,7 +56,7 @@ _MOST_SWEEPS = 10
 # contradict it, by thousands of noise scales, would take as many steps as they are off.
 _MOST_ROUNDS, _MOST_OF_MANY = 120, 60
 # what a sweep on that way costs, for each pair of readings; measured
-_SWEEP_SECONDS = 7e-4
+_SWEEP_SECONDS, _READING_SECONDS = 7e-4, 8e-3
 
 
 @dataclass
@@ -106,7 +106,8 @@ class Walkers:
         start = 10 * (1 + float(np.abs(state.place.residual).max()))
         log_kappa, log_old = math.log(start), np.zeros(len(state.x))
         # with many readings a step takes longer
-        for _ in range(_MOST_ROUNDS if self._target.n_readings <= 3 else _MOST_OF_MANY):
+        n_readings = self._target.n_readings
+        for _ in range(_MOST_ROUNDS if n_readings <= 3 else _MOST_OF_MANY):
             if self._kappa == 1:
                 return
             kappa, log_weights, log_old_next = self._next(log_kappa, carried, log_old)
@@ -119,7 +120,7 @@ class Walkers:
             # copies made by resampling must part before the next step: more moves in more dimensions
             self._moved = 0.0
             for _ in range(_MOST_SWEEPS):
-                spend(_SWEEP_SECONDS * self._target.n_readings**2)
+                spend(max(_SWEEP_SECONDS * n_readings**2, _READING_SECONDS * n_readings))
                 self.sweep(force_both=True)
                 if self._moved >= 0.5 + self._dim / 3:
                     break
