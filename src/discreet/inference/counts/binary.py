@@ -187,8 +187,8 @@ def binary_counts(
     """
     least, n = prior.low, prior.high
     assert n is not None
-    # the difference of yes and no is at most their sum, and neither is further off than noise goes
-    if abs(read_z[0]) - max(read_usable[0], 0) > _FAR * (read_z[1].sd + read_usable[1].sd):
+    # the difference of yes and no is at most their sum; few counts can be gone through even if no noise goes that far
+    if n > _SHORT and abs(read_z[0]) - max(read_usable[0], 0) > _FAR * (read_z[1].sd + read_usable[1].sd):
         raise OutOfReachError(
             "the two readings contradict each other by more than noise of their scale could explain."
         )
