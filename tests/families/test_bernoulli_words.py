@@ -57,6 +57,8 @@ def test_imputed_words(model: dc.Bernoulli, impute: Any, expected: tuple[int, in
     mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9))
     release = dc.release(rows, model, mechanism=mechanism, missing="impute", impute=impute)
     assert dc.Release.from_json(release.to_json()) == release
+    word = {True: "1"}.get(impute, str(impute) if impute != "b" else "benign")
+    assert f"missing values were replaced by {word}" in release.statement()
     from discreet.data import summarize
 
     layout = model.layout(release.domain, "add_remove")

@@ -62,7 +62,9 @@ def test_what_cannot_be_meant(given: Any, options: dict[str, Any], words: str) -
 
 def test_one_summary_and_one_picture_for_all(tmp_path: Path) -> None:
     rows = {"smoker": ["yes", "no"] * 100, "age": [30, 50] * 100}
-    made = dc.release(rows, {"smoker": dc.Bernoulli(), "age": dc.Mean()}, bounds={"age": (0, 100)}, epsilon=10)
+    made = dc.release(
+        rows, {"smoker": dc.Bernoulli(), "age": dc.Mean()}, bounds={"age": (0, 100)}, epsilon=10
+    )
     both = dc.infer(made, draws=40, rng=1)
     assert list(both) == ["smoker", "age"]
     assert [row.name for row in both.summary().rows] == ["smoker.p", "age.mean", "age.sd"]

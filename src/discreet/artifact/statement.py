@@ -213,7 +213,7 @@ def _assumed(release: Release) -> str:
     if d.missing == "none":
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
-        filled = _listing([shown_label(v) if isinstance(v, str) else plain(v) for v in d.impute])
+        filled = _listing(release.model.imputed_in_words(d))
         parts.append(f"missing values were replaced by {filled}")
     else:
         parts.append(release.model.missing_in_words(release.neighbors))

@@ -146,7 +146,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         widest = ", ".join(f"{float(x):g}" for x in made.within)
         price = f"epsilon = {float(made.epsilon):g}"
         facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
-    filled = ", ".join(shown(str(value)) for value in release.domain.impute or ())
+    filled = ", ".join(release.model.imputed_in_words(release.domain))
     facts.append(("missing", release.domain.missing + (f" {filled}" if filled else "")))
     if release.dataset is not None:
         facts.append(("data set", release.dataset))

@@ -34,7 +34,9 @@ def check_impute(family: RecordSums, domain: Domain) -> None:
     if domain.impute is None:
         return
     if family.vocabulary is not None:
-        if len(domain.impute) != 1 or _label(family, domain.impute[0]) != domain.impute[0]:
+        # two answers go by their places; labels by themselves
+        known = family.labels if family.labels is not None else (Fraction(0), Fraction(1))
+        if len(domain.impute) != 1 or domain.impute[0] not in known:
             raise UsageError("the value to impute must be one label.")
         return
     pairs = domain.bounds or ()
@@ -54,8 +56,6 @@ def check_impute(family: RecordSums, domain: Domain) -> None:
 def _label(family: RecordSums, value: Any) -> Fraction | str:
     """Return the label that a value spells: itself if there are labels, else its position."""
     assert family.vocabulary is not None
-    if isinstance(value, Fraction) and family.labels is None and value in (0, 1):
-        return value  # as files have it
     if isinstance(value, bool | np.bool_):
         value = int(value)
     spelled = str(value)

@@ -18,10 +18,11 @@ import numpy as np
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.impute import check_impute, read_impute
+from discreet.families.impute import check_impute, imputed_position, read_impute
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.models.shapes import Interval, RecordShape
+from discreet.names import shown_label
 from discreet.rational import exact
 
 
@@ -154,6 +155,12 @@ class RecordSums(Model):
         if len(columns) != self.n_columns:
             raise ValueError("it has the wrong number of columns")
         check_impute(self, domain)
+
+    def imputed_in_words(self, domain: Domain) -> list[str]:
+        position = None if self.vocabulary is None else imputed_position(self, domain)
+        if self.vocabulary is None or position is None:
+            return super().imputed_in_words(domain)
+        return [shown_label(self.vocabulary[position][0])]
 
     def decode_impute(self, values: Sequence[str]) -> tuple[Fraction | str, ...]:
         return tuple(values) if self.labels is not None else tuple(exact(one, "impute") for one in values)

@@ -56,9 +56,13 @@ def few_usable(release: Release) -> tuple[str, ...]:
     n = release.records
     if n is None or release.samples is not None or release.domain.missing != "count":
         return ()
-    if not release.layout.rows:
+    if release.layout.rows:
+        weights = release.layout.usable_weights()
+    elif release.totals.names[-1] == "usable":
+        weights = np.eye(len(release.totals.names))[-1]
+    else:
         return ()
-    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
+    steps = weights * np.array(release.totals.grid, dtype=float)
     read = float(steps @ np.array(release.totals.values, dtype=float))
     sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
     if read + _SURE * sd >= n / 2:

@@ -25,7 +25,9 @@ from discreet.arguments import Constructed
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
+from discreet.names import shown_label
 from discreet.priors.base import Prior
+from discreet.rational import plain
 
 _Kind = TypeVar("_Kind", bound="Model")
 _Form = TypeVar("_Form")
@@ -183,6 +185,10 @@ class Model(metaclass=Constructed):
     def assumptions(self, domain: Domain) -> list[str]:
         """Return what was declared beyond the domain, for the privacy statement."""
         return []
+
+    def imputed_in_words(self, domain: Domain) -> list[str]:
+        """Say what stands for missing values, as the columns have it."""
+        return [shown_label(v) if isinstance(v, str) else plain(v) for v in domain.impute or ()]
 
     def missing_in_words(self, neighbors: Neighbors) -> str:
         """Say what became of missing values that are counted, for the privacy statement."""
