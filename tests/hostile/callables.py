@@ -548,7 +548,8 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
 #: arrays, layouts and records that they made themselves, many of them in inner loops.
 _PROTOCOL = """
     accept accounted affine_map aims best bounds cells check
-    check_bounds check_prior imputed_in_words weak_prior_in_words constants contains counts descent draw encode from_constants
+    check_bounds check_prior imputed_in_words weak_prior_in_words
+    constants contains counts descent draw encode from_constants
     from_natural from_numbers from_options gradient_at grid layout log_base_measure log_density
     log_joint log_mass log_partition loss margins measure measure_range natural
     numbers plain plan position predict predict_proba project reach

@@ -97,9 +97,8 @@ def modes(draws: np.ndarray) -> list[np.ndarray]:
 
 def _is_count(ordered: np.ndarray) -> bool:
     """Tell whether sorted draws are of whole numbers that come up several times each."""
-    return np.count_nonzero(np.diff(ordered)) < len(ordered) // 4 and bool(
-        np.all(ordered == np.rint(ordered))
-    )
+    repeated = int(np.count_nonzero(np.diff(ordered))) < len(ordered) // 4
+    return repeated and bool(np.all(ordered == np.rint(ordered)))
 
 
 def _parted(ordered: np.ndarray, m: int) -> list[np.ndarray]:
