@@ -37,6 +37,7 @@ def test_a_file_knows_its_words():
     assert again.model == WORDS
     assert again.model.describe() == "bernoulli (yes is malignant, no is benign or b)"
     assert dc.families.parse("bernoulli:yes=malignant,no=benign|b") == WORDS
+    assert "; yes is malignant, no is benign or b; " in release.statement()
     posterior = dc.infer(again, rng=1, draws=40)
     assert posterior.draws["p"].shape == (40,)
 

@@ -91,10 +91,14 @@ class Bernoulli(Family):
         return f"{type(self).__name__}({words})"
 
     def describe(self) -> str:
-        if self.yes is None or self.no is None:
-            return self.name
-        yes, no = (" or ".join(map(shown_label, words)) for words in (self.yes, self.no))
-        return f"{self.name} (yes is {yes}, no is {no})"
+        return f"{self.name} ({self._in_words()})" if self.yes else self.name
+
+    def assumptions(self, domain: Domain) -> list[str]:
+        return [self._in_words()] if self.yes else []
+
+    def _in_words(self) -> str:
+        yes, no = (" or ".join(map(shown_label, words or ())) for words in (self.yes, self.no))
+        return f"yes is {yes}, no is {no}"
 
     def constants(self) -> dict[str, Any]:
         return {} if self.yes is None or self.no is None else {"yes": list(self.yes), "no": list(self.no)}
