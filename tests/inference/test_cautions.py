@@ -86,3 +86,13 @@ def test_an_exact_posterior_names_what_it_takes_for_granted(rng: np.random.Gener
     assert "no approximation" not in f"{posterior.summary()}{posterior.diagnostics}"
     assert posterior.summary().to_dict()["given"] == "the column is Poisson"
     assert few_usable(release) == ()
+
+
+def test_a_prior_on_missing_values_that_contradicts_the_release():
+    release = dc.release([1, 0] * 100, dc.Mean(), bounds=(0, 1), epsilon=10)
+    for missing in (0.9, (190, 200)):
+        said = dc.infer(release, missing=missing, draws=40, rng=1).diagnostics.warnings
+        assert any("the prior on missing contradicts the release" in text for text in said)
+    for missing in (None, 0.0, 0.02, (0, 20)):
+        said = dc.infer(release, missing=missing, draws=40, rng=1).diagnostics.warnings
+        assert not any("contradicts" in text for text in said)

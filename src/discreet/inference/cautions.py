@@ -56,19 +56,29 @@ def few_usable(release: Release) -> tuple[str, ...]:
     n = release.records
     if n is None or release.samples is not None or release.domain.missing != "count":
         return ()
-    if release.layout.rows:
-        weights = release.layout.usable_weights()
-    elif release.totals.names[-1] == "usable":
-        weights = np.eye(len(release.totals.names))[-1]
-    else:
+    reading = _usable_reading(release)
+    if reading is None:
         return ()
-    steps = weights * np.array(release.totals.grid, dtype=float)
-    read = float(steps @ np.array(release.totals.values, dtype=float))
-    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
+    read, sd = reading
     if read + _SURE * sd >= n / 2:
         return ()
     about = min(max(round(read), 0), n)
     return (f"about {about:,} of {n:,} values were usable: are the labels or the column right?",)
+
+
+def _usable_reading(release: Release) -> tuple[float, float] | None:
+    """Return the noisy usable count and the standard deviation of its noise; None if it was not released."""
+    names = release.totals.names
+    if release.layout.rows:
+        # one combination of the coordinates: one of them, or the sum of the cells
+        weights = release.layout.usable_weights()
+    elif names[-1] == "usable":
+        weights = np.eye(len(names))[-1]
+    else:
+        return None
+    steps = weights * np.array(release.totals.grid, dtype=float)
+    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    return float(steps @ np.array(release.totals.values, dtype=float)), float(np.sqrt(noise))
 
 
 def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
@@ -248,19 +258,23 @@ def _bought_bounds(release: Release) -> tuple[str, ...]:
 
 
 def _record_prior(question: Question) -> tuple[str, ...]:
-    """Return a warning if the prior on records is far from what the release says of their number."""
-    release, records = question.release, question.records
-    if release.records is not None or not release.layout.rows:
+    """Return a warning if the prior on records, or on missing ones, is far from what the release says of them."""
+    release, reading = question.release, _usable_reading(question.release)
+    if reading is None or (release.records is not None and question.missing is None):
         return ()
-    # the usable count is one combination of the released coordinates: one of them, or the sum of the cells
-    steps = release.layout.usable_weights() * np.array(release.totals.grid, dtype=float)
-    read = round(float(steps @ np.array(release.totals.values, dtype=float)))
-    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
-    sides = [records.nearest(float(read), above=above) for above in (True, False)]
-    gap = min(abs(side - read) for side in sides if side is not None)
+    read, sd = round(reading[0]), reading[1]
+    if question.missing is not None:
+        prior, low, high = "missing", question.missing.low, question.missing.high
+        first, last = question.missing.likely()
+        low, high = (max(low, first), min(high, last)) if first <= last else (low, high)
+        gap = max(low - read, read - high, 0)
+    else:
+        prior = "records"
+        sides = [question.records.nearest(float(read), above=above) for above in (True, False)]
+        gap = min(abs(side - read) for side in sides if side is not None)
     if gap <= _FAR * sd + 1:
         return ()
     return (
-        f"the prior on records contradicts the release, which counts about {max(read, 0):,} usable records "
+        f"the prior on {prior} contradicts the release, which counts about {max(read, 0):,} usable records "
         f"(give or take {2 * sd:,.0f})",
     )
