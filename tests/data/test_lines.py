@@ -98,7 +98,7 @@ def test_a_line_never_touches_its_neighbors(tmp_path, at):
     assert sums(path) == sums({"x": [10.0, x, 20.0]})
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=30, derandomize=True, deadline=None)
 @given(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line and line != b"\r"))
 @example(b'"\r')
 @example(b'1,"')

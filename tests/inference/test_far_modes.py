@@ -152,6 +152,7 @@ def test_jumps_weigh_far_modes(rng: np.random.Generator) -> None:
     assert abs(mine - expected) < LIMIT * np.hypot(error, np.sqrt(expected * (1 - expected) / 250))
 
 
+@pytest.mark.slow
 def test_gibbs_is_not_recommended_where_it_refuses() -> None:
     release = dc.release(
         np.zeros((10, 4)), dc.MultivariateNormal(4), bounds=[(-1, 1)] * 4, outside="redact", epsilon=50

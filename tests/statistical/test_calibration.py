@@ -70,7 +70,7 @@ def test_ranks_are_uniform_with_missing_values_counted(family, law, n, rng) -> N
     ("family", "neighbors"),
     some(
         product(FAMILIES, ["replace", "add_remove"]),
-        lambda family, neighbors: (family == "categorical") == (neighbors == "replace"),
+        lambda family, neighbors: family == "bernoulli" and neighbors == "add_remove",
     ),
 )
 def test_ranks_are_uniform_with_gaussian_noise(family, neighbors, rng) -> None:

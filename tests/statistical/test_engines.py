@@ -48,7 +48,7 @@ def cases(some: tuple[Case, ...]) -> Any:
     return pytest.mark.parametrize("case", some, ids=lambda case: case.name)
 
 
-@cases((SCALAR[0], SCALAR[2], SCALAR[5]))
+@cases((SCALAR[0], SCALAR[2]))
 def test_exact_is_calibrated_on_five_records(case: Case, rng: np.random.Generator) -> None:
     check(case, rng, engine="exact", n=5, epsilon=1, trials=100)
 
@@ -64,7 +64,7 @@ POLICIES = (
     ("policy", "case"),
     [
         pytest.param(
-            policy, case, id=f"{'-'.join(policy)}-{case.name}", marks=[] if i == j else pytest.mark.slow
+            policy, case, id=f"{'-'.join(policy)}-{case.name}", marks=[] if i == j < 2 else pytest.mark.slow
         )
         for i, policy in enumerate(POLICIES)
         for j, case in enumerate((SCALAR[0], SCALAR[2], SCALAR[6]))
