@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -75,3 +77,14 @@ def test_settings() -> None:
 def test_bad_settings_are_refused(bad: object) -> None:
     with pytest.raises(UsageError):
         missing_prior(bad, 200)
+
+
+def test_weights_on_single_numbers_are_not_lost_between_edges(rng: np.random.Generator) -> None:
+    weights = np.where(rng.random(31) < 0.3, rng.random(31), 0.0)
+    weights[[0, 30]] = 0.5
+    prior = missing_prior(weights, 50)
+    edges = np.array([19.5, 20.5, 25.5, 30.5, 40.5, 48.5, 49.5, 50.5])
+    usable = np.arange(20, 51)
+    mass = weights[50 - usable]
+    expected = [mass[(usable > a) & (usable < b)].sum() for a, b in pairwise(edges)]
+    np.testing.assert_allclose(prior.between(edges), expected, atol=1e-12)

@@ -95,6 +95,15 @@ class MissingPrior(ABC):
         """Return a few increasing usable counts, those among them where the prior peaks and changes most."""
         return np.unique([self.low, self.high])
 
+    def between(self, edges: np.ndarray) -> np.ndarray:
+        """Return the mass of the usable counts between half-integers, up to a constant: that of the middle one each.
+
+        Good for priors that are smooth where intervals are wide.
+        """
+        middle = np.floor(edges[:-1] + 0.5 * np.diff(edges) + 1e-9)
+        log_mass = self.log_mass(np.clip(middle, self.low, self.high)) + np.log(np.diff(edges))
+        return np.exp(log_mass - log_mass.max())
+
     def likely(self) -> tuple[int, int]:
         """Return usable counts that must be looked at whatever the release says; (1, 0) if there are none.
 
@@ -214,6 +223,12 @@ class WeightedMissing(MissingPrior):
         some = possible[:: -(-possible.size // _MOST_NODES)]
         return self.n_records - np.unique([*some, int(np.argmax(self.weights)), possible[-1]])[::-1]
 
+    def between(self, edges: np.ndarray) -> np.ndarray:
+        # weights may sit on single numbers, so each is summed
+        below = np.concatenate([[0.0], np.cumsum(self.weights)])
+        missing = np.clip(np.ceil(self.n_records - edges), 0, self.weights.size).astype(np.int64)
+        return -np.diff(below[missing])
+
     def describe(self) -> str:
         return f"weights on {self.least} to {self.most}"
 
@@ -222,7 +237,7 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
     """Read ``infer(missing=...)``: None, a share, an interval of shares or whole numbers, or an array of weights."""
     if missing is None:
         return FewMissing(n_records)
-    if isinstance(missing, float | int | np.floating) and not isinstance(missing, bool):
+    if isinstance(missing, float | int | np.floating | np.integer) and not isinstance(missing, bool):
         if not 0 <= missing <= 1:
             raise UsageError(f"missing must be a share between 0 and 1, got missing={missing}.", hint=_HINT)
         return ShareMissing(n_records, float(missing))

@@ -128,9 +128,7 @@ class MissingCount:
             more = np.ceil(_TABLED * np.exp(np.arange(0, np.log((high - low) / _TABLED), 1 / _TABLED)))
             k = np.unique(np.concatenate([k, more[more < high - low]]))
         edges = np.append(high - k, low)[::-1]
-        middle = np.floor(edges[:-1] + 0.5 * np.diff(edges) + 1e-9)
-        log_mass = prior.log_mass(np.clip(middle, prior.low, prior.high)) + np.log(np.diff(edges))
-        mass = np.exp(log_mass - log_mass.max())
+        mass = prior.between(edges)
         kept = np.flatnonzero(mass > 0)
         # what the prior rules out has no coordinate
         mass, edges = mass[kept[0] : kept[-1] + 1], edges[kept[0] : kept[-1] + 2]
