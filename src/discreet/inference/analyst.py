@@ -198,7 +198,7 @@ def infer(
 def _of_table(release: Release, answer: Answer, how: Diagnostics, chains: int) -> Posterior:
     """Return what is known of the very table that was released."""
     known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
-    words = release.model.labels
+    words = release.model.labels or answer.labels.get("p")
     labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
     return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains, labels=labels)
 

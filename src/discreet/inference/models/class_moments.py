@@ -46,10 +46,10 @@ from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
 from discreet.privacy import DiscreteLaplace
 
-_APART = "what the sums of numbers say of class totals, beyond a count, is not passed on to other features"
+_APART = "each number is read on its own, given what the other columns say of the class totals"
 #: What the two engines do not compute exactly.
-OF_GRID = f"the step from a table's mean to its population's, of numbers; {_APART}"
-OF_GIBBS = f"numbers taken to be normal in each class, central limit for their sums; {_APART}"
+OF_GRID = f"nothing assumed of numbers but their bounds; {_APART}"
+OF_GIBBS = f"numbers taken to be normal in each class, with a central limit for their sums; {_APART}"
 # Prior weights of a number of records below this share of the largest are nothing.
 _LEAST = 1e-16
 # No noise goes so many of its scales: less than e^-100 of its mass is beyond.
