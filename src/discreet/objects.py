@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -201,7 +202,10 @@ def asked_for(name: Any) -> str:
 @forgiving
 def as_array(records: Any, *, labels: bool) -> np.ndarray | None:
     """Return public records as an array of numbers, or of texts; ``None`` if they are neither."""
-    given = np.asarray(records)
+    with warnings.catch_warnings():
+        # NumPy asks objects for their numbers, and warns of odd ones by the name of their class
+        warnings.simplefilter("ignore")
+        given = np.asarray(records)
     if given.dtype.kind not in "biufUO":
         return None
     if not labels and given.dtype.kind in "biuf":

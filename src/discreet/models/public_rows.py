@@ -12,7 +12,7 @@ from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.models.column_model import ColumnModel
-from discreet.objects import forgiving, number, plain_value
+from discreet.objects import forgiving, number, plain_value, type_name
 
 
 def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
@@ -67,9 +67,11 @@ def _columns(model: ColumnModel, rows: Any, absent: Sequence[str]) -> dict[str, 
         with needed_for("reading a data frame"):
             import narwhals  # noqa: F401 -- before it is looked for where nothing raises
         native = _framed(native, model.column_names)
+    elif isinstance(native, Mapping):
+        native = _plain(native)
     if native is None:
         raise UsageError(
-            f"cannot read rows of type {type(rows).__name__}.",
+            f"cannot read rows of {type_name(rows)}.",
             hint="give a dictionary of columns, a table, or a list of rows",
         )
     if isinstance(native, Mapping):
@@ -87,6 +89,12 @@ def _columns(model: ColumnModel, rows: Any, absent: Sequence[str]) -> dict[str, 
         if all(len(row) == len(names) for row in given):
             return {name: [row[i] for row in given] for i, name in enumerate(names)}
     raise UsageError(f"every row must have {len(needed)} values: {', '.join(needed):.200}.")
+
+
+@forgiving
+def _plain(columns: Mapping[Any, Any]) -> dict[Any, Any] | None:
+    """Return a dictionary of columns as a plain one; ``None`` if it fails."""
+    return dict(columns.items())
 
 
 def _fields(row: Any) -> list[Any]:

@@ -248,7 +248,13 @@ def array_columns(array: np.ndarray) -> ColumnSource:
 
 
 def mapping_columns(data: Mapping[Any, Any]) -> ColumnSource:
-    """Take a dictionary of columns."""
+    """Take a dictionary of columns.
+
+    Its keys are shown, as names of columns are; so they must be that, and not the values that a dictionary counts.
+    """
+    for values in data.values():
+        if not _is_column(values):
+            raise UsageError(f"a column must be a list, an array or a series, not {type_name(values)}.")
     return ColumnSource([lambda v=v: one_column(v) for v in data.values()], [spelled(name) for name in data])
 
 
@@ -262,6 +268,17 @@ def pandas_columns(frame: Any) -> ColumnSource:
 def table_columns(table: pa.Table) -> ColumnSource:
     """Take the columns of an Arrow table."""
     return ColumnSource([lambda c=c: c for c in table.columns], list(table.schema.names))
+
+
+def _is_column(values: Any) -> bool:
+    """Tell whether an object holds the values of a column."""
+    known = nw.dependencies
+    return (
+        isinstance(values, np.ndarray | list | tuple | range | pa.ChunkedArray | pa.Array)
+        or known.is_pandas_series(values)
+        or known.is_pandas_index(values)
+        or known.is_polars_series(values)
+    )
 
 
 def one_column(values: Any) -> Column:
