@@ -74,8 +74,8 @@ def without_rows(X: Any, n_features: int) -> Any:
         return X.iloc[:0]
     if nw.dependencies.is_polars_dataframe(X):
         return X.head(0)
-    if isinstance(X, pa.Table):
-        return X.slice(0, 0)
+    if isinstance(X, pa.Table | pa.RecordBatch):
+        return pa.Table.from_batches([X]).slice(0, 0) if isinstance(X, pa.RecordBatch) else X.slice(0, 0)
     return np.empty((0, n_features))
 
 
@@ -85,8 +85,8 @@ def _framed(given: Any) -> list[tuple[str, Any]] | None:
         return [(str(name), from_pandas(given.iloc[:, i])) for i, name in enumerate(given.columns)]
     if nw.dependencies.is_polars_dataframe(given):
         return [(column.name, one_column(column)) for column in given.get_columns()]
-    if isinstance(given, pa.Table):
-        return list(zip(given.column_names, given.columns, strict=True))
+    if isinstance(given, pa.Table | pa.RecordBatch):
+        return list(zip(given.schema.names, given.columns, strict=True))
     return None
 
 
