@@ -77,7 +77,7 @@ def _usable_reading(release: Release) -> tuple[float, float] | None:
     else:
         return None
     steps = weights * np.array(release.totals.grid, dtype=float)
-    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=False))
     return float(steps @ np.array(release.totals.values, dtype=float)), float(np.sqrt(noise))
 
 
