@@ -23,7 +23,7 @@ from discreet.data.sources.kinds import Kind
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.label_lookup import Lookup
+from discreet.data.sources.label_lookup import Lookup
 from discreet.domain.columns import read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError

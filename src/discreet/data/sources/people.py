@@ -1,0 +1,224 @@
+r"""One record per person: rows of the same unit, put together inside the engine.
+
+A source of people looks to the rest of the private side like any other source, so every summary works on people. On the
+way, and in this order:
+
+1. each row becomes an integer: a number, clipped to its row bounds, in steps of a power of two that the row bounds
+   decide (k = floor(x / step + 1/2), at most 2^32 in size, so that whole numbers stay what they are); a label, its
+   position; missing values stay missing;
+2. the integers of a person are added up, counted or compared, which gives the same whatever the order of rows;
+3. the result becomes a value again: k * step, for a mean the quotient of two float64 numbers times step.
+
+All of it is one query with one group for each person. DuckDB and Polars run it where the rows are; rows in memory go
+through a DuckDB of our own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from discreet.data.sources.batches import batches
+from discreet.data.sources.engines import connect, in_duckdb
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.label_lookup import Lookup, lookup_key
+from discreet.data.sources.source import Frame, Need, Picked, Source
+from discreet.domain.unit import Rule, Unit
+from discreet.errors import UsageError
+
+# bits of one row's integer: 2^31 rows of one person fit 64 bits
+_BITS = 32
+
+
+@dataclass(frozen=True, repr=False)
+class PeopleRows:
+    """Data, and whose rows they are; stands where the data stood. Private."""
+
+    rows: Any
+    unit: Unit
+
+
+class PeopleSource(Source):
+    """The people of a table, each of them one record.
+
+    Privacy
+    -------
+    A person's record depends on that person's rows and on the declarations, on nothing else: replacing, adding or
+    removing all rows of one person replaces, adds or removes one record. The domain of the record is that of the
+    model; whatever comes out is clipped to it like any value.
+    """
+
+    def __init__(self, rows: Source, unit: Unit) -> None:
+        if rows.names is None:
+            raise UsageError(
+                "a unit is a column by name, and these data have no names.",
+                hint="give a table with named columns, such as a dictionary of lists",
+            )
+        self._rows, self._unit = rows, unit
+        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
+        self._connection: Any = None
+
+    def width(self, wanted: int) -> int:
+        return self._rows.width(wanted)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        unit = self._unit
+        places = [*positions, self._place(unit.column)]
+        present = Need(needs[0].family, None, key=True)
+        # only whether a value is there is counted
+        wanted = [present if rule == "count" else need for need, rule in zip(needs, unit.rules, strict=True)]
+        wanted.append(present)
+        if unit.order is not None:
+            places.append(self._place(unit.order))
+            wanted.append(Need(needs[0].family, None))
+        picked = self._rows.pick(places, wanted)
+        lookups = [
+            None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
+            for need, kind in zip(wanted, picked.kinds, strict=True)
+        ]
+        steps = [
+            None if unit.row_bounds is None or rule == "count" else _step(unit.row_bounds[at])
+            for at, rule in enumerate(unit.rules)
+        ]
+        rows, beside = self._in_engine(picked, lookups)
+        rows = _numbered(rows, own=unit.null == "own")
+        rows = rows.select(
+            "unit", "own", "order", *(_as_integer(at, unit, lookups[at], steps[at]) for at in range(len(unit.rules)))
+        )
+        if unit.order is not None:
+            top = nw.col("order").max().over("unit", "own")
+            rows = rows.with_columns(top=top)
+        people = rows.group_by("unit", "own").agg(*chain(*map(_collected, range(len(unit.rules)), unit.rules)))
+        people = people.select(*(_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
+        kinds = tuple(Kind.CODE if lookup is not None else Kind.NUMBER for lookup in lookups[: len(needs)])
+        return Picked(kinds, iter([people]), beside=beside)
+
+    def close(self) -> None:
+        self._rows.close()
+        if self._connection is not None:
+            self._connection.close()
+
+    def _place(self, column: str) -> int:
+        names = self.names or []
+        if names.count(column) != 1:
+            raise UsageError(
+                f"there is no column {column!r}." if column not in names else f"column {column!r} appears twice."
+            )
+        return names.index(column)
+
+    def _in_engine(self, picked: Picked, lookups: Sequence[Lookup | None]) -> tuple[Any, Any]:
+        """Return one lazy frame of all rows, with labels as their positions, and how to bring tables beside it."""
+        names = [f"c{at}" for at in range(len(lookups))]
+        renamed = _renamed(len(self._unit.rules), has_order=self._unit.order is not None)
+        if picked.beside is None:
+            self._connection = connect()
+            reader = _reader(picked.frames, names, lookups)
+            frame = nw.from_native(self._connection.from_arrow(reader))
+            return frame.select(**renamed), partial(in_duckdb, self._connection)
+        (frame,) = picked.frames
+        for at, lookup in enumerate(lookups):
+            if lookup is not None:
+                known = picked.beside(lookup.table()).lazy().rename({"key": f"k{at}", "label": f"l{at}"})
+                keyed = frame.lazy().with_columns(lookup_key(nw.col(f"c{at}"), lookup.kind).alias(f"k{at}"))
+                frame = keyed.join(known, on=f"k{at}", how="left").drop(f"c{at}").rename({f"l{at}": f"c{at}"})
+        return frame.lazy().select(**renamed), picked.beside
+
+
+def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
+    """Give the columns that were picked the names that they have here."""
+    order = nw.col(f"c{n_values + 1}") if has_order else nw.lit(0.0)
+    values = {f"x{at}": nw.col(f"c{at}") for at in range(n_values)}
+    # null for NaN, which some engines take for the largest number
+    return {**values, "unit": nw.col(f"c{n_values}"), "order": nw.when(order <= math.inf).then(order)}
+
+
+def _reader(frames: Iterator[Frame], names: list[str], lookups: Sequence[Lookup | None]) -> pa.RecordBatchReader:
+    """Stream frames in Arrow batches, with labels as their positions."""
+
+    def coded(batch: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = []
+        for name, lookup in zip(names, lookups, strict=True):
+            array = batch.column(name)
+            if lookup is not None:
+                codes = lookup.codes(array)
+                array = pa.array(codes.astype("int64"), mask=codes == lookup.n_labels)
+            arrays.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
+        return pa.record_batch(arrays, names=names)
+
+    pieces = (coded(batch) for frame in frames for batch in batches(frame))
+    first = next(pieces, None)
+    if first is None:
+        return pa.RecordBatchReader.from_batches(pa.schema([(name, pa.float64()) for name in names]), iter([]))
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
+
+
+def _numbered(rows: Any, *, own: bool) -> Any:
+    """Leave out rows without a unit; or number them, so that each is a person of its own."""
+    if not own:
+        return rows.filter(~nw.col("unit").is_null()).with_columns(own=nw.lit(0))
+    native = rows.to_native()
+    if nw.dependencies.is_duckdb_relation(native):
+        return nw.from_native(
+            native.project("*, CASE WHEN unit IS NULL THEN row_number() OVER () ELSE 0 END AS own")
+        )
+    numbered = nw.from_native(native.with_row_index("own"))
+    return numbered.with_columns(own=nw.when(nw.col("unit").is_null()).then(nw.col("own")).otherwise(nw.lit(0)))
+
+
+def _step(bounds: tuple[Fraction, Fraction]) -> float:
+    """Return the power of two in steps of which rows within these bounds are integers of at most 32 bits."""
+    largest = max(abs(bounds[0]), abs(bounds[1]))
+    exponent = largest.numerator.bit_length() - largest.denominator.bit_length() + 1
+    return math.ldexp(1.0, exponent - _BITS)
+
+
+def _as_integer(at: int, unit: Unit, lookup: Lookup | None, step: float | None) -> nw.Expr:
+    """Return the integer of each row, null where the value is missing."""
+    x = nw.col(f"x{at}")
+    if unit.rules[at] == "count":
+        whole = nw.when(~x.is_null()).then(nw.lit(1))
+    elif lookup is not None or step is None or unit.row_bounds is None:
+        whole = x
+    else:
+        low, high = map(float, unit.row_bounds[at])
+        usable = x <= math.inf
+        whole = nw.when(usable).then((x.clip(low, high) * (1 / step) + 0.5).floor())
+    if unit.rules[at] == "last":
+        top = nw.col("order").max().over("unit", "own")
+        whole = nw.when(nw.col("order") == top).then(whole)
+    return whole.cast(nw.Int64).alias(f"x{at}")
+
+
+def _collected(at: int, rule: Rule) -> list[nw.Expr]:
+    """Return what is kept of a person's integers."""
+    x = nw.col(f"x{at}")
+    if rule in ("any", "max", "last"):
+        return [x.max().alias(f"t{at}")]
+    if rule in ("all", "min"):
+        return [x.min().alias(f"t{at}")]
+    if rule == "mean":
+        return [x.sum().alias(f"t{at}"), x.count().alias(f"m{at}")]
+    return [x.sum().alias(f"t{at}"), x.count().alias(f"m{at}")]
+
+
+def _value(at: int, rule: Rule, step: float | None) -> nw.Expr:
+    """Return a person's value of one column."""
+    total = nw.col(f"t{at}").cast(nw.Int64)
+    if step is None:
+        # a label's position, or a number of rows, which is never missing
+        return (total if rule != "count" else nw.col(f"m{at}").cast(nw.Float64)).alias(f"c{at}")
+    value = total.cast(nw.Float64)
+    if rule == "mean":
+        value = value / nw.col(f"m{at}").cast(nw.Float64)
+    value = value * step
+    if rule in ("mean", "sum"):
+        value = nw.when(nw.col(f"m{at}") > 0).then(value)
+    return value.alias(f"c{at}")
