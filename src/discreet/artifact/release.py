@@ -16,6 +16,7 @@ from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
 from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
@@ -62,7 +63,7 @@ class Release:
     columns: tuple[str, ...]
     domain: Domain
     neighbors: Neighbors
-    unit: str | None
+    unit: Unit | None
     max_rows: int
     records: int | None
     mechanism: Record

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
+from discreet.domain.unit import Unit
 from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
@@ -83,6 +84,8 @@ def _number(value: Fraction) -> str:
 
 
 def _who(release: Release) -> str:
+    if release.unit is not None:
+        return _which_person(release, release.unit)
     if release.neighbors == "replace":
         return (
             "It protects every single record of the table: whatever that record holds, and even if it were replaced by "
@@ -91,6 +94,20 @@ def _who(release: Release) -> str:
     return (
         "It protects every single record of the table: whatever that record holds, and whether it is in the table at "
         "all. The number of records is protected too."
+    )
+
+
+def _which_person(release: Release, unit: Unit) -> str:
+    rows = f"all their rows (those with the same {shown(unit.column)})"
+    person = f"It protects every single person, with {rows}: whatever "
+    if release.neighbors == "replace":
+        return (
+            f"{person}these rows hold, and even if the person were replaced by any other. The number of people, "
+            f"{release.records}, is public and not protected."
+        )
+    return (
+        f"{person}these rows hold, and whether the person is in the table at all. The number of people is protected "
+        "too."
     )
 
 
@@ -191,8 +208,16 @@ def _factor(epsilon: Fraction) -> str:
 
 def _assumed(release: Release) -> str:
     d = release.domain
+    one = (
+        ["each person has at most one record (in a text file, one line)"]
+        if release.unit is None
+        else [
+            f"each person has one value of {shown(release.unit.column)!r}",
+            *release.unit.in_words([shown(column) for column in release.columns]),
+        ]
+    )
     parts = [
-        "each person has at most one record (in a text file, one line)",
+        *one,
         "the declarations were made without looking at the data",
     ]
     if d.bounds is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.record_sums import RecordSums
@@ -38,6 +39,7 @@ class Declaration:
     layout: Layout | None
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
+    unit: Unit | None = None
 
     @property
     def label(self) -> str:
@@ -63,8 +65,9 @@ def declare(
     missing: Missing | None = None,
     impute: Any = None,
     neighbors: Neighbors = "replace",
+    people: Mapping[str, Any] | None = None,
 ) -> Declaration:
-    """Check all declarations; no row is read."""
+    """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
     if not isinstance(model, Model):
         if isinstance(model, type) and issubclass(model, Model):
             raise UsageError(f"model is a class: write dc.{model.__name__}().")
@@ -97,9 +100,14 @@ def declare(
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
-    asked = Declaration(
-        data, model, mechanism, columns, domain, neighbors, None, guarantees, bounds_choice=choices
-    )
+    unit = None
+    if people is not None:
+        if choices is not None:
+            raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
+        limits = model.record_bounds(domain)
+        unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
+        guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
+    asked = Declaration(data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, unit)
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)

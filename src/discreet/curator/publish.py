@@ -14,6 +14,7 @@ from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, asked_columns, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import NullUnit
 from discreet.errors import DataError, UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
@@ -21,6 +22,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
 from discreet.names import check_name
+from discreet.objects import asked_for
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -47,8 +49,11 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -72,8 +77,11 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -96,8 +104,11 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -147,8 +158,17 @@ def release(
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
-    unit, max_rows
-        Not available yet: leave them out.
+    unit, per_unit
+        The column that tells people apart, such as ``unit="patient_id"``, and how the rows of one person become one
+        record: ``"mean"``, ``"sum"``, ``"max"``, ``"min"`` or ``"count"`` for numbers, ``"any"`` or ``"all"`` for yes
+        and no, ``"last"``; or rules by column. The person with all rows is then protected, and the posterior is about
+        people. Without ``unit``, a record is one row.
+    row_bounds
+        What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
+    last_by
+        The column by which a row is the last, for ``"last"``.
+    null_unit
+        Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
 
     Returns
     -------
@@ -166,8 +186,6 @@ def release(
     :class:`PosteriorSampling` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
-    if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
-        raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
@@ -176,7 +194,14 @@ def release(
         from discreet.curator.charge import payer_of
 
         payer = payer_of(ledger, dataset, analyst)
-    policies = {"bounds": bounds, "outside": outside, "missing": missing, "neighbors": neighbors}
+    people = _people(unit, per_unit, row_bounds, last_by, null_unit)
+    policies = {
+        "people": people,
+        "bounds": bounds,
+        "outside": outside,
+        "missing": missing,
+        "neighbors": neighbors,
+    }
     if isinstance(model, Mapping):
         from discreet.curator.several import declare_several
 
@@ -204,6 +229,27 @@ def release(
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     one = declare(data, model, chosen, columns=asked_columns(column, columns), impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
+
+
+def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
+    """Return what was said about people, or None if a record is a row."""
+    if unit is None:
+        if (per_unit, row_bounds, last_by, null_unit) != (None, None, None, "leave_out"):
+            raise UsageError(
+                "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
+            )
+        return None
+    names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
+    for what, name in names.items():
+        if name is not None:
+            check_name(name, what)
+    return {
+        "column": names["unit"],
+        "per_unit": per_unit,
+        "row_bounds": row_bounds,
+        "last_by": names["last_by"],
+        "null": null_unit,
+    }
 
 
 def _publish(

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from discreet.arguments import one_of, shown
-from discreet.domain.bounds import Bounds, check_pair, read_pairs
+from discreet.domain.bounds import check_pair, read_pairs
 from discreet.errors import UsageError
 
 #: How the rows of one person become one value of a column.
 Rule = Literal["any", "all", "mean", "sum", "max", "min", "count", "last"]
 #: What becomes of rows that do not say whose they are: left out, or each a person of its own.
 NullUnit = Literal["leave_out", "own"]
+
+Pair = tuple[Fraction, Fraction]
+
+_ZERO = Fraction(0)
 
 #: Rules for numbers; a mean of whole numbers is no whole number, so models of counts do without it.
 FOR_NUMBERS: tuple[Rule, ...] = ("mean", "sum", "max", "min", "count", "last")
@@ -51,8 +56,8 @@ class Unit:
     rules
         How rows become one value, for each column of the model.
     row_bounds
-        For each column, the bounds that every row is clipped to before the rule is applied; None for labels.
-    order
+        For each column of numbers, the bounds that every row is clipped to before the rule is applied.
+    last_by
         The column by which ``last`` is decided; of rows that tie, the largest value counts.
     null
         What becomes of rows in which ``column`` is missing.
@@ -60,8 +65,8 @@ class Unit:
 
     column: str
     rules: tuple[Rule, ...]
-    row_bounds: Bounds | None = None
-    order: str | None = None
+    row_bounds: tuple[Pair | None, ...]
+    last_by: str | None = None
     null: NullUnit = "leave_out"
 
     def in_words(self, columns: Sequence[str]) -> list[str]:
@@ -70,14 +75,17 @@ class Unit:
         for at, (column, rule) in enumerate(zip(columns, self.rules, strict=True)):
             words = f"each person's record has, of {column!r}, {_IN_WORDS[rule]}"
             if rule == "last":
-                words += f" by {self.order!r}"
-            if self.row_bounds is not None and rule != "count":
-                low, high = (f"{float(bound):g}" for bound in self.row_bounds[at])
+                words += f" by {self.last_by!r}"
+            pair = self.row_bounds[at]
+            if pair is not None and rule != "count":
+                low, high = (f"{float(bound):g}" for bound in pair)
                 words += f", each row clipped to [{low}, {high}] first"
             said.append(words)
         rows = f"rows without a value of {self.column!r}"
         said.append(
-            f"{rows} were left out" if self.null == "leave_out" else f"{rows} count as a person of their own each"
+            f"{rows} were left out"
+            if self.null == "leave_out"
+            else f"{rows} count as a person of their own each"
         )
         return said
 
@@ -88,9 +96,9 @@ def read_unit(
     *,
     allowed: Sequence[Sequence[Rule]],
     names: Sequence[str] | None,
-    bounds: Bounds | None,
+    bounds: Sequence[Pair | None],
     row_bounds: Any = None,
-    order: str | None = None,
+    last_by: str | None = None,
     null: Any = "leave_out",
     model: str,
 ) -> Unit:
@@ -105,12 +113,12 @@ def read_unit(
     names
         The columns of the model, if they are known.
     bounds
-        The bounds of a person's record; rows are clipped to the same bounds unless ``row_bounds`` says otherwise, but
-        rows to be summed to bounds that include 0.
+        The bounds of a person's record, None for labels. Rows are clipped to the same bounds unless ``row_bounds`` says
+        otherwise, but rows to be summed to bounds that include 0.
     """
     if not allowed:
         raise UsageError(
-            f"{model} reads rows in their order, or several of a person together, and takes no unit.",
+            f"{model} reads rows in their last_by, or several of a person together, and takes no unit.",
             hint="leave out unit, and protect each row",
         )
     if per_unit is None:
@@ -121,29 +129,51 @@ def read_unit(
     rules = tuple(_rule(per_unit, at, names, allowed[at], model) for at in range(len(allowed)))
     if names is not None and column in names and "count" not in rules:
         raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
-    if ("last" in rules) != (order is not None):
+    if ("last" in rules) != (last_by is not None):
         raise UsageError(
-            "per_unit='last' needs order, a column of numbers or dates that says which row is last."
-            if order is None
-            else "order is for per_unit='last'."
+            "per_unit='last' needs last_by, a column of numbers or dates that says which row is last."
+            if last_by is None
+            else "last_by is for per_unit='last'."
         )
     one_of(null, "null_unit", NullUnit)
-    if bounds is None:
-        if row_bounds is not None:
-            raise UsageError("row_bounds are for numbers, and these are labels.")
-        return Unit(column, rules, None, order, null)
-    if row_bounds is None:
-        rows = tuple(
-            (min(low, 0 * low), max(high, 0 * high)) if rule == "sum" else (low, high)
-            for (low, high), rule in zip(bounds, rules, strict=True)
+    return Unit(column, rules, _row_bounds(row_bounds, bounds, rules, model), last_by, null)
+
+
+def check_unit(unit: Unit, allowed: Sequence[Sequence[Rule]], bounds: Sequence[Pair | None]) -> None:
+    """Raise ValueError unless what a file says of people is what its model takes."""
+    if len(unit.rules) != len(allowed) or any(
+        rule not in some for rule, some in zip(unit.rules, allowed, strict=True)
+    ):
+        raise ValueError("its model does not take its rules for people")
+    if [pair is None for pair in unit.row_bounds] != [pair is None for pair in bounds]:
+        raise ValueError("its bounds of rows do not fit its columns")
+    if any(pair is not None and not pair[0] < pair[1] for pair in unit.row_bounds):
+        raise ValueError("its bounds of rows are not in order")
+    if ("last" in unit.rules) != (unit.last_by is not None):
+        raise ValueError("it does not say by what a row is the last")
+
+
+def _row_bounds(
+    declared: Any, bounds: Sequence[Pair | None], rules: Sequence[Rule], model: str
+) -> tuple[Pair | None, ...]:
+    """Return the bounds of rows: those declared, or those of the record, with 0 in them where rows are summed."""
+    numbers = [at for at, pair in enumerate(bounds) if pair is not None]
+    if declared is None:
+        return tuple(
+            pair if pair is None or rule != "sum" else (min(pair[0], _ZERO), max(pair[1], _ZERO))
+            for pair, rule in zip(bounds, rules, strict=True)
         )
-    else:
-        rows = read_pairs(row_bounds, "row_bounds")
-        if len(rows) != len(bounds):
-            raise UsageError(f"row_bounds are one pair for each column, of which there are {len(bounds)}.")
-        for pair in rows:
-            check_pair(pair, model, float("-inf"), float("inf"), discrete=False, name="row_bounds")
-    return Unit(column, rules, rows, order, null)
+    if not numbers:
+        raise UsageError("row_bounds are for numbers, and these are labels.")
+    pairs = read_pairs(declared, "row_bounds")
+    if len(pairs) != len(numbers):
+        raise UsageError(
+            f"row_bounds are one pair for each column of numbers: {len(numbers)}, got {len(pairs)}."
+        )
+    for pair in pairs:
+        check_pair(pair, model, float("-inf"), float("inf"), discrete=False, name="row_bounds")
+    each = dict(zip(numbers, pairs, strict=True))
+    return tuple(each.get(at) for at in range(len(bounds)))
 
 
 def _rule(per_unit: Any, at: int, names: Sequence[str] | None, allowed: Sequence[Rule], model: str) -> Rule:

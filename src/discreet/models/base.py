@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.arguments import Constructed
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.names import shown_label
@@ -107,6 +108,15 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         """Check the curator's declarations and return them; ``impute`` is read if ``missing`` is ``"impute"``."""
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        """By which rules rows of one person may become one record, for each column; empty if by none."""
+        return ()
+
+    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        """Return the bounds of each column of a record, None for columns of labels."""
+        return ()
 
     @abstractmethod
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:

@@ -122,7 +122,9 @@ class DuckSource(Source):
         types, kinds = self._kinds(positions, needs)
         # wide numbers and enumerations travel as text, which both sides read alike
         casts = [
-            f"CAST({name} AS VARCHAR)" if is_wide(dtype) or kind is Kind.TEXT or _is_key_text(dtype, kind) else name
+            f"CAST({name} AS VARCHAR)"
+            if is_wide(dtype) or kind is Kind.TEXT or _is_key_text(dtype, kind)
+            else name
             for name, dtype, kind in zip(names, types, kinds, strict=True)
         ]
         chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))

@@ -39,9 +39,7 @@ class Kind(Enum):
     KEY = auto()  #: as it is, or as text: what tells people apart; null where it is missing
 
 
-def kind_of(
-    dtype: Any, *, empty_type: bool, labels: bool, declared: bool, key: bool = False
-) -> Kind | None:
+def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool, key: bool = False) -> Kind | None:
     """Return the kind a column of this type is read as, or ``None`` if the type cannot be used.
 
     ``empty_type`` marks the type of a column that holds nothing but nulls, which narwhals has no name for;

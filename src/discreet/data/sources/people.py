@@ -76,8 +76,8 @@ class PeopleSource(Source):
         # only whether a value is there is counted
         wanted = [present if rule == "count" else need for need, rule in zip(needs, unit.rules, strict=True)]
         wanted.append(present)
-        if unit.order is not None:
-            places.append(self._place(unit.order))
+        if unit.last_by is not None:
+            places.append(self._place(unit.last_by))
             wanted.append(Need(needs[0].family, None))
         picked = self._rows.pick(places, wanted)
         lookups = [
@@ -85,18 +85,20 @@ class PeopleSource(Source):
             for need, kind in zip(wanted, picked.kinds, strict=True)
         ]
         steps = [
-            None if unit.row_bounds is None or rule == "count" else _step(unit.row_bounds[at])
-            for at, rule in enumerate(unit.rules)
+            None if pair is None or rule == "count" else _step(pair)
+            for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)
         ]
         rows, beside = self._in_engine(picked, lookups)
         rows = _numbered(rows, own=unit.null == "own")
         rows = rows.select(
-            "unit", "own", "order", *(_as_integer(at, unit, lookups[at], steps[at]) for at in range(len(unit.rules)))
+            "unit",
+            "own",
+            "order",
+            *(_as_integer(at, unit, lookups[at], steps[at]) for at in range(len(unit.rules))),
         )
-        if unit.order is not None:
-            top = nw.col("order").max().over("unit", "own")
-            rows = rows.with_columns(top=top)
-        people = rows.group_by("unit", "own").agg(*chain(*map(_collected, range(len(unit.rules)), unit.rules)))
+        people = rows.group_by("unit", "own").agg(
+            *chain(*map(_collected, range(len(unit.rules)), unit.rules))
+        )
         people = people.select(*(_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
         kinds = tuple(Kind.CODE if lookup is not None else Kind.NUMBER for lookup in lookups[: len(needs)])
         return Picked(kinds, iter([people]), beside=beside)
@@ -110,14 +112,16 @@ class PeopleSource(Source):
         names = self.names or []
         if names.count(column) != 1:
             raise UsageError(
-                f"there is no column {column!r}." if column not in names else f"column {column!r} appears twice."
+                f"there is no column {column!r}."
+                if column not in names
+                else f"column {column!r} appears twice."
             )
         return names.index(column)
 
     def _in_engine(self, picked: Picked, lookups: Sequence[Lookup | None]) -> tuple[Any, Any]:
         """Return one lazy frame of all rows, with labels as their positions, and how to bring tables beside it."""
         names = [f"c{at}" for at in range(len(lookups))]
-        renamed = _renamed(len(self._unit.rules), has_order=self._unit.order is not None)
+        renamed = _renamed(len(self._unit.rules), has_order=self._unit.last_by is not None)
         if picked.beside is None:
             self._connection = connect()
             reader = _reader(picked.frames, names, lookups)
@@ -140,7 +144,9 @@ def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
     return {**values, "unit": nw.col(f"c{n_values}"), "order": nw.when(order <= math.inf).then(order)}
 
 
-def _reader(frames: Iterator[Frame], names: list[str], lookups: Sequence[Lookup | None]) -> pa.RecordBatchReader:
+def _reader(
+    frames: Iterator[Frame], names: list[str], lookups: Sequence[Lookup | None]
+) -> pa.RecordBatchReader:
     """Stream frames in Arrow batches, with labels as their positions."""
 
     def coded(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -156,7 +162,9 @@ def _reader(frames: Iterator[Frame], names: list[str], lookups: Sequence[Lookup 
     pieces = (coded(batch) for frame in frames for batch in batches(frame))
     first = next(pieces, None)
     if first is None:
-        return pa.RecordBatchReader.from_batches(pa.schema([(name, pa.float64()) for name in names]), iter([]))
+        return pa.RecordBatchReader.from_batches(
+            pa.schema([(name, pa.float64()) for name in names]), iter([])
+        )
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
 
 
@@ -170,7 +178,9 @@ def _numbered(rows: Any, *, own: bool) -> Any:
             native.project("*, CASE WHEN unit IS NULL THEN row_number() OVER () ELSE 0 END AS own")
         )
     numbered = nw.from_native(native.with_row_index("own"))
-    return numbered.with_columns(own=nw.when(nw.col("unit").is_null()).then(nw.col("own")).otherwise(nw.lit(0)))
+    return numbered.with_columns(
+        own=nw.when(nw.col("unit").is_null()).then(nw.col("own")).otherwise(nw.lit(0))
+    )
 
 
 def _step(bounds: tuple[Fraction, Fraction]) -> float:
@@ -182,13 +192,13 @@ def _step(bounds: tuple[Fraction, Fraction]) -> float:
 
 def _as_integer(at: int, unit: Unit, lookup: Lookup | None, step: float | None) -> nw.Expr:
     """Return the integer of each row, null where the value is missing."""
-    x = nw.col(f"x{at}")
+    x, pair = nw.col(f"x{at}"), unit.row_bounds[at]
     if unit.rules[at] == "count":
         whole = nw.when(~x.is_null()).then(nw.lit(1))
-    elif lookup is not None or step is None or unit.row_bounds is None:
+    elif lookup is not None or step is None or pair is None:
         whole = x
     else:
-        low, high = map(float, unit.row_bounds[at])
+        low, high = map(float, pair)
         usable = x <= math.inf
         whole = nw.when(usable).then((x.clip(low, high) * (1 / step) + 0.5).floor())
     if unit.rules[at] == "last":
@@ -204,8 +214,6 @@ def _collected(at: int, rule: Rule) -> list[nw.Expr]:
         return [x.max().alias(f"t{at}")]
     if rule in ("all", "min"):
         return [x.min().alias(f"t{at}")]
-    if rule == "mean":
-        return [x.sum().alias(f"t{at}"), x.count().alias(f"m{at}")]
     return [x.sum().alias(f"t{at}"), x.count().alias(f"m{at}")]
 
 

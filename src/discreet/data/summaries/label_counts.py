@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.batches import batches
+from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.values import Vocabulary
-from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
 
