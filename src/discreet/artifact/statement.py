@@ -111,18 +111,22 @@ def _which_person(release: Release, unit: Unit) -> str:
     )
 
 
+def _whom(release: Release) -> str:
+    return "record" if release.unit is None else "person"
+
+
 def _how_much(release: Release) -> str:
     promised = release.guarantee
     if isinstance(promised, PureDP):
         factor = _factor(promised.epsilon)
         return (
             f"no conclusion from this file becomes more than {factor} times likelier or less likely "
-            "because of one record."
+            f"because of one {_whom(release)}."
         )
     if isinstance(promised, ApproxDP):
         factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier because of one record, "
+            f"no conclusion from this file becomes more than {factor} times likelier because of one {_whom(release)}, "
             f"up to an extra probability of {plain(promised.delta)}."
         )
     if isinstance(promised, RenyiDP):
@@ -133,22 +137,21 @@ def _how_much(release: Release) -> str:
         )
         said = f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
         # one order alone is too little to be put into other words
-        return (
-            said if len(promised.orders) == 1 else f"{said} {_in_words(_implied_epsilon(promised))}".rstrip()
-        )
+        in_words = _in_words(_implied_epsilon(promised), _whom(release))
+        return said if len(promised.orders) == 1 else f"{said} {in_words}".rstrip()
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
-    return f"{divergence}. {_in_words(_implied_epsilon(promised))}".rstrip()
+    return f"{divergence}. {_in_words(_implied_epsilon(promised), _whom(release))}".rstrip()
 
 
-def _in_words(epsilon: Fraction | None) -> str:
+def _in_words(epsilon: Fraction | None, whom: str) -> str:
     """Say what an epsilon at the usual delta means; nothing if it is beyond words."""
     if epsilon is None:
         return ""
     return (
         f"It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this file becomes "
-        f"more than {_factor(epsilon)} times likelier because of one record, up to an extra probability of "
+        f"more than {_factor(epsilon)} times likelier because of one {whom}, up to an extra probability of "
         f"{plain(_DELTA)}."
     )
 
