@@ -68,10 +68,7 @@ def declare(
     people: Mapping[str, Any] | None = None,
 ) -> Declaration:
     """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
-    if not isinstance(model, Model):
-        if isinstance(model, type) and issubclass(model, Model):
-            raise UsageError(f"model is a class: write dc.{model.__name__}().")
-        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+    model = as_model(model)
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(columns)
     if mechanism.reads == "records":
@@ -111,6 +108,15 @@ def declare(
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
+
+
+def as_model(model: Any) -> Model:
+    """Return a model, or say what one is."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, type) and issubclass(model, Model):
+        raise UsageError(f"model is a class: write dc.{model.__name__}().")
+    raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
 
 
 def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:

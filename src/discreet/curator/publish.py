@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, asked_columns, declare
+from discreet.curator.declare import Declaration, as_model, asked_columns, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
@@ -54,6 +54,8 @@ def release(
     row_bounds: Any = None,
     last_by: Any = None,
     null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -82,6 +84,8 @@ def release(
     row_bounds: Any = None,
     last_by: Any = None,
     null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -109,6 +113,8 @@ def release(
     row_bounds: Any = None,
     last_by: Any = None,
     null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -155,6 +161,10 @@ def release(
         With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
         three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
         too (the last two may be the same for all).
+    by, groups
+        Release the model for every group of the table at once: the column that makes the groups, or a list of them,
+        and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
+        all groups together, and a group without a record is released like any other.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
@@ -213,6 +223,8 @@ def release(
             )
         if impute is not None:
             raise UsageError("impute is for mechanisms that release samples.")
+        if by is not None or groups is not None:
+            raise UsageError("several models are not released by groups yet: make one release for each.")
         budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
         several = declare_several(
             data,
@@ -227,6 +239,10 @@ def release(
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
+    if by is not None or groups is not None:
+        from discreet.models.grouped import read_groups
+
+        model = read_groups(as_model(model), by, groups)
     one = declare(data, model, chosen, columns=asked_columns(column, columns), impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
 

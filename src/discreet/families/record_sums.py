@@ -141,6 +141,10 @@ class RecordSums(Model):
         return columns
 
     @property
+    def takes_groups(self) -> bool:
+        return self.summary == "sums" and not self.measure_needs_arrays
+
+    @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
         numbers = FOR_COUNTS if self.support.discrete else FOR_NUMBERS
         return (FOR_LABELS if self.vocabulary is not None else numbers,) * self.n_columns

@@ -55,6 +55,8 @@ class Model(metaclass=Constructed):
     draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: What becomes of values outside the bounds, if the model can read only one answer; None if either.
     only_outside: ClassVar[Outside | None] = None
+    #: The groups of a table that it is released for, by name; empty if it is for the whole table.
+    groups: tuple[str, ...] = ()
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -62,6 +64,10 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
+
+    def title(self, columns: Sequence[str]) -> str:
+        """Return which model of which columns this is, in a few words."""
+        return f"{self.name} model of {', '.join(columns)}"
 
     def describe(self) -> str:
         """Return the name, with the known constants of a family, for reports."""
@@ -108,6 +114,11 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         """Check the curator's declarations and return them; ``impute`` is read if ``missing`` is ``"impute"``."""
+
+    @property
+    def takes_groups(self) -> bool:
+        """Whether it can be released for every group of a table at once."""
+        return False
 
     @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:

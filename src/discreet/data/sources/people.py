@@ -16,21 +16,17 @@ through a DuckDB of our own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import narwhals as nw
-import pyarrow as pa
 
-from discreet.data.sources.batches import batches
-from discreet.data.sources.engines import connect, in_duckdb
+from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.kinds import Kind
-from discreet.data.sources.label_lookup import Lookup, lookup_key
-from discreet.data.sources.source import Frame, Need, Picked, Source
+from discreet.data.sources.source import Need, Picked, Source
 from discreet.domain.unit import Rule, Unit
 from discreet.errors import UsageError
 
@@ -64,7 +60,7 @@ class PeopleSource(Source):
             )
         self._rows, self._unit = rows, unit
         self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
-        self._connection: Any = None
+        self._engine: EngineRows | None = None
 
     def width(self, wanted: int) -> int:
         return self._rows.width(wanted)
@@ -79,34 +75,30 @@ class PeopleSource(Source):
         if unit.last_by is not None:
             places.append(self._place(unit.last_by))
             wanted.append(Need(needs[0].family, None))
-        picked = self._rows.pick(places, wanted)
-        lookups = [
-            None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
-            for need, kind in zip(wanted, picked.kinds, strict=True)
-        ]
+        self._engine = held = EngineRows(self._rows.pick(places, wanted), wanted)
         steps = [
             None if pair is None or rule == "count" else _step(pair)
             for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)
         ]
-        rows, beside = self._in_engine(picked, lookups)
-        rows = _numbered(rows, own=unit.null == "own")
+        renamed = _renamed(len(unit.rules), has_order=unit.last_by is not None)
+        rows = _numbered(held.frame.select(**renamed), own=unit.null == "own")
         rows = rows.select(
             "unit",
             "own",
             "order",
-            *(_as_integer(at, unit, lookups[at], steps[at]) for at in range(len(unit.rules))),
+            *(_as_integer(at, unit, steps[at]) for at in range(len(unit.rules))),
         )
         people = rows.group_by("unit", "own").agg(
             *chain(*map(_collected, range(len(unit.rules)), unit.rules))
         )
         people = people.select(*(_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
-        kinds = tuple(Kind.CODE if lookup is not None else Kind.NUMBER for lookup in lookups[: len(needs)])
-        return Picked(kinds, iter([people]), beside=beside)
+        kinds = tuple(Kind.CODE if coded else Kind.NUMBER for coded in held.coded[: len(needs)])
+        return Picked(kinds, iter([people]), beside=held.beside)
 
     def close(self) -> None:
         self._rows.close()
-        if self._connection is not None:
-            self._connection.close()
+        if self._engine is not None:
+            self._engine.close()
 
     def _place(self, column: str) -> int:
         names = self.names or []
@@ -118,23 +110,6 @@ class PeopleSource(Source):
             )
         return names.index(column)
 
-    def _in_engine(self, picked: Picked, lookups: Sequence[Lookup | None]) -> tuple[Any, Any]:
-        """Return one lazy frame of all rows, with labels as their positions, and how to bring tables beside it."""
-        names = [f"c{at}" for at in range(len(lookups))]
-        renamed = _renamed(len(self._unit.rules), has_order=self._unit.last_by is not None)
-        if picked.beside is None:
-            self._connection = connect()
-            reader = _reader(picked.frames, names, lookups)
-            frame = nw.from_native(self._connection.from_arrow(reader))
-            return frame.select(**renamed), partial(in_duckdb, self._connection)
-        (frame,) = picked.frames
-        for at, lookup in enumerate(lookups):
-            if lookup is not None:
-                known = picked.beside(lookup.table()).lazy().rename({"key": f"k{at}", "label": f"l{at}"})
-                keyed = frame.lazy().with_columns(lookup_key(nw.col(f"c{at}"), lookup.kind).alias(f"k{at}"))
-                frame = keyed.join(known, on=f"k{at}", how="left").drop(f"c{at}").rename({f"l{at}": f"c{at}"})
-        return frame.lazy().select(**renamed), picked.beside
-
 
 def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
     """Give the columns that were picked the names that they have here."""
@@ -142,30 +117,6 @@ def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
     values = {f"x{at}": nw.col(f"c{at}") for at in range(n_values)}
     # null for NaN, which some engines take for the largest number
     return {**values, "unit": nw.col(f"c{n_values}"), "order": nw.when(order <= math.inf).then(order)}
-
-
-def _reader(
-    frames: Iterator[Frame], names: list[str], lookups: Sequence[Lookup | None]
-) -> pa.RecordBatchReader:
-    """Stream frames in Arrow batches, with labels as their positions."""
-
-    def coded(batch: pa.RecordBatch) -> pa.RecordBatch:
-        arrays = []
-        for name, lookup in zip(names, lookups, strict=True):
-            array = batch.column(name)
-            if lookup is not None:
-                codes = lookup.codes(array)
-                array = pa.array(codes.astype("int64"), mask=codes == lookup.n_labels)
-            arrays.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
-        return pa.record_batch(arrays, names=names)
-
-    pieces = (coded(batch) for frame in frames for batch in batches(frame))
-    first = next(pieces, None)
-    if first is None:
-        return pa.RecordBatchReader.from_batches(
-            pa.schema([(name, pa.float64()) for name in names]), iter([])
-        )
-    return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
 
 
 def _numbered(rows: Any, *, own: bool) -> Any:
@@ -190,12 +141,12 @@ def _step(bounds: tuple[Fraction, Fraction]) -> float:
     return math.ldexp(1.0, exponent - _BITS)
 
 
-def _as_integer(at: int, unit: Unit, lookup: Lookup | None, step: float | None) -> nw.Expr:
+def _as_integer(at: int, unit: Unit, step: float | None) -> nw.Expr:
     """Return the integer of each row, null where the value is missing."""
     x, pair = nw.col(f"x{at}"), unit.row_bounds[at]
     if unit.rules[at] == "count":
         whole = nw.when(~x.is_null()).then(nw.lit(1))
-    elif lookup is not None or step is None or pair is None:
+    elif step is None or pair is None:
         whole = x
     else:
         low, high = map(float, pair)

@@ -74,7 +74,7 @@ def count_labels(
             raised = {name: n + held[name] for name, n in raised.items()}
     else:
         for frame in picked.frames:
-            for label, n, *held in _fetched(by_label(frame, picked.beside, lookup, flags)):
+            for label, n, *held in fetched(by_label(frame, picked.beside, lookup, flags)):
                 counts[lookup.n_labels if label is None else label] += n
                 if label is None:
                     raised = {
@@ -141,7 +141,7 @@ def by_label(
     return joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
 
 
-def _fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+def fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     """Run a query of integers."""
     native = query.to_native()
     # fetched as Python integers, because DuckDB's sums are 128 bits wide
