@@ -22,8 +22,6 @@ _HIGHEST_RHO = 10**5
 _UP = Context(prec=3, rounding=ROUND_CEILING)
 # labels named in a statement; a longer list is cut
 _MOST_LABELS = 12
-# people whom models are named after
-_NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
 
 def statement(release: Release) -> str:
@@ -32,8 +30,7 @@ def statement(release: Release) -> str:
     source = "" if release.dataset is None else f" of the data set “{shown(release.dataset)}”"
     return " ".join(
         [
-            f"This file describes {columns}{source} by {_held(release)} "
-            f"for {_article(release.model.name)} {_model(release.model.name)} model.",
+            f"This file describes {columns}{source} by {_held(release)} for {_purpose(release)}.",
             *_sampled(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
@@ -45,6 +42,13 @@ def statement(release: Release) -> str:
             *_charged(release),
         ]
     )
+
+
+def _purpose(release: Release) -> str:
+    """Say which model it is, and of how many groups."""
+    name = release.model.in_words
+    groups = f" in each of {_count(len(release.model.groups))} groups" if release.model.groups else ""
+    return f"{_article(name.lower())} {name} model{groups}"
 
 
 def _held(release: Release) -> str:
@@ -282,12 +286,6 @@ def _some(labels: tuple[str, ...]) -> str:
 
 def _listing(items: list[str]) -> str:
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
-
-
-def _model(name: str) -> str:
-    """Return a model's name as one writes it."""
-    words = [word.capitalize() if word in _NAMESAKES else word for word in name.split("_")]
-    return " ".join(words)
 
 
 def _article(name: str) -> str:

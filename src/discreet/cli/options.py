@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
 
 #: Headings of the budget's, the engines' and the people's options in the help.
-BUDGET, ENGINE, PEOPLE = "Budget", "How to compute", "People with several rows"
+BUDGET, ENGINE, PEOPLE = "Budget", "How to compute", "People with several rows, and groups"
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
@@ -123,6 +123,16 @@ NullUnit = Annotated[
     typer.Option(
         "--null-unit",
         help="Rows without a unit are left out, or each a person of its own.",
+        rich_help_panel=PEOPLE,
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="NAME=LABEL|LABEL…",
+        help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
+        show_default=False,
         rich_help_panel=PEOPLE,
     ),
 ]
@@ -293,6 +303,19 @@ def read_bounds_or_quantiles(
     low, high = read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
     ranges = [read_pair(text, "--within", _QUANTILES_HINT) for text in within]
     return PrivateQuantiles(low, high, within=ranges, epsilon=epsilon)
+
+
+def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
+    if not texts:
+        return None
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, labels = text.partition("=")
+        if not name or not labels or name in found:
+            raise UsageError(f"cannot read --by {text!r:.60}.", hint='for example --by "region=north|south"')
+        found[name] = labels.split("|")
+    return found
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

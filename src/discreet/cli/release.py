@@ -16,6 +16,7 @@ from discreet.cli.options import (
     Bins,
     BoughtBounds,
     BoundsEpsilon,
+    By,
     Columns,
     Data,
     Delta,
@@ -30,6 +31,7 @@ from discreet.cli.options import (
     Unit,
     Within,
     read_bounds_or_quantiles,
+    read_by,
     read_model,
     read_pair,
 )
@@ -52,6 +54,9 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
+
+
+_ROWS = "for example --row-bounds 0,100"
 
 
 def release(
@@ -85,6 +90,7 @@ def release(
     row_bounds: RowBounds = None,
     last_by: LastBy = None,
     null_unit: NullUnit = "leave_out",
+    by: By = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +144,7 @@ def release(
     # a release that cannot be saved is budget thrown away
     ensure_distinct(output, data)
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
+    groups = read_by(by)
     arguments: dict[str, Any] = {
         "columns": column,
         **chosen,
@@ -148,9 +155,15 @@ def release(
         "neighbors": neighbors,
         "unit": unit,
         "per_unit": per_unit,
-        "row_bounds": [read_pair(text, "--row-bounds", None) for text in row_bounds] if row_bounds else None,
+        "row_bounds": [
+            read_pair(text, "--row-bounds", "for example --row-bounds 0,100") for text in row_bounds
+        ]
+        if row_bounds
+        else None,
         "last_by": last_by,
         "null_unit": null_unit,
+        "by": None if groups is None else list(groups),
+        "groups": groups,
         "dataset": dataset,
         "ledger": ledger,
         "analyst": analyst,

@@ -56,6 +56,10 @@ class Grouped(Model):
     def draw_names(self) -> tuple[str, ...]:
         return self.model.draw_names
 
+    @property
+    def in_words(self) -> str:
+        return self.model.in_words
+
     def title(self, columns: Sequence[str]) -> str:
         return f"{self.model.title(columns[: len(columns) - len(self.by)])} by {', '.join(c.name for c in self.by)}"
 
