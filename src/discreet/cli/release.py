@@ -155,11 +155,7 @@ def release(
         "neighbors": neighbors,
         "unit": unit,
         "per_unit": per_unit,
-        "row_bounds": [
-            read_pair(text, "--row-bounds", "for example --row-bounds 0,100") for text in row_bounds
-        ]
-        if row_bounds
-        else None,
+        "row_bounds": [read_pair(text, "--row-bounds", _ROWS) for text in row_bounds] if row_bounds else None,
         "last_by": last_by,
         "null_unit": null_unit,
         "by": None if groups is None else list(groups),
