@@ -3,6 +3,7 @@
     python scripts/walk.py            the table
     python scripts/walk.py --json     the same, for programs
     python scripts/walk.py --check    exit 1 if a call exceeds its limits
+    python scripts/walk.py --list gibbs    the crossings of the calls whose name has this word in it
 
 Four calls are profiled, each once and warm: a first call has loaded and compiled what there is to load, and ``infer``
 gets a release that is loaded already. Within the package,
@@ -44,7 +45,7 @@ class Walk:
     call: str
     functions: int
     files: int
-    crossings: int
+    crossings: tuple[str, ...]
 
 
 #: At most so many files and crossings: what the calls take today, so that no way becomes longer unnoticed; the release
@@ -63,7 +64,7 @@ class Profile:
 
     def __init__(self) -> None:
         self.functions: set[CodeType] = set()
-        self.crossings = 0
+        self.crossings: list[str] = []
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
@@ -73,12 +74,18 @@ class Profile:
         caller = frame.f_back
         while caller is not None and not _is_ours(caller.f_code):
             caller = caller.f_back
-        self.crossings += caller is not None and caller.f_code.co_filename != code.co_filename
+        if caller is not None and caller.f_code.co_filename != code.co_filename:
+            self.crossings.append(f"{_place(caller.f_code)} -> {_place(code)}")
 
 
 def _is_ours(code: CodeType) -> bool:
     """Tell whether code is a function of the package, and neither a module nor a comprehension or lambda."""
     return code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<")
+
+
+def _place(code: CodeType) -> str:
+    """Return the file, within the package, and the name of a function."""
+    return f"{Path(code.co_filename).relative_to(PACKAGE)}:{code.co_qualname}"
 
 
 def walk(name: str, call: Callable[[], object]) -> Walk:
@@ -91,7 +98,7 @@ def walk(name: str, call: Callable[[], object]) -> Walk:
     finally:
         sys.setprofile(None)
     files = {code.co_filename for code in profile.functions}
-    return Walk(name, len(profile.functions), len(files), profile.crossings)
+    return Walk(name, len(profile.functions), len(files), tuple(profile.crossings))
 
 
 def calls(folder: Path) -> dict[str, Callable[[], object]]:
@@ -123,17 +130,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How far a reader has to walk to follow one call.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--check", action="store_true", help="exit 1 if a call exceeds its limits")
+    parser.add_argument("--list", metavar="WORD", help="list the crossings of the calls with this word in their name")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         walks = [walk(name, call) for name, call in calls(Path(folder)).items()]
     if options.json:
-        print(json.dumps([asdict(each) for each in walks], indent=2))
+        print(json.dumps([asdict(each) | {"crossings": len(each.crossings)} for each in walks], indent=2))
+    elif options.list:
+        for each in walks:
+            if options.list.lower() in each.call.lower():
+                print(f"{each.call}: {each.files} files, {len(each.crossings)} crossings", *each.crossings, sep="\n  ")
     else:
         print("| call | functions | files | crossings |\n|---|---|---|---|")
         for each in walks:
-            print(f"| {each.call} | {each.functions} | {each.files} | {each.crossings} |")
+            print(f"| {each.call} | {each.functions} | {each.files} | {len(each.crossings)} |")
     long = [
-        each for each in walks if each.files > LIMITS[each.call][0] or each.crossings > LIMITS[each.call][1]
+        each for each in walks if each.files > LIMITS[each.call][0] or len(each.crossings) > LIMITS[each.call][1]
     ]
     if options.check:
         for each in long:
