@@ -27,7 +27,7 @@ from discreet.inference.engines.scalar import line_draws as draws
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import RecordLaw
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
-from discreet.inference.record_prior import RecordPrior, count_prior
+from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
@@ -157,7 +157,8 @@ def simulated(
 
 def engine_log_likelihood(release: Release, theta: dict[str, np.ndarray], records: RecordPrior) -> np.ndarray:
     law = RecordLaw.of(release, few=True)
-    return log_likelihood(law.at(theta), reading_of(release, count_prior(release, records)), law.lattice)
+    usable = Question(release, None, records, 1, 1, np.random.default_rng(0)).usable
+    return log_likelihood(law.at(theta), reading_of(release, usable), law.lattice)
 
 
 def total_variation(release: Release, prior: Prior, per_unit: int, rng: np.random.Generator) -> float:

@@ -142,7 +142,7 @@ def _ranks(
         name: np.concatenate([np.asarray(theta[name], dtype=float)[None], draws[kept]])
         for name, draws in posterior.draws.items()
     }
-    together = Posterior(joined, posterior.diagnostics, labels=posterior.labels).scalars()
+    together = Posterior(joined, posterior.how, labels=posterior.labels).scalars()
     for name, values in together.items():
         if not np.isfinite(values[1:]).all():
             raise EngineError(

@@ -220,6 +220,7 @@ def draw_blocks(
         law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         mine = replace(question, release=law.reading.release, prior=prior, records=records)
         target, x, warnings = gibbs.coordinates(mine)
+        warnings = (*gibbs.skewness_warnings(mine.release, target, x), *warnings)
         count = float(target.usable(x).mean())
         if count < gibbs.LEAST_RECORDS:
             table = law.reading.table

@@ -26,6 +26,8 @@ warned of, and of those in which they agree within 0.05 and 0.02, 3%. A slow tes
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from discreet.artifact import Release
@@ -78,11 +80,17 @@ def predicted_seconds(question: Question) -> float:
 def draw(question: Question) -> Answer:
     """Draw from the posterior under the central-limit law."""
     target, x, warnings = coordinates(question)
-    return Answer(target.theta(x), APPROXIMATION, _too_few(question) + warnings, independent=False)
+    return Answer(
+        target.theta(x),
+        APPROXIMATION,
+        (*_too_few(question), *warnings),
+        independent=False,
+        more_warnings=partial(skewness_warnings, question.release, target, x),
+    )
 
 
 def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]]:
-    """Return the target, draws from it in its own coordinates, and warnings about them."""
+    """Return the target, draws from it in its own coordinates, and warnings about how they were drawn."""
     target = Target(question)
     x, warnings = None, ()
     # few unknowns, and readings whose noise can be integrated out
@@ -90,7 +98,7 @@ def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]
         x = cell_tree.sample(target, question.size, question.chains, question.rng)
     if x is None:
         x, warnings = walkers.sample(target, question.size, question.chains, question.rng)
-    return target, x, (*skewness_warnings(question.release, target, x), *warnings)
+    return target, x, warnings
 
 
 def _too_few(question: Question) -> tuple[str, ...]:
