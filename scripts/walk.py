@@ -130,7 +130,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How far a reader has to walk to follow one call.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--check", action="store_true", help="exit 1 if a call exceeds its limits")
-    parser.add_argument("--list", metavar="WORD", help="list the crossings of the calls with this word in their name")
+    parser.add_argument(
+        "--list", metavar="WORD", help="list the crossings of the calls with this word in their name"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         walks = [walk(name, call) for name, call in calls(Path(folder)).items()]
@@ -139,13 +141,19 @@ def main() -> int:
     elif options.list:
         for each in walks:
             if options.list.lower() in each.call.lower():
-                print(f"{each.call}: {each.files} files, {len(each.crossings)} crossings", *each.crossings, sep="\n  ")
+                print(
+                    f"{each.call}: {each.files} files, {len(each.crossings)} crossings",
+                    *each.crossings,
+                    sep="\n  ",
+                )
     else:
         print("| call | functions | files | crossings |\n|---|---|---|---|")
         for each in walks:
             print(f"| {each.call} | {each.functions} | {each.files} | {len(each.crossings)} |")
     long = [
-        each for each in walks if each.files > LIMITS[each.call][0] or len(each.crossings) > LIMITS[each.call][1]
+        each
+        for each in walks
+        if each.files > LIMITS[each.call][0] or len(each.crossings) > LIMITS[each.call][1]
     ]
     if options.check:
         for each in long:

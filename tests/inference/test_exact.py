@@ -244,7 +244,7 @@ def test_rejection_and_tables_draw_the_same_law(
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
     by_rejection = posterior.sample(size, rng)
-    monkeypatch.setattr("discreet.inference.counts.panels._TRIES", 0)
+    monkeypatch.setattr("discreet.inference.counts.latent_cells._TRIES", 0)
     by_tables = posterior.sample(size, rng)
     support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
     p = posterior.probability(support)

@@ -21,7 +21,6 @@ from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
-from discreet.rational import quotient
 
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
@@ -129,7 +128,7 @@ class Release:
         laws: list[Noise] = []
         # neighbors in the list are mostly alike, and share a distribution
         for (scale, grid), run in groupby(zip(record.scale, self.totals.grid, strict=True)):
-            laws += [record.distribution(quotient(scale, grid))] * len(list(run))
+            laws += [record.distribution(float(scale / grid))] * len(list(run))
         return tuple(laws)
 
     def __repr__(self) -> str:

@@ -197,9 +197,7 @@ def _of_table(
     words = release.model.labels or answer.labels.get("p")
     labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
     of_table = answer.table or {}
-    return Posterior(
-        of_table, lambda: replace(how(), approximation=known), n_chains=chains, labels=labels
-    )
+    return Posterior(of_table, lambda: replace(how(), approximation=known), n_chains=chains, labels=labels)
 
 
 def _diagnosed(question: Question, answer: Answer, engine: str, reason: str, *, is_weak: bool) -> Diagnostics:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.artifact.records.noise import GaussianRecord
 from discreet.domain.declarations import Neighbors
@@ -33,6 +33,7 @@ class Gaussian(NoiseMechanism):
     """
 
     name: ClassVar[str] = "discrete_gaussian"
+    norm: ClassVar[Literal["l1", "l2"]] = "l2"
     record = GaussianRecord
     promise: ZeroConcentratedDP | ApproxDP
 
@@ -51,9 +52,6 @@ class Gaussian(NoiseMechanism):
         if isinstance(self.promise, ZeroConcentratedDP):
             return ZeroConcentratedDP(self.promise.rho, neighbors=neighbors)
         return ApproxDP(self.promise.epsilon, self.promise.delta, neighbors=neighbors)
-
-    def sensitivity(self, layout: Layout) -> Fraction:
-        return layout.l2_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
         if isinstance(self.promise, ZeroConcentratedDP):

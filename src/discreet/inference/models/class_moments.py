@@ -40,7 +40,7 @@ from discreet.inference.counts.weights import Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
-from discreet.inference.models.totals import Window, log_sums
+from discreet.inference.models.table_rows import Window, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma

@@ -5,7 +5,7 @@ class c given that the class has m records (:mod:`discreet.inference.models.tabl
 
     p(N | y)  ~  DirichletMultinomial(N | a, u)  p(u)  prod_c prod_d L_cd(N_c),        u = sum_c N_c,
 
-a convolution over the classes (:mod:`discreet.inference.models.totals`). Draws go backwards: totals, then each
+a convolution over the classes (same module). Draws go backwards: totals, then each
 row's counts given its total, then the conjugate probabilities. They are exact and independent.
 
 Under ``replace`` n is public. If nothing is missing by declaration, u = n. If missing values are counted, the records
@@ -43,8 +43,7 @@ from discreet.inference.models.class_moments import (
     draw_moments,
     naive_block,
 )
-from discreet.inference.models.table_rows import Reading, RowLaw, row_law
-from discreet.inference.models.totals import SharedTotals, Window
+from discreet.inference.models.table_rows import Reading, RowLaw, SharedTotals, Window, row_law
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.models.naive_bayes import NaiveBayes, moment_names
