@@ -43,7 +43,9 @@ def tokens(source: str) -> int:
 def by_file(revision: str | None) -> dict[str, int]:
     """Return the tokens of each file under src, of the working tree or of a revision."""
     if revision is None:
-        return {str(path): tokens(path.read_text(encoding="utf-8")) for path in sorted(Path("src").rglob("*.py"))}
+        return {
+            str(path): tokens(path.read_text(encoding="utf-8")) for path in sorted(Path("src").rglob("*.py"))
+        }
     listed = _git("ls-tree", "-r", "--name-only", revision, "src")
     paths = [path for path in listed.splitlines() if path.endswith(".py")]
     return {path: tokens(_git("show", f"{revision}:{path}")) for path in paths}
@@ -71,7 +73,10 @@ def main() -> None:
     now = groups(by_file(None))
     then = None if options.against is None else groups(by_file(options.against))
     for name in sorted(now | (then or Counter())):
-        print(f"{name:40} {now[name]:8,}" + ("" if then is None else f" {then[name]:8,} {now[name] - then[name]:+8,}"))
+        print(
+            f"{name:40} {now[name]:8,}"
+            + ("" if then is None else f" {then[name]:8,} {now[name] - then[name]:+8,}")
+        )
     line = f"{'in all':40} {now.total():8,}"
     if then is not None:
         line += f" {then.total():8,} {now.total() / then.total() - 1:+8.1%}"

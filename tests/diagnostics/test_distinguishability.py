@@ -18,7 +18,7 @@ from discreet.privacy.metric import distinguishing_distance
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.draw_counts import Played
 from discreet.validation.likelihood_ratio import Pair
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 from tests.mechanisms.test_posterior_sampling import CASES
 
 # False alarms of the whole suite are at most 1e-3; this file's share for one assertion about a simulation.
@@ -160,7 +160,7 @@ def test_off_a_lattice_the_best_test_is_within_the_slack(n: int, rng: np.random.
 def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng: np.random.Generator) -> None:
     model, prior, bounds, support, _ = CASES[name]
     mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=3, support=support, cells=24)
-    law = PosteriorLaw.of(model, mechanism, bounds)
+    law = PosteriorDistribution.of(model, mechanism, bounds)
     features = [law.totals(table).features() for table in drawn(name, 12, 12, rng)]
     laws = [law.law(each, 12) for each in features]
     pair = Pair(*(each.log_mass() for each in laws))
@@ -201,7 +201,7 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
         "beta:1,1", epsilon=9, samples=3, support=(0.1, 0.9), cells=32
     )
     tables = [1] * 3 + [0] * 3, [0] * 6
-    law = PosteriorLaw.of(dc.Bernoulli(), mechanism, None)
+    law = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
     pair = Pair(*(law.law(law.totals(table).features(), 6).log_mass() for table in tables))
     best = pair.best_test(3)
     place = pair.binned(3)[0]

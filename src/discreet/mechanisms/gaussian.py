@@ -29,7 +29,7 @@ class Gaussian(NoiseMechanism):
     neighbors of the square root of sum_j (change_j / w_j)^2, joint, grid steps included. Theorem: independent
     discrete Gaussians give (sum_j change_j^2 / 2 sigma_j^2)-zCDP, so sigma = D2 / sqrt(2 rho) gives rho-zCDP
     (Canonne, Kamath and Steinke 2020, theorem 4). For (epsilon, delta), one coordinate is calibrated from the
-    discrete law's own sum, several through zCDP; see :mod:`discreet.privacy.gaussian`.
+    discrete distribution's own sum, several through zCDP; see :mod:`discreet.privacy.gaussian`.
     """
 
     name: ClassVar[str] = "discrete_gaussian"

@@ -16,7 +16,7 @@ from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
 from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, Look, Played, least_number
 from discreet.validation.likelihood_ratio import Pair, RatioTest
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
@@ -63,9 +63,9 @@ def distinguish(
     """Compute how many posterior draws somebody needs to tell which of two tables they come from.
 
     The tables are made up: they stand for what an adversary has to choose between, such as a table with and without
-    somebody's true answer. The law of a draw is known for each of them, so the best test that there is (the likelihood
-    ratio, by Neyman and Pearson) has errors that can be computed, and they are set against the limit that the guarantee
-    puts on every test. With a guarantee in place of the tables there is only the limit.
+    somebody's true answer. The distribution of a draw is known for each of them, so the best test that there is (the
+    likelihood ratio, by Neyman and Pearson) has errors that can be computed, and they are set against the limit that
+    the guarantee puts on every test. With a guarantee in place of the tables there is only the limit.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def distinguish(
             "distinguish takes two tables and a model, or a guarantee.",
             hint="for example dc.validation.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
         )
-    law = PosteriorLaw.of(model, mechanism, bounds)
-    pair, n_records, apart = _compared(law, first, second)
-    limit = ErrorLimit.of_range(apart * law.span)
+    distribution = PosteriorDistribution.of(model, mechanism, bounds)
+    pair, n_records, apart = _compared(distribution, first, second)
+    limit = ErrorLimit.of_range(apart * distribution.span)
     best = cache(pair.best_test)
     source = generator(rng)
     looks = []
@@ -137,21 +137,21 @@ def distinguish(
         looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
-        law.describe(),
-        f"one draw: log-ratio within {apart * law.span:.4g}, divergence {pair.divergence():.4g}",
+        distribution.describe(),
+        f"one draw: log-ratio within {apart * distribution.span:.4g}, divergence {pair.divergence():.4g}",
     )
     return Distinguishability(tuple(looks), delta, limit.least_draws(delta), limit, about, pair)
 
 
-def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, int]:
-    """Return the two laws of a draw, the number of records, and in how many the tables differ."""
-    totals = [law.totals(table) for table in (first, second)]
+def _compared(distribution: PosteriorDistribution, first: Any, second: Any) -> tuple[Pair, int, int]:
+    """Return the two distributions of a draw, the number of records, and in how many the tables differ."""
+    totals = [distribution.totals(table) for table in (first, second)]
     n_records = totals[0].n_records
     if totals[1].n_records != n_records:
         raise UsageError(
             "the tables must have equally many records: under neighbors='replace' the number is public."
         )
-    p, q = (law.law(each.features(), n_records).log_mass() for each in totals)
+    p, q = (distribution.distribution(each.features(), n_records).log_mass() for each in totals)
     # as multisets, and before clipping, which can only bring them closer
     kept = Counter(_values(first)) & Counter(_values(second))
     return Pair(p, q), n_records, n_records - kept.total()

@@ -44,7 +44,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Look:
-    """What so many draws tell: the limit for every test, and the best one where the two laws are known.
+    """What so many draws tell: the limit for every test, and the best one where the two distributions are known.
 
     ``first_wrong`` and ``second_wrong`` are the simulated errors about draws from each of the two tables.
     """
@@ -75,7 +75,7 @@ class Distinguishability:
     about
         What was compared.
     pair
-        The two laws of a draw, if they are known.
+        The two distributions of a draw, if they are known.
     """
 
     looks: tuple[Look, ...]
@@ -89,7 +89,7 @@ class Distinguishability:
     def draws(self) -> int | None:
         """From how many draws on the best test has both errors at ``delta`` or below.
 
-        None if it is more than 10,000, or if the laws are not known.
+        None if it is more than 10,000, or if the distributions are not known.
         """
         if self.pair is None:
             return None

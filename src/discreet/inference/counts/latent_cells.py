@@ -5,9 +5,9 @@ Given the data the parameter is Dirichlet(alpha + c). The posterior of the count
     P(c | y)  ~  q(u) * prod_k g_k(c_k) noise_k(y_k - c_k),        u = sum_k c_k,
     q(u)      =  p(u) noise_u(y_u - u) / g_A(u),                   A = sum_k alpha_k,
 
-with p(u) the prior on the number of usable records (a point when it is public and nothing is missing). So the law of
-the total is a convolution, and counts are drawn backwards: the total first, then one cell after the other, each from
-its weight times the convolution of the cells before it.
+with p(u) the prior on the number of usable records (a point when it is public and nothing is missing). So the
+distribution of the total is a convolution, and counts are drawn backwards: the total first, then one cell after the
+other, each from its weight times the convolution of the cells before it.
 
 A convolution is accurate near its peak only. Every cell is therefore tilted by exp(lambda c), which changes nothing
 (the total takes it back) but moves the peak to where the posterior of the total is. One such *panel* is enough
@@ -131,7 +131,7 @@ class PanelMaker:
         records, members = self.records, self.members
         times = np.ones(len(self.cells)) if members is None else np.array([len(m) for m in members], float)
         # cells are cut where the panel is, so that inside it nothing is missing
-        reach = max(law.reach(DEPTH) for law in {cell.noise for cell in self.cells})
+        reach = max(distribution.reach(DEPTH) for distribution in {cell.noise for cell in self.cells})
         if members is not None and 2 * reach * len(self.cells) > _MOST_WEIGHTS:
             raise OutOfReachError(
                 f"{int(times.sum()):,} counts under noise this wide are too many to enumerate exactly.",
@@ -277,7 +277,10 @@ def cell_counts(
     each = list(zip(alpha.tolist(), y.tolist(), noise, strict=True))
     members = _alike(each) if len(each) > MANY else None
     firsts = range(len(each)) if members is None else [int(places[0]) for places in members]
-    cells = [Cell(a, v, law, reference=min(max(v, 0), most)) for a, v, law in (each[k] for k in firsts)]
+    cells = [
+        Cell(a, v, distribution, reference=min(max(v, 0), most))
+        for a, v, distribution in (each[k] for k in firsts)
+    ]
     target = _first_guess(each, records, usable)
 
     def log_q(u_low: int, u_high: int) -> np.ndarray:
@@ -304,10 +307,13 @@ def _first_guess(
     """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
     guess = float(sum(max(v, 0) for _, v, _ in cells))
     if usable is not None:
-        sd = {law: law.sd for law in {law for _, _, law in cells}}
+        sd = {
+            distribution: distribution.sd for distribution in {distribution for _, _, distribution in cells}
+        }
         # two readings, each weighted by the other's variance; the floor is for noise that is never anything but 0
         from_cells, from_usable = (
-            max(v, 1e-300) for v in (sum(sd[law] ** 2 for _, _, law in cells), usable[1].sd ** 2)
+            max(v, 1e-300)
+            for v in (sum(sd[distribution] ** 2 for _, _, distribution in cells), usable[1].sd ** 2)
         )
         guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
     sides = [records.nearest(max(guess, 0.0), above=above) for above in (True, False)]

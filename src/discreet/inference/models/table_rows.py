@@ -65,23 +65,23 @@ class Reading:
     @property
     def variance(self) -> float:
         """Variance of the noise on :attr:`total`."""
-        return float(sum(law.sd**2 for law in self.noise))
+        return float(sum(distribution.sd**2 for distribution in self.noise))
 
     def reach(self, log_tail: float) -> float:
         """Return how far the least unwilling of the row's noises can carry it."""
-        return max(law.reach(log_tail) for law in self.noise)
+        return max(distribution.reach(log_tail) for distribution in self.noise)
 
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells, last that of missing values if they are counted."""
         alpha = [*self.alpha, MISSING_WEIGHT] if self.missing else list(self.alpha)
         return [
-            Cell(float(a), int(y), law, reference=min(max(int(y), 0), most))
-            for a, y, law in zip(alpha, self.y, self.noise, strict=True)
+            Cell(float(a), int(y), distribution, reference=min(max(int(y), 0), most))
+            for a, y, distribution in zip(alpha, self.y, self.noise, strict=True)
         ]
 
 
 @dataclass(frozen=True)
-class RowLaw:
+class RowDistribution:
     """log L(m) for m = low, low + 1, ..., up to a constant; and the counts given m.
 
     ``labels`` splits the labelled records into labels; ``unlabelled`` and ``labelled`` are the weights of the two parts
@@ -117,14 +117,14 @@ class RowLaw:
         return inside * Table(0, weights / weights.sum()).at(used)
 
 
-def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
-    """Return the law of a row for totals in [low, high], accurate around ``target``."""
+def row_distribution(row: Reading, target: float, low: int, high: int) -> RowDistribution:
+    """Return the distribution of a row for totals in [low, high], accurate around ``target``."""
     cells = row.cells(high)
     named, mass = cells[: len(row.alpha)], float(row.alpha.sum())
     if not row.missing:
         labels = _covering(named, int(min(max(target, low), high)), low, high)
         sums = np.concatenate([panel.log_weights for panel in labels.panels])
-        return RowLaw(low, sums - log_rising(mass, low, high), labels)
+        return RowDistribution(low, sums - log_rising(mass, low, high), labels)
     gap = cells[-1]
     first, weights, _ = gap.weights(0.0, high)
     # of the records that the row could have, so many have a label
@@ -140,7 +140,7 @@ def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
     unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
     log_weights = log_sums(parts[0], parts[1], low, high, target)
     log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
-    return RowLaw(low, log_weights, labels, unlabelled, labelled)
+    return RowDistribution(low, log_weights, labels, unlabelled, labelled)
 
 
 def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts:
@@ -213,7 +213,7 @@ class Window:
 
 @dataclass(frozen=True)
 class SharedTotals:
-    """The law of totals that add up to ``whole``, as tilted tables."""
+    """The distribution of totals that add up to ``whole``, as tilted tables."""
 
     whole: int
     panel: Panel

@@ -172,7 +172,8 @@ def _integers(family: Family, theta: Theta, low: int, high: float) -> Nodes:
         return x, np.exp(log_densities(family, theta, x))
     mean = family.statistic_mean(theta)[:, 0]
     sd = np.sqrt(family.statistic_covariance(theta)[:, 0, 0])
-    # exp(-24.5) of the peak for tails at least as light as those of a geometric law with this standard deviation
+    # exp(-24.5) of the peak for tails at least as light as those of a geometric distribution with this standard
+    # deviation
     left = np.maximum(low, np.floor(mean - 8 * sd - 8))
     right = np.minimum(high, np.ceil(mean + 26 * sd + 26))
     left = np.minimum(left, right)

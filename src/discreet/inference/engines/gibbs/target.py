@@ -1,4 +1,4 @@
-r"""One coherent law for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
+r"""One coherent distribution for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
 
 Given theta and u usable records the sums of the features are normal
 (:mod:`discreet.inference.engines.gibbs.feature_moments`); given the variances w the noise is normal too, so the sums
@@ -73,7 +73,7 @@ class Readings:
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
         grid = np.array([float(g) for g in release.totals.grid])
-        scale = np.array([law.width for law in release.noise])
+        scale = np.array([distribution.width for distribution in release.noise])
         rows = release.layout.matrix()
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
@@ -163,7 +163,7 @@ class MissingCount:
 
 
 class Target:
-    """The law of (theta, u, w) given the readings, on unconstrained coordinates.
+    """The distribution of (theta, u, w) given the readings, on unconstrained coordinates.
 
     Coordinates are those of the chart, then that of the usable count where it is latent.
     """
@@ -294,7 +294,8 @@ class Target:
 def draw_noise(place: Place, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     r"""Draw the noise e given the residual r = g + e, where g ~ N(0, C) is the spread of the sums and e ~ N(0, D).
 
-    A draw (g', e') of the pair, moved by D (C + D)^-1 (r - g' - e') in e, has the conditional law; C may be singular.
+    A draw (g', e') of the pair, moved by D (C + D)^-1 (r - g' - e') in e, has the conditional distribution; C may be
+    singular.
     """
     shape = place.residual.shape
     free = np.sqrt(variance) * rng.standard_normal(shape)
