@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.objects import plain_value
 
 #: Characters in a name, at most; and in a label.
 LONGEST_NAME = 200
@@ -39,6 +38,9 @@ def asked_for(name: Any) -> str:
     """Return the name of a column that the caller wants, or say what a name can be."""
     if type(name) is str:
         return name
+    # brings in NumPy, which the command line's help does without
+    from discreet.objects import plain_value
+
     parts = name if isinstance(name, tuple) else (name,)
     if not parts or not all(isinstance(plain_value(part), str | int | float) for part in parts):
         raise UsageError(
@@ -52,6 +54,8 @@ def spelled(name: Any) -> str:
 
     Both the table's own names and those that the caller asks for go through here, so that they are found.
     """
+    from discreet.objects import plain_value
+
     if isinstance(name, tuple):
         return f"({', '.join(repr(part) if isinstance(part, str) else spelled(part) for part in name)})"
     read = plain_value(name)
