@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
-from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, Look, Played, least_number
+from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
 from discreet.validation.likelihood_ratio import Pair, RatioTest
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
@@ -82,7 +82,7 @@ def distinguish(
     distance
         For a guarantee: how far apart the tables are, in records, or in the metric of a :class:`MetricDP`.
     draws
-        Numbers of draws to look at; by default 1, 2, 5, 10, ... until the best test is done.
+        Numbers of draws to consider; by default 1, 2, 5, 10, ... until the best test is done.
     delta
         How small both errors are to be: to say the second when it is the first, and the reverse.
     trials
@@ -116,8 +116,8 @@ def distinguish(
         limit = ErrorLimit.of_guarantee(first, distance)
         apart = "neighboring tables" if distance == 1 else f"tables at distance {float(distance):g}"
         needed = limit.least_draws(delta)
-        looks = tuple(_look(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
-        return Distinguishability(looks, delta, needed, limit, (f"{apart}, {first.describe()}",))
+        by_draws = tuple(_draw_count(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
+        return Distinguishability(by_draws, delta, needed, limit, (f"{apart}, {first.describe()}",))
     if distance != 1:
         raise UsageError("the distance between two tables is counted: leave out distance.")
     trials = whole(trials, "trials", least=0)
@@ -131,16 +131,16 @@ def distinguish(
     limit = ErrorLimit.of_range(apart * distribution.span)
     best = cache(pair.best_test)
     source = generator(rng)
-    looks = []
+    by_draws = []
     for n in asked or _until(least_number(lambda n: best(n).error <= delta) or MOST_DRAWS):
         wrong = pair.simulate(best(n), n, int(trials), source) if trials else ()
-        looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
+        by_draws.append(_draw_count(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
         distribution.describe(),
         f"one draw: log-ratio within {apart * distribution.span:.4g}, divergence {pair.divergence():.4g}",
     )
-    return Distinguishability(tuple(looks), delta, limit.least_draws(delta), limit, about, pair)
+    return Distinguishability(tuple(by_draws), delta, limit.least_draws(delta), limit, about, pair)
 
 
 def _compared(distribution: PosteriorDistribution, first: Any, second: Any) -> tuple[Pair, int, int]:
@@ -167,8 +167,8 @@ def _values(table: Any) -> list[Any]:
     return values.tolist()
 
 
-def _look(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> Look:
-    return Look(n, limit.error(n), limit.advantage(n), best, *played)
+def _draw_count(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> DrawCount:
+    return DrawCount(n, limit.error(n), limit.advantage(n), best, *played)
 
 
 def _until(last: int) -> list[int]:

@@ -177,7 +177,7 @@ class Chain:
             )
 
     def _jump(self, jumps: ModeJumps, x: np.ndarray) -> None:
-        """Offer a new parameter and all usable records anew; who is usable stays."""
+        """Propose a new parameter and new values of all usable records; which records are usable does not change."""
         target, rng = self.target, self.rng
         there = jumps.draw(rng)
         theta = {

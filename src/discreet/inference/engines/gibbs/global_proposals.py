@@ -70,7 +70,7 @@ def _kernels(target: Target, rng: np.random.Generator) -> list[tuple[np.ndarray,
     out = []
     while n >= 1:
         try:
-            values = target.family.update(target.chart.prior, s, n).sample(_POINTS, rng)
+            values = target.family.update(target.transform.prior, s, n).sample(_POINTS, rng)
         except UsageError:
             # readings so far from any table that rounding leaves no distribution: they say nothing at face value
             return out

@@ -145,7 +145,7 @@ def _chart(
         return (lambda s: s ** (1 / power)), log_slope, low**power, top**power
     if math.isfinite(low) and math.isfinite(high):
         return (lambda s: s), np.zeros_like, low, high
-    # s in [0, 1) for a tail; the middle of the chart lies one unit from the finite end
+    # s in [0, 1) for a tail; the middle of the scale lies one unit from the finite end
     anchor, sign = (low, 1.0) if math.isfinite(low) else (high, -1.0)
     if not math.isfinite(anchor):
         return (lambda s: np.tan(math.pi * (s - 0.5))), _log_slope_of_tan, 0.0, 1.0
