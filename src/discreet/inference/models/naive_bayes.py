@@ -61,10 +61,6 @@ _MOST_ROUNDS = 12
 _MOST_NUMBERS = 1.5e7
 
 
-# The Dirichlet parameters of every column of labels, and the priors of the columns of numbers.
-Priors = tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]
-
-
 def _model(release: Release) -> NaiveBayes:
     return release.model.require(NaiveBayes, "this engine reads naive Bayes")
 
