@@ -63,7 +63,7 @@ def rules(temperature: Fraction = Fraction(3, 2)) -> Panel:
         epsilon = float(walk.range() / temperature)
         for n in range(1, 5):
             laws = [
-                np.array([walk.law(scores, at, rule=rule) for at in range(walk.grid.cells)])
+                np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
                 for ones in range(n + 1)
                 for scores in [walk.grid.scores([Fraction(2 * ones - n)], n, 1 / temperature)]
             ]

@@ -162,7 +162,7 @@ def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng:
     mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=3, support=support, cells=24)
     law = PosteriorDistribution.of(model, mechanism, bounds)
     features = [law.totals(table).features() for table in drawn(name, 12, 12, rng)]
-    laws = [law.law(each, 12) for each in features]
+    laws = [law.distribution(each, 12) for each in features]
     pair = Pair(*(each.log_mass() for each in laws))
     assert np.exp(pair.log_p) == pytest.approx(laws[0].mass(), abs=ROUNDING)
     loss = PrivacyLoss.between(*(each.mass() for each in laws))
@@ -202,7 +202,7 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
     )
     tables = [1] * 3 + [0] * 3, [0] * 6
     law = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
-    pair = Pair(*(law.law(law.totals(table).features(), 6).log_mass() for table in tables))
+    pair = Pair(*(law.distribution(law.totals(table).features(), 6).log_mass() for table in tables))
     best = pair.best_test(3)
     place = pair.binned(3)[0]
     points, trials = law.grid.points["p"], 120

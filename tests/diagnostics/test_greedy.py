@@ -74,7 +74,7 @@ def test_epsilon_is_the_largest_ratio_of_the_laws_of_releases(name: str) -> None
     law = PosteriorDistribution.of(family, mechanism(name, 3, cells), bounds)
     after = NextRecord(law)
     for total, n in ((Fraction(0), 0), (Fraction(-3, 2), 4), (Fraction(7), 8)):
-        logs = np.array([law.law([total + z], n + 1).log_mass() for (z,) in points(name)])
+        logs = np.array([law.distribution([total + z], n + 1).log_mass() for (z,) in points(name)])
         widest = max(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2))
         assert after.epsilon(float(total), n) == pytest.approx(widest, abs=1e-7)
 

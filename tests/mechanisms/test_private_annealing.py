@@ -45,7 +45,7 @@ def moved(walk: GridWalk, scores: list[int]) -> np.ndarray:
     matrix = np.zeros((cells, cells))
     offsets = [*range(-width, 0), *range(1, width + 1)]
     for at in range(cells):
-        for offset, (accept, reject) in zip(offsets, walk.law(scores, at), strict=True):
+        for offset, (accept, reject) in zip(offsets, walk.distribution(scores, at), strict=True):
             matrix[at, at] += reject
             if walk.holds(at + offset):
                 matrix[at, at + offset] += accept

@@ -219,7 +219,7 @@ def update_laws(name: str, n: int, temperature: Fraction, rule: str) -> dict[Fra
     laws = {}
     for total in sums:
         scores = walk.grid.scores([total], n, 1 / temperature)
-        laws[total] = np.array([walk.law(scores, at, rule=rule) for at in range(walk.grid.cells)])
+        laws[total] = np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
     return laws
 
 
