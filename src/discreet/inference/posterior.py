@@ -361,9 +361,8 @@ class Posterior:
             low, middle, high = np.quantile(x, [0.025, 0.5, 0.975])
             d = decimals_for(high - low)
             parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
-        return (
-            f"<Posterior of {', '.join(parts)}; {self.diagnostics.engine}, {self.diagnostics.draws_in_words}>"
-        )
+        how = self.diagnostics
+        return f"<Posterior of {', '.join(parts)}; {how.engine}, {how.draws_in_words}>"
 
 
 def _tails(prob: float) -> list[float]:
