@@ -11,7 +11,6 @@ import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
 from discreet.inference.counts import latent_cells as counting
-from discreet.inference.counts import panels
 from discreet.inference.counts.latent_cells import cell_counts
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -116,7 +115,7 @@ def test_too_many_draws_of_labels_are_refused_before_work(monkeypatch, rng) -> N
 
 
 def test_noise_too_wide_for_many_labels_is_refused_before_work(monkeypatch) -> None:
-    monkeypatch.setattr(panels, "_MOST_WEIGHTS", 1000)
+    monkeypatch.setattr(counting, "_MOST_WEIGHTS", 1000)
     with pytest.raises(EngineError, match="300 counts under noise this wide"):
         cell_counts(np.ones(300), np.arange(300), (DiscreteLaplace(9.0),) * 300, RecordPrior(0, None), None)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, asked_columns, declare
+from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import DataError, UsageError
@@ -202,7 +202,7 @@ def release(
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
-    one = declare(data, model, chosen, columns=asked_columns(column, columns), impute=impute, **policies)
+    one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
 
 
