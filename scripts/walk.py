@@ -3,6 +3,7 @@
     python scripts/walk.py            the table
     python scripts/walk.py --json     the same, for programs
     python scripts/walk.py --check    exit 1 if a call exceeds its limits
+    python scripts/walk.py --list gibbs    the crossings of the calls whose name has this word in it
 
 Four calls are profiled, each once and warm: a first call has loaded and compiled what there is to load, and ``infer``
 gets a release that is loaded already. Within the package,
@@ -45,16 +46,17 @@ class Walk:
     functions: int
     files: int
     crossings: int
+    steps: tuple[str, ...] = ()
 
 
 #: At most so many files and crossings: what the calls take today, so that no way becomes longer unnoticed; the release
 #: takes one or two more where the rows are read in a thread of the engine's. Aimed at were (12, 25), (9, 15), (14, 28)
 #: and (14, 28): docs/developer/following-a-call.md says which crossings are worth their price.
 LIMITS = {
-    "release of a Normal from CSV": (22, 52),
-    "infer, Bernoulli, exact": (20, 41),
-    "infer, Normal, gibbs": (25, 69),
-    "infer, naive Bayes": (22, 55),
+    "release of a Normal from CSV": (21, 48),
+    "infer, Bernoulli, exact": (13, 26),
+    "infer, Normal, gibbs": (20, 48),
+    "infer, naive Bayes": (18, 45),
 }
 
 
@@ -63,7 +65,7 @@ class Profile:
 
     def __init__(self) -> None:
         self.functions: set[CodeType] = set()
-        self.crossings = 0
+        self.crossings: list[str] = []
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
@@ -73,12 +75,18 @@ class Profile:
         caller = frame.f_back
         while caller is not None and not _is_ours(caller.f_code):
             caller = caller.f_back
-        self.crossings += caller is not None and caller.f_code.co_filename != code.co_filename
+        if caller is not None and caller.f_code.co_filename != code.co_filename:
+            self.crossings.append(f"{_place(caller.f_code)} -> {_place(code)}")
 
 
 def _is_ours(code: CodeType) -> bool:
     """Tell whether code is a function of the package, and neither a module nor a comprehension or lambda."""
     return code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<")
+
+
+def _place(code: CodeType) -> str:
+    """Return the file, within the package, and the name of a function."""
+    return f"{Path(code.co_filename).relative_to(PACKAGE)}:{code.co_qualname}"
 
 
 def walk(name: str, call: Callable[[], object]) -> Walk:
@@ -91,7 +99,7 @@ def walk(name: str, call: Callable[[], object]) -> Walk:
     finally:
         sys.setprofile(None)
     files = {code.co_filename for code in profile.functions}
-    return Walk(name, len(profile.functions), len(files), profile.crossings)
+    return Walk(name, len(profile.functions), len(files), len(profile.crossings), tuple(profile.crossings))
 
 
 def calls(folder: Path) -> dict[str, Callable[[], object]]:
@@ -123,11 +131,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How far a reader has to walk to follow one call.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--check", action="store_true", help="exit 1 if a call exceeds its limits")
+    parser.add_argument(
+        "--list", metavar="WORD", help="list the crossings of the calls with this word in their name"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         walks = [walk(name, call) for name, call in calls(Path(folder)).items()]
     if options.json:
         print(json.dumps([asdict(each) for each in walks], indent=2))
+    elif options.list:
+        for each in walks:
+            if options.list.lower() in each.call.lower():
+                print(
+                    f"{each.call}: {each.files} files, {len(each.crossings)} crossings",
+                    *each.crossings,
+                    sep="\n  ",
+                )
     else:
         print("| call | functions | files | crossings |\n|---|---|---|---|")
         for each in walks:

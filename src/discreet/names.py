@@ -34,6 +34,34 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
+def asked_for(name: Any) -> str:
+    """Return the name of a column that the caller wants, or say what a name can be."""
+    if type(name) is str:
+        return name
+    # brings in NumPy, which the command line's help does without
+    from discreet.objects import plain_value
+
+    parts = name if isinstance(name, tuple) else (name,)
+    if not parts or not all(isinstance(plain_value(part), str | int | float) for part in parts):
+        raise UsageError(
+            f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
+        )
+    return spelled(name)
+
+
+def spelled(name: Any) -> str:
+    """Return the name of a column as text: ``('a', 'b')`` for a level of columns under another, ``0`` for a number.
+
+    Both the table's own names and those that the caller asks for go through here, so that they are found.
+    """
+    from discreet.objects import plain_value
+
+    if isinstance(name, tuple):
+        return f"({', '.join(repr(part) if isinstance(part, str) else spelled(part) for part in name)})"
+    read = plain_value(name)
+    return str(read) if isinstance(read, str | int | float) else str(name)
+
+
 def check_label(label: str) -> str:
     """Return a label that a file can hold, or raise :class:`UsageError` without repeating it."""
     if len(label) > LONGEST_LABEL:

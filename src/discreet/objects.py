@@ -20,8 +20,6 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
-from discreet.errors import UsageError
-
 #: What is trimmed from text before it is read.
 BLANKS = " \t"
 
@@ -162,17 +160,6 @@ def _is_pandas_gap(value: Any) -> bool:
     )
 
 
-def spelled(name: Any) -> str:
-    """Return the name of a column as text: ``('a', 'b')`` for a level of columns under another, ``0`` for a number.
-
-    Both the table's own names and those that the caller asks for go through here, so that they are found.
-    """
-    if isinstance(name, tuple):
-        return f"({', '.join(repr(part) if isinstance(part, str) else spelled(part) for part in name)})"
-    read = plain_value(name)
-    return str(read) if isinstance(read, str | int | float) else str(name)
-
-
 def type_name(value: Any) -> str:
     """Return the name of an object's type where a library gave it that name, for messages about data.
 
@@ -187,16 +174,6 @@ def type_name(value: Any) -> str:
     return (
         f"type {name}" if known and getattr(sys.modules.get(home), name, None) is type(value) else "this type"
     )
-
-
-def asked_for(name: Any) -> str:
-    """Return the name of a column that the caller wants, or say what a name can be."""
-    parts = name if isinstance(name, tuple) else (name,)
-    if not parts or not all(isinstance(plain_value(part), str | int | float) for part in parts):
-        raise UsageError(
-            f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
-        )
-    return spelled(name)
 
 
 @forgiving

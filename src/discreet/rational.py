@@ -97,11 +97,6 @@ def plain(value: Fraction) -> str:
     return decimal if Decimal(decimal).as_integer_ratio() == value.as_integer_ratio() else text(value)
 
 
-def quotient(a: Fraction, b: Fraction) -> float:
-    """Return the float nearest to a / b, without the quotient in lowest terms."""
-    return (a.numerator * b.denominator) / (a.denominator * b.numerator)
-
-
 def sqrt_up(value: Fraction, bits: int = 40) -> Fraction:
     """Return a rational that is at least the square root of ``value``, exact if the root is rational."""
     scaled = value * (1 << (2 * bits))

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.validation.greedy import NextRecord
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 
 from .laws import COIN, FLAT, OneSample
 
@@ -28,7 +28,7 @@ def adversary(longest: int = 200) -> Panel:
     costs = path.epsilon
     kinds = [int((path.added == kind).sum()) for kind in path.replaced]
     halved = dc.mechanisms.PosteriorSampling(FLAT, epsilon=10, support=("0.01", "0.5"))
-    after = NextRecord(PosteriorLaw.of(COIN, halved, None))
+    after = NextRecord(PosteriorDistribution.of(COIN, halved, None))
     narrow = [after.epsilon(total, 20_000) for total in (-20_000, 20_000)]
     limit = np.log(0.99 / 0.01)
     edges = [OneSample(a, 1.0) for a in (0.2, 0.05, 0.001)]

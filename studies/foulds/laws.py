@@ -58,7 +58,7 @@ class OneSample:
     def mass(self, successes: int, n: int, temperature: float | None = None) -> np.ndarray:
         """Return the probability of every point of the grid."""
         t = self._public.mechanism.parameters["temperature"] if temperature is None else Fraction(temperature)
-        law = self.grid.law((Fraction(2 * successes - n),), n, t)
+        law = self.grid.distribution((Fraction(2 * successes - n),), n, t)
         log_mass = np.array(law.scores, dtype=float) / law.scale
         return np.exp(log_mass - logsumexp(log_mass))
 

@@ -14,7 +14,7 @@ from discreet.mechanisms.grid_walking import barker_walk
 from discreet.mechanisms.private_annealing import log_weight, trajectory, weight_choice
 from discreet.priors import parse
 from discreet.privacy.costs.annealing_path import AnnealingPath
-from discreet.privacy.costs.chain_updates import gibbs_law, simplex_sensitivity
+from discreet.privacy.costs.chain_updates import gibbs_distribution, simplex_sensitivity
 from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
@@ -35,7 +35,7 @@ def random_scan(most: int = 16) -> Panel:
     update = float(simplex_range(2, least))
     chain = MixtureChain(2, (2,), (float(least),), 1.0)
     weights, table = np.array([1e-7, 1 - 1e-7]), np.array([[0.7, 0.3], [0.3, 0.7]])
-    law = np.log(gibbs_law(assignment_log_weights(chain, weights, [table], np.array([[0], [1]]))))
+    law = np.log(gibbs_distribution(assignment_log_weights(chain, weights, [table], np.array([[0], [1]]))))
     # the index is as likely for both tables, so that the ratio of (index, component) is that of the component
     attained = float(np.abs(law[0] - law[1]).max())
     n = np.arange(1, most + 1)
@@ -63,7 +63,7 @@ def rules(temperature: Fraction = Fraction(3, 2)) -> Panel:
         epsilon = float(walk.range() / temperature)
         for n in range(1, 5):
             laws = [
-                np.array([walk.law(scores, at, rule=rule) for at in range(walk.grid.cells)])
+                np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
                 for ones in range(n + 1)
                 for scores in [walk.grid.scores([Fraction(2 * ones - n)], n, 1 / temperature)]
             ]

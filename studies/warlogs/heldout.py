@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from common.claim import Claim, Panel
 
-from discreet.inference.models.hidden_markov.predict import log_predictive
 from discreet.inference.models.hidden_markov.sampler import Draws
 
 from .generate import Theatre
 from .methods import Counts, Effort, Noised, last, non_private, ops
+from .predictive import log_predictive
 
 BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0)
 STATES, SHARE = 10, 0.1

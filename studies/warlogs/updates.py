@@ -10,7 +10,7 @@ from common.claim import Claim, Panel
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.models.hidden_markov.paths import collapsed_law
+from discreet.inference.models.hidden_markov.paths import collapsed_distribution
 
 from .generate import Theatre
 from .prepare import model_of
@@ -21,7 +21,7 @@ _STATES, _STEPS, _ALPHA = 2, 4, 1.0
 def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
     """Check the collapsed update and the scale of the noise."""
     log_emission = rng.normal(0, 1, (_STEPS, _STATES))
-    right, wrong = _worst(collapsed_law, log_emission), _worst(_printed, log_emission)
+    right, wrong = _worst(collapsed_distribution, log_emission), _worst(_printed, log_emission)
     model = model_of(theatre, 2)
     columns = {
         name: [column.labels[0]] for name, column in zip(model.column_names, model.columns, strict=True)

@@ -18,7 +18,7 @@ from discreet.privacy.metric import distinguishing_distance
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.draw_counts import Played
 from discreet.validation.likelihood_ratio import Pair
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 from tests.mechanisms.test_posterior_sampling import CASES
 
 # False alarms of the whole suite are at most 1e-3; this file's share for one assertion about a simulation.
@@ -79,7 +79,7 @@ def test_no_adversary_beats_the_limit_on_fifty_pairs_of_tables(rng: np.random.Ge
     for name, n, apart, epsilon in PAIRS:
         found = told(name, n, apart, epsilon, 400, rng)
         span = found.limit.span
-        for look in found.looks:
+        for look in found.by_draws:
             best, k = look.best, look.n_draws
             assert best.advantage <= look.advantage_limit + ROUNDING
             assert best.error >= look.error_limit - ROUNDING
@@ -92,7 +92,7 @@ def test_no_adversary_beats_the_limit_on_fifty_pairs_of_tables(rng: np.random.Ge
             # and the simulation is of this test
             assert limits[0][0] <= best.false_second <= limits[0][1]
             assert limits[1][0] <= best.false_first <= limits[1][1]
-        beaten += found.looks[0].best.advantage > ErrorLimit.of_range(span / 4).advantage(1)
+        beaten += found.by_draws[0].best.advantage > ErrorLimit.of_range(span / 4).advantage(1)
     # negative control: a limit from a quarter of the range would have been beaten
     assert beaten >= 5
 
@@ -117,7 +117,7 @@ def test_the_printed_condition_is_not_enough_either() -> None:
     found = dc.validation.distinguish(*tables, dc.Bernoulli(), mechanism=mechanism, draws=[10])
     lipschitz, distance, delta = found.limit.span / 2, 1, 0.05
     assert distance >= 3 * math.log(1 / delta) / (4 * 10 * lipschitz)
-    assert found.looks[0].best.error > 0.45
+    assert found.by_draws[0].best.error > 0.45
 
 
 def roc(p: np.ndarray, q: np.ndarray, n: int) -> tuple[float, float]:
@@ -160,9 +160,9 @@ def test_off_a_lattice_the_best_test_is_within_the_slack(n: int, rng: np.random.
 def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng: np.random.Generator) -> None:
     model, prior, bounds, support, _ = CASES[name]
     mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=3, support=support, cells=24)
-    law = PosteriorLaw.of(model, mechanism, bounds)
+    law = PosteriorDistribution.of(model, mechanism, bounds)
     features = [law.totals(table).features() for table in drawn(name, 12, 12, rng)]
-    laws = [law.law(each, 12) for each in features]
+    laws = [law.distribution(each, 12) for each in features]
     pair = Pair(*(each.log_mass() for each in laws))
     assert np.exp(pair.log_p) == pytest.approx(laws[0].mass(), abs=ROUNDING)
     loss = PrivacyLoss.between(*(each.mass() for each in laws))
@@ -201,8 +201,8 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
         "beta:1,1", epsilon=9, samples=3, support=(0.1, 0.9), cells=32
     )
     tables = [1] * 3 + [0] * 3, [0] * 6
-    law = PosteriorLaw.of(dc.Bernoulli(), mechanism, None)
-    pair = Pair(*(law.law(law.totals(table).features(), 6).log_mass() for table in tables))
+    law = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
+    pair = Pair(*(law.distribution(law.totals(table).features(), 6).log_mass() for table in tables))
     best = pair.best_test(3)
     place = pair.binned(3)[0]
     points, trials = law.grid.points["p"], 120
@@ -229,9 +229,9 @@ def test_the_number_of_draws_is_the_first_that_is_enough() -> None:
     again = dc.validation.distinguish(
         *tables, dc.Bernoulli(), mechanism=mechanism, draws=[found.draws - 1, found.draws]
     )
-    assert again.looks[0].best.error > 0.1 >= again.looks[1].best.error
+    assert again.by_draws[0].best.error > 0.1 >= again.by_draws[1].best.error
     assert found.least_draws <= found.draws
-    assert found.looks[-1].n_draws == found.draws
+    assert found.by_draws[-1].n_draws == found.draws
 
 
 def test_equal_tables_are_never_told_apart() -> None:
@@ -239,7 +239,7 @@ def test_equal_tables_are_never_told_apart() -> None:
     found = dc.validation.distinguish([0, 1], [1, 0], dc.Bernoulli(), mechanism=mechanism)
     assert found.draws is None
     assert found.least_draws is None
-    assert all(look.best.error == pytest.approx(0.5) for look in found.looks)
+    assert all(look.best.error == pytest.approx(0.5) for look in found.by_draws)
     assert "no number of draws" in found.verdict
     assert "more than 10,000" in found.verdict
 
@@ -255,7 +255,7 @@ def test_a_guarantee_alone_gives_the_limit() -> None:
     assert tiny.least_draws is None
     assert "take more than 1,000,000,000,000 draws" in tiny.verdict
     far = dc.validation.distinguish(dc.MetricDP(10, 0, "hamming"), distance=2, draws=[1])
-    assert far.looks[0].error_limit == pytest.approx(1 / (1 + math.exp(20)))
+    assert far.by_draws[0].error_limit == pytest.approx(1 / (1 + math.exp(20)))
 
 
 def test_the_result_prints_and_becomes_plain_numbers() -> None:

@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import UsageError
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.validation.greedy import NextRecord
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 from tests.mechanisms.test_posterior_sampling import CASES, points
 
 ONE_PARAMETER = [name for name in CASES if name != "normal"]
@@ -71,10 +71,10 @@ def test_a_range_that_is_claimed_too_low_is_exceeded(name: str, monkeypatch: pyt
 def test_epsilon_is_the_largest_ratio_of_the_laws_of_releases(name: str) -> None:
     """Against the integer laws that releases draw from, over all pairs of records on a grid."""
     family, _, bounds, _, cells = CASES[name]
-    law = PosteriorLaw.of(family, mechanism(name, 3, cells), bounds)
+    law = PosteriorDistribution.of(family, mechanism(name, 3, cells), bounds)
     after = NextRecord(law)
     for total, n in ((Fraction(0), 0), (Fraction(-3, 2), 4), (Fraction(7), 8)):
-        logs = np.array([law.law([total + z], n + 1).log_mass() for (z,) in points(name)])
+        logs = np.array([law.distribution([total + z], n + 1).log_mass() for (z,) in points(name)])
         widest = max(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2))
         assert after.epsilon(float(total), n) == pytest.approx(widest, abs=1e-7)
 
@@ -82,7 +82,7 @@ def test_epsilon_is_the_largest_ratio_of_the_laws_of_releases(name: str) -> None
 @pytest.mark.parametrize("name", ["bernoulli", "exponential", "normal-variance"])
 def test_no_record_in_between_is_a_better_choice(name: str) -> None:
     family, _, bounds, _, cells = CASES[name]
-    after = NextRecord(PosteriorLaw.of(family, mechanism(name, 50, cells), bounds))
+    after = NextRecord(PosteriorDistribution.of(family, mechanism(name, 50, cells), bounds))
     for total, n in ((0.0, 1), (-0.7, 3), (2.2, 5)):
         found = [after.epsilon(total + z, n) for z in np.linspace(-1, 1, 21)]
         assert max(found) == pytest.approx(max(found[0], found[-1]), abs=ROUNDING)

@@ -18,9 +18,10 @@ from discreet.families.base import Family
 from discreet.inference.counts.binary import binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import log_rising
+from discreet.inference.engine import Question
 from discreet.inference.engines.exact_engine import bernoulli_counts, categorical_counts
 from discreet.inference.missing_prior import missing_prior
-from discreet.inference.record_prior import RecordPrior, count_prior, record_prior
+from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
 
@@ -107,7 +108,7 @@ def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbo
         neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
-    records = count_prior(release, record_prior((0, n)))
+    records = Question(release, None, record_prior((0, n)), 1, 1, rng).usable
     counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), records)
     if isinstance(counts, CellCounts):
         got = counts.probability(points)
@@ -135,7 +136,7 @@ def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neigh
         neighbors=neighbors,
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
-    records = count_prior(release, record_prior((0, n)))
+    records = Question(release, None, record_prior((0, n)), 1, 1, rng).usable
     got = categorical_counts(release, dc.priors.Dirichlet(alpha), records).probability(points)
     assert np.abs(got - expected).max() < 1e-10
     assert got.sum() == pytest.approx(1, abs=1e-10)
@@ -243,7 +244,7 @@ def test_rejection_and_tables_draw_the_same_law(
     posterior = categorical_counts(release, dc.priors.Dirichlet([1, 1, 1]), record_prior(None))
     size = 20_000
     by_rejection = posterior.sample(size, rng)
-    monkeypatch.setattr("discreet.inference.counts.panels._TRIES", 0)
+    monkeypatch.setattr("discreet.inference.counts.latent_cells._TRIES", 0)
     by_tables = posterior.sample(size, rng)
     support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
     p = posterior.probability(support)

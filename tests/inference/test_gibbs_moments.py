@@ -18,8 +18,7 @@ from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families import Family
 from discreet.inference.engines.gibbs.box import box_moments
-from discreet.inference.engines.gibbs.feature_moments import feature_moments
-from discreet.inference.engines.gibbs.walker_kernels import normal_moments
+from discreet.inference.engines.gibbs.feature_moments import feature_moments, normal_moments
 
 # the family of the docs, known to this module only
 Rayleigh = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"))["Rayleigh"]

@@ -16,8 +16,8 @@ from scipy.stats import chi2
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.models.naive_bayes import ClassLaw, class_law, readings
-from discreet.inference.models.table_rows import Reading, RowLaw
+from discreet.inference.models.naive_bayes import ClassDistribution, class_distribution, readings
+from discreet.inference.models.table_rows import Reading, RowDistribution
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
 
@@ -89,13 +89,13 @@ def enumerated(release: dc.Release, sizes: tuple[int, ...], missing: bool) -> tu
     return found, weights / weights.sum()
 
 
-def row_of(law: ClassLaw, group: int, feature: int) -> RowLaw:
+def row_of(law: ClassDistribution, group: int, feature: int) -> RowDistribution:
     row = law.rows[group][feature]
-    assert isinstance(row, RowLaw)
+    assert isinstance(row, RowDistribution)
     return row
 
 
-def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassLaw) -> np.ndarray:
+def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassDistribution) -> np.ndarray:
     """The same probabilities from the engine's factors: class totals, then each row given its total."""
     groups = 2 + missing
     cut = groups * (2 + missing)
@@ -122,8 +122,10 @@ def released(rng: np.random.Generator, mechanism: Any, n: int = 4, **how: Any) -
     return release_with(lambda law: int(law.sample(1, rng)[0]), cut, MODEL, mechanism, **how)
 
 
-def check(release: dc.Release, sizes: tuple[int, ...], missing: bool, records: RecordPrior) -> ClassLaw:
-    law = class_law(release, MODEL.concentrations(PRIOR), records)
+def check(
+    release: dc.Release, sizes: tuple[int, ...], missing: bool, records: RecordPrior
+) -> ClassDistribution:
+    law = class_distribution(release, MODEL.concentrations(PRIOR), records)
     found, truth = enumerated(release, sizes, missing)
     mine = by_engine(release, found, missing, law)
     np.testing.assert_allclose(mine, truth, atol=CLOSE, rtol=0)
@@ -158,7 +160,7 @@ def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
     release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     record = release.noise_record
     wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))
-    law = class_law(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
+    law = class_distribution(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
     found, truth = enumerated(release, (4,), False)
     assert np.abs(by_engine(release, found, False, law) - truth).max() > 1e-3
 
@@ -201,7 +203,7 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
     data = dict(zip("cfg", codes.T, strict=True))
     release = release_with(lambda law: int(law.sample(1, rng)[0]), data, model, mechanism, missing=missing)
     prior = model.concentrations(0.7)
-    law = class_law(release, prior, RecordPrior())
+    law = class_distribution(release, prior, RecordPrior())
     logs = [
         sum(direct(row, n) for row in group if isinstance(row, Reading)) for group in readings(release, prior)
     ]
@@ -225,7 +227,7 @@ def test_draws_follow_the_law(rng: np.random.Generator) -> None:
     """Draws of totals and tables against their exact probabilities: chi-square at 1e-4; a shifted law is rejected."""
     release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     prior = MODEL.concentrations(PRIOR)
-    law = class_law(release, prior, RecordPrior())
+    law = class_distribution(release, prior, RecordPrior())
     n_draws = 20_000
     totals = law.totals.sample(n_draws, rng)
     tables_drawn = [row_of(law, c, d).split(totals[:, c], rng) for d in (0, 1) for c in (0, 1)]

@@ -13,8 +13,8 @@ from scipy.stats import laplace
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.models.class_moments import BlockLaw, BlockReading
-from discreet.inference.models.naive_bayes import class_law, readings
+from discreet.inference.models.class_moments import BlockDistribution, BlockReading
+from discreet.inference.models.naive_bayes import class_distribution, readings
 from discreet.inference.models.table_rows import Reading
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
@@ -75,9 +75,9 @@ def test_class_totals_and_what_is_left_without_a_block(
 ) -> None:
     release = released(rng, mechanism, **how)
     records = RecordPrior(0, N) if release.records is None else RecordPrior()
-    law = class_law(release, MODEL.concentrations(0.7), records)
+    law = class_distribution(release, MODEL.concentrations(0.7), records)
     block = law.rows[0][1]
-    assert isinstance(block, BlockLaw)
+    assert isinstance(block, BlockDistribution)
     inside = slice(block.low, block.low + block.log_weights.size)
     p = pair_weights(release, without=False)
     np.testing.assert_allclose(law.totals.marginals[0], p.sum(axis=1)[inside] / p.sum(), atol=CLOSE, rtol=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import discreet as dc
 from discreet.errors import DataError, UsageError
 from discreet.inference import diagnostics as diagnostics_module
 from discreet.inference.diagnostics import Diagnostics, bulk_ess, r_hat
@@ -403,3 +405,26 @@ def test_median_tidy_frame_and_root_of_a_variance(rng: np.random.Generator) -> N
     assert "<b>" not in html
     assert "p[&lt;b&gt;]" in html
     assert html.startswith("<table>")
+
+
+def test_diagnostics_are_worked_out_once_and_when_they_are_read() -> None:
+    asked: list[None] = []
+
+    def how() -> Diagnostics:
+        asked.append(None)
+        return Diagnostics("exact", warnings=("careful",), independent=True)
+
+    posterior = Posterior({"p": np.linspace(0.2, 0.4, 101)}, how)
+    posterior.interval()
+    assert asked == []
+    assert "careful" in str(posterior.summary())
+    assert posterior.diagnostics.warnings == ("careful",)
+    assert len(asked) == 1
+
+
+def test_copies_for_other_processes_keep_the_warnings() -> None:
+    release = dc.release([0, 1] * 50, dc.Bernoulli(), epsilon=0.01)
+    posterior = dc.infer(release, rng=0)
+    again = pickle.loads(pickle.dumps(posterior))
+    assert again.diagnostics.warnings == posterior.diagnostics.warnings != ()
+    assert str(again.summary()) == str(posterior.summary())

@@ -25,9 +25,9 @@ from discreet.families.base import Family
 from discreet.inference.engine import Question
 from discreet.inference.engines.scalar import line_draws as draws
 from discreet.inference.engines.scalar.readings import reading_of
-from discreet.inference.engines.scalar.record_distribution import RecordLaw
+from discreet.inference.engines.scalar.record_distribution import RecordDistribution
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
-from discreet.inference.record_prior import RecordPrior, count_prior
+from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors.base import Prior
 
@@ -156,8 +156,9 @@ def simulated(
 
 
 def engine_log_likelihood(release: Release, theta: dict[str, np.ndarray], records: RecordPrior) -> np.ndarray:
-    law = RecordLaw.of(release, few=True)
-    return log_likelihood(law.at(theta), reading_of(release, count_prior(release, records)), law.lattice)
+    law = RecordDistribution.of(release, few=True)
+    usable = Question(release, None, records, 1, 1, np.random.default_rng(0)).usable
+    return log_likelihood(law.at(theta), reading_of(release, usable), law.lattice)
 
 
 def total_variation(release: Release, prior: Prior, per_unit: int, rng: np.random.Generator) -> float:
@@ -233,7 +234,7 @@ def test_one_record_by_quadrature(case, outside, rng):
     family, prior, bounds = case
     release = simulated(case, 1, LAPLACE, outside, REPLACE, rng)
     low, high = (float(v) for v in bounds)
-    law = RecordLaw.of(release)
+    law = RecordDistribution.of(release)
     y, b = release.statistics.values[0] / 2**24, 2.0
     theta = family.draw(prior, 5, rng)
     (name,) = theta
@@ -257,7 +258,7 @@ def test_one_record_by_quadrature(case, outside, rng):
     np.testing.assert_allclose(ours - ours[0], np.array(expected) - expected[0], atol=3e-6)
 
 
-def _preimages(law: RecordLaw, y: float) -> list[float]:
+def _preimages(law: RecordDistribution, y: float) -> list[float]:
     """Where inside the bounds the statistic crosses y: the noise has its kink there."""
     x = np.linspace(law.low, law.high, 4001)
     z = law.z(x) - y
@@ -273,7 +274,7 @@ def test_transforms_by_direct_integration(case, outside, rng):
     low, high = (float(v) for v in bounds)
     theta = family.draw(prior, 3, rng)
     (name,) = theta
-    law = RecordLaw.of(release)
+    law = RecordDistribution.of(release)
     s = np.array([0.0, 0.7, -3.0, 2j, 11j, 1.5 - 6j])
     ours = law.at(theta).transform(np.broadcast_to(s, (3, s.size))) * np.exp(np.abs(s.real))
     turn = float(np.clip(getattr(family, "location", getattr(family, "mean", low)), low, high))

@@ -23,7 +23,7 @@ from discreet.inference.engines.scalar import series_kernels as kernels
 from discreet.inference.engines.scalar import sum_likelihood as sums
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.readings import reading_of
-from discreet.inference.engines.scalar.record_distribution import RecordLaw
+from discreet.inference.engines.scalar.record_distribution import RecordDistribution
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import NoiseMechanism
@@ -131,7 +131,7 @@ def test_a_function_without_end_of_detail_is_refused():
 def test_both_modes_are_shown(rng):
     """Records out of bounds count as 0, so a small mean of z may come from a small mean of x or a very large one."""
     family, n, bounds, prior = dc.Normal(variance=4), 400, (-4, 6), P.Normal(1, 6)
-    law = RecordLaw.of(read_as(family, [0.0], n, bounds, missing="none"))
+    law = RecordDistribution.of(read_as(family, [0.0], n, bounds, missing="none"))
     release = read_as(family, [0.2 * n], n, bounds, missing="none")
     axis, posterior = posterior_of(release, prior, rng)
     y = posterior.log_density
@@ -266,7 +266,7 @@ def test_a_confident_prior_stands(rng):
 def test_cost_does_not_grow_with_records(how, mechanism, rng):
     """A billion records take about as long as a thousand, and pin the rate to where they should."""
     family, prior = dc.Exponential(), P.Gamma(10, 10)
-    law = RecordLaw.of(read_as(family, [0.0], 1, (0, 4), missing="none"))
+    law = RecordDistribution.of(read_as(family, [0.0], 1, (0, 4), missing="none"))
     at_one = law.at({"rate": np.ones(1)})
     mean = float(at_one.transform(np.array([[1e-6j]]))[0, 0].imag / 1e-6)
     seconds = {}

@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.artifact import BoundsChoice
 from discreet.curator.publish import release_with
 from discreet.domain.bin_grid import Grid
-from discreet.mechanisms.quantile import plan_choices, quantile_laws
+from discreet.mechanisms.quantile import plan_choices, quantile_distributions
 from discreet.privacy import PermuteAndFlip
 from discreet.samplers.secure import secure_choose
 from tests.mechanisms.test_quantile import THRESHOLD
@@ -82,7 +82,7 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
     counts = (4, 4, 5, 3)
     asked = dc.mechanisms.PrivateQuantiles("1/4", "3/4", within=(0, 4), epsilon=1, cells=4)
     (plan,) = plan_choices(asked, dc.Normal())
-    law, _ = quantile_laws(counts, plan, "replace")
+    law, _ = quantile_distributions(counts, plan, "replace")
     seen = []
 
     def choose(which: PermuteAndFlip) -> int:
@@ -97,7 +97,7 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
         assert made.domain.bounds is not None
         lows.append(made.domain.bounds[0][0])
     assert set(seen[::2]) == {law}
-    low_mass, high_mass = (one.mass() for one in quantile_laws(counts, plan, "replace"))
+    low_mass, high_mass = (one.mass() for one in quantile_distributions(counts, plan, "replace"))
     grid, expected = plan.grid(dc.Normal()), dict.fromkeys(range(5), 0.0)
     for i, j in product(range(4), repeat=2):
         expected[int(grid.pair(i, j)[0])] += low_mass[i] * high_mass[j]

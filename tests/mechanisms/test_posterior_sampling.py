@@ -73,7 +73,11 @@ def worst_loss(name: str, grid: ParameterGrid, temperature: Fraction, n: int) ->
                 rest = [share * a + (n - 1 - share) * b for a, b in zip(first, second, strict=True)]
                 laws = np.array(
                     [
-                        log_mass(grid.law([r + x for r, x in zip(rest, record, strict=True)], n, temperature))
+                        log_mass(
+                            grid.distribution(
+                                [r + x for r, x in zip(rest, record, strict=True)], n, temperature
+                            )
+                        )
                         for record in (records if name == "normal" else (records[0], records[-1]))
                     ]
                 )
@@ -181,11 +185,11 @@ def test_real_draws_match_the_law_at_extreme_data(data: str) -> None:
     grid, temperature = made("bernoulli", 2)
     n = 50
     total = {"all ones": n, "all zeros": -n, "one of each": 0}[data]
-    law = grid.law([Fraction(total)], n, temperature)
+    law = grid.distribution([Fraction(total)], n, temperature)
     draws = np.bincount([secure_select(law) for _ in range(4000)], minlength=grid.cells)
     assert chi_square(draws, law.mass()) > ALARM
     # negative control: the law at a quarter of the temperature is told apart
-    colder = grid.law([Fraction(total)], n, temperature / 4)
+    colder = grid.distribution([Fraction(total)], n, temperature / 4)
     assert chi_square(draws, colder.mass()) < 1e-8
 
 
@@ -208,7 +212,7 @@ def chi_square(counts: np.ndarray, mass: np.ndarray) -> float:
 
 def test_seeded_draws_match_the_same_law(rng: np.random.Generator) -> None:
     grid, temperature = made("poisson", 2)
-    law = grid.law([Fraction(-30)], 40, temperature)
+    law = grid.distribution([Fraction(-30)], 40, temperature)
     draws = np.bincount([law.sample(rng) for _ in range(4000)], minlength=grid.cells)
     assert chi_square(draws, law.mass()) > ALARM
 

@@ -15,7 +15,7 @@ from discreet.mechanisms.grid_walking import barker_walk
 from discreet.mechanisms.private_annealing import log_weight, trajectory, weight_choice
 from discreet.priors import parse
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath
-from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
 
@@ -45,7 +45,7 @@ def moved(walk: GridWalk, scores: list[int]) -> np.ndarray:
     matrix = np.zeros((cells, cells))
     offsets = [*range(-width, 0), *range(1, width + 1)]
     for at in range(cells):
-        for offset, (accept, reject) in zip(offsets, walk.law(scores, at), strict=True):
+        for offset, (accept, reject) in zip(offsets, walk.distribution(scores, at), strict=True):
             matrix[at, at] += reject
             if walk.holds(at + offset):
                 matrix[at, at + offset] += accept
@@ -55,7 +55,7 @@ def moved(walk: GridWalk, scores: list[int]) -> np.ndarray:
 def release_law(walk: GridWalk, path: AnnealingPath, ones: int, n: int) -> np.ndarray:
     """Return the law of two trajectories of three levels, states and all, and of the choice between them."""
     tables = tables_for(walk, path, ones, n)
-    first = gibbs_law(np.array(tables[0]) / STEP)
+    first = gibbs_distribution(np.array(tables[0]) / STEP)
     one = first[:, None] * moved(walk, tables[1])
     runs = list(product(range(walk.grid.cells), repeat=2))
     law = np.empty((len(runs), len(runs), 2))
@@ -88,7 +88,7 @@ def test_a_whole_release_costs_no_more_than_it_says(start: str) -> None:
 def test_updates_leave_their_law_alone() -> None:
     walk = walk_on(cells=6, width=2, prior="beta:2,3")
     scores = walk.grid.scores([Fraction(3)], 7, Fraction(1, 2))
-    law = gibbs_law(np.array(scores) / STEP)
+    law = gibbs_distribution(np.array(scores) / STEP)
     assert law @ moved(walk, scores) == pytest.approx(law, rel=1e-12)
 
 

@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import UsageError
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.grid_walking import walk_of
-from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
 from discreet.samplers.secure import secure_source
 
@@ -53,11 +53,13 @@ def test_a_long_walk_has_the_tempered_posterior_as_its_law(source: str, rng: np.
     walk = walk_of(record, dc.Bernoulli(), DOMAIN)
     points = walk.grid.points["p"]
     scores = walk.grid.scores([Fraction(-6)], 20, Fraction(1, 3))
-    law = gibbs_law(np.array(scores) / float(1 << SCALE_BITS))
+    law = gibbs_distribution(np.array(scores) / float(1 << SCALE_BITS))
     counts = np.bincount(np.searchsorted(points, drawn - 1e-12), minlength=8)
     assert stats.chisquare(counts, law * counts.sum()).pvalue > ALARM
     # control: the posterior at another temperature
-    other = gibbs_law(np.array(walk.grid.scores([Fraction(-6)], 20, Fraction(1))) / float(1 << SCALE_BITS))
+    other = gibbs_distribution(
+        np.array(walk.grid.scores([Fraction(-6)], 20, Fraction(1))) / float(1 << SCALE_BITS)
+    )
     assert stats.chisquare(counts, other * counts.sum()).pvalue < ALARM or source == "secure"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from discreet.artifact import BoundsChoice
-from discreet.mechanisms.quantile import quantile_laws, score_sensitivity
+from discreet.mechanisms.quantile import quantile_distributions, score_sensitivity
 from discreet.privacy import PermuteAndFlip
 from discreet.samplers.secure import secure_choose
 
@@ -51,7 +51,7 @@ def largest_loss(choice: BoundsChoice, relation: Any, most: int, thinner: float 
 
     def mass(counts: tuple[int, ...]) -> list[np.ndarray]:
         if counts not in masses:
-            laws = quantile_laws(counts, choice, relation)
+            laws = quantile_distributions(counts, choice, relation)
             masses[counts] = [PermuteAndFlip(law.scores, thinner * law.scale).mass() for law in laws]
         return masses[counts]
 
@@ -93,8 +93,8 @@ def test_scores_move_by_at_most_their_sensitivity(relation, counts, numerator, d
     other = draw.draw(st.sampled_from(neighbors_of(tuple(counts), relation)))
     for q, here, there in zip(
         choice.quantiles,
-        quantile_laws(counts, choice, relation),
-        quantile_laws(other, choice, relation),
+        quantile_distributions(counts, choice, relation),
+        quantile_distributions(other, choice, relation),
         strict=True,
     ):
         moved = max(abs(a - b) for a, b in zip(here.scores, there.scores, strict=True))
@@ -111,8 +111,8 @@ def test_sensitivity_is_attained() -> None:
                 abs(a - b)
                 for other in neighbors_of((3, 3, 3, 3), relation)
                 for a, b in zip(
-                    quantile_laws((3, 3, 3, 3), choice, relation)[at].scores,  # pyright: ignore[reportArgumentType]
-                    quantile_laws(other, choice, relation)[at].scores,  # pyright: ignore[reportArgumentType]
+                    quantile_distributions((3, 3, 3, 3), choice, relation)[at].scores,  # pyright: ignore[reportArgumentType]
+                    quantile_distributions(other, choice, relation)[at].scores,  # pyright: ignore[reportArgumentType]
                     strict=True,
                 )
             )

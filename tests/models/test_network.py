@@ -64,12 +64,16 @@ def test_a_network_of_a_class_and_features_is_naive_bayes(rng: np.random.Generat
     exact = dc.infer(made, draws=8000, rng=rng)
     # the same readings for the network, whose class has a table of its own: one so noisy that it says nothing
     from discreet.inference.models.network.chains import table_draws
-    from discreet.inference.models.network.joint_table import NetworkLaw, Structure, conditional_draws
+    from discreet.inference.models.network.joint_table import (
+        NetworkDistribution,
+        Structure,
+        conditional_draws,
+    )
 
     structure = Structure((2, 2, 3), ((), (0,), (0,)))
     readings = np.array([0, 0, *made.totals.values])
     slope = np.array([0.0, 0.0, *[1 / float(made.noise[0].scale)] * 10])  # pyright: ignore[reportAttributeAccessIssue]
-    law = NetworkLaw(structure, np.ones(12), readings, slope, np.zeros(12))
+    law = NetworkDistribution(structure, np.ones(12), readings, slope, np.zeros(12))
     tables = table_draws(law, 60, 8000, 4, rng)
     drawn = conditional_draws(structure, np.ones(12), tables, rng)
     for name, found in zip(network.draw_names, drawn, strict=True):

@@ -17,7 +17,7 @@ from discreet.priors import parse
 from discreet.privacy.costs.chain_updates import (
     WorstCaseRejection,
     concentrated_update,
-    gibbs_law,
+    gibbs_distribution,
     simplex_sensitivity,
 )
 from discreet.privacy.costs.gibbs_costs import SweepCosts
@@ -63,7 +63,7 @@ RECORDS = np.array(list(product(range(2), range(3))))
 def worst_assignment(chain: MixtureChain, rng: np.random.Generator) -> float:
     worst = 0.0
     for weights, tables in states(rng):
-        log_law = np.log(gibbs_law(assignment_log_weights(chain, weights, tables, RECORDS)))
+        log_law = np.log(gibbs_distribution(assignment_log_weights(chain, weights, tables, RECORDS)))
         # over all pairs of records, for every component
         worst = max(worst, float(np.ptp(log_law, axis=0).max()))
     return worst
@@ -94,7 +94,11 @@ class TestAssignments:
             for i in range(n):
                 other = (*rows[:i], 1 - rows[i], *rows[i + 1 :])
                 laws = [
-                    np.log(gibbs_law(assignment_log_weights(chain, weights, [table], np.array(t)[:, None])))
+                    np.log(
+                        gibbs_distribution(
+                            assignment_log_weights(chain, weights, [table], np.array(t)[:, None])
+                        )
+                    )
                     for t in (rows, other)
                 ]
                 for z in product(range(2), repeat=n):
@@ -148,7 +152,7 @@ class TestRandomScan:
         other = codes.copy()
         other[0] = 1
         first, second = (
-            gibbs_law(assignment_log_weights(chain, weights, [table], x)).ravel() / self.n
+            gibbs_distribution(assignment_log_weights(chain, weights, [table], x)).ravel() / self.n
             for x in (codes, other)
         )
         return first, second
@@ -215,7 +219,7 @@ def update_laws(name: str, n: int, temperature: Fraction, rule: str) -> dict[Fra
     laws = {}
     for total in sums:
         scores = walk.grid.scores([total], n, 1 / temperature)
-        laws[total] = np.array([walk.law(scores, at, rule=rule) for at in range(walk.grid.cells)])
+        laws[total] = np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
     return laws
 
 

@@ -84,7 +84,7 @@ def test_the_naive_engine_is_rejected(family: str, rng: np.random.Generator) -> 
     assert uniform_p(simulate(setting, 300, rng)[:, 0]) < 1e-10
 
 
-@pytest.mark.parametrize("claimed", [0.08, 0.125])
+@pytest.mark.parametrize("claimed", [0.08, pytest.param(0.125, marks=pytest.mark.slow)])
 def test_twenty_percent_too_much_or_too_little_noise_is_rejected(
     claimed: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,8 @@ def test_twenty_percent_too_much_or_too_little_noise_is_rejected(
     assert tails_p(simulate(setting, 2 * TRIALS, rng)[:, 0]) < THRESHOLD
 
 
-@pytest.mark.parametrize("family", ["bernoulli", pytest.param("categorical", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
 def test_intervals_cover_with_a_tenth_missing_at_random(family: str, rng: np.random.Generator) -> None:
     n = 10_000
 

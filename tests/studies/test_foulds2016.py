@@ -20,6 +20,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("foulds2016")
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_picture_report_and_numbers(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

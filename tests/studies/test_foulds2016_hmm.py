@@ -60,7 +60,7 @@ def test_the_update_as_printed_is_found_out(study: Any, monkeypatch: pytest.Monk
     updates = importlib.import_module("warlogs.updates")
     rng = np.random.default_rng(2)
     assert all(claim.holds for claim in updates.updates(study.iraq(), rng).claims)
-    monkeypatch.setattr(updates, "collapsed_law", updates._printed)
+    monkeypatch.setattr(updates, "collapsed_distribution", updates._printed)
     assert not updates.updates(study.iraq(), rng).claims[0].holds
 
 

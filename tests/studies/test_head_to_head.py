@@ -39,6 +39,7 @@ def part(study: Any) -> Callable[[str], Any]:
 # -- the whole path ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_tiny_grid_gives_claims_a_table_and_a_picture(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,6 @@ from discreet.models.base import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
-from discreet.rational import quotient
 
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
@@ -136,7 +135,7 @@ class Release:
 
     @property
     def in_floating_point(self) -> bool:
-        """Whether a floating-point sampler made samples, so that the promise is for the law that it approximates.
+        """Whether a floating-point sampler made samples: the promise is for the distribution that it approximates.
 
         Early files of annealing with noisy weights say ``exact``, and their weights were floating-point all the same.
         """
@@ -153,11 +152,11 @@ class Release:
     def noise(self) -> tuple[Noise, ...]:
         """The exact distribution of the noise on each integer value."""
         record = self.noise_record
-        laws: list[Noise] = []
+        distributions: list[Noise] = []
         # neighbors in the list are mostly alike, and share a distribution
         for (scale, grid), run in groupby(zip(record.scale, self.totals.grid, strict=True)):
-            laws += [record.distribution(quotient(scale, grid))] * len(list(run))
-        return tuple(laws)
+            distributions += [record.distribution(float(scale / grid))] * len(list(run))
+        return tuple(distributions)
 
     def __repr__(self) -> str:
         columns = ", ".join(self.columns[:_MOST_COLUMNS])

@@ -27,7 +27,7 @@ class Samples:
 
     ``draws`` holds, for each parameter name, one entry per draw: a number, or nested tuples for a vector or matrix.
     ``arithmetic`` is ``"exact"`` if the draws were chosen from a public grid in exact arithmetic, and ``"floating"`` if
-    a floating-point sampler made them: the theorem is then about the law that the sampler approximates.
+    a floating-point sampler made them: the theorem is then about the distribution that the sampler approximates.
     """
 
     draws: Mapping[str, tuple[Any, ...]]

@@ -64,21 +64,22 @@ def _count(n: int) -> str:
 
 
 def _sampled(release: Release) -> list[str]:
-    """Say from which law samples are, and in which arithmetic they were drawn."""
+    """Say from which distribution samples are, and in which arithmetic they were drawn."""
     if release.samples is None:
         return []
     record = release.sampling_record
     numbers = [f"{name} {_number(value)}" for name, value in record.parameters.items()]
     are, were = ("It is", "It was") if release.samples.count == 1 else ("They are", "They were")
     prior = "" if record.prior is None else f" with prior {record.prior}"
-    law = f"{are} {'from a ' * record.of_posterior}{record.kind}{prior}"
-    said = [f"{law} ({', '.join(numbers)})." if numbers else f"{law}."]
+    distribution = f"{are} {'from a ' * record.of_posterior}{record.kind}{prior}"
+    said = [f"{distribution} ({', '.join(numbers)})." if numbers else f"{distribution}."]
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
     if release.in_floating_point:
         said.append(
-            f"{were} drawn in floating point, and the promise is for the law that this arithmetic approximates."
+            f"{were} drawn in floating point, and the promise is for the distribution that this arithmetic "
+            "approximates."
         )
     return said
 

@@ -172,8 +172,8 @@ def release(
         made.save(output)
     _note_weakness(made.guarantee)
     _note_redaction(made)
-    doubts = few_usable(made)
-    for said in doubts:
+    warnings = few_usable(made)
+    for said in warnings:
         print(f"warning: {said}", file=sys.stderr)
     if json:
         print_json(
@@ -190,7 +190,7 @@ def release(
                 "bounds": _bounds_json(made),
                 "ledger": _ledger_json(made),
                 "statement": made.statement(),
-                "warnings": list(doubts),
+                "warnings": list(warnings),
             },
         )
         return

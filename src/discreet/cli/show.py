@@ -102,7 +102,7 @@ def _in_counts(release: Release) -> str:
     values, noise = release.totals.values, release.noise
     # with nothing missing by declaration, all records are usable and their number is public
     usable = values[-1] if release.domain.missing == "count" else release.records or 0
-    sd = sum(law.sd**2 for law in noise) ** 0.5 / 2
+    sd = sum(distribution.sd**2 for distribution in noise) ** 0.5 / 2
     yes, no = (f"{(usable + sign * values[0]) / 2:,.10g}" for sign in (1, -1))
     return (
         f"In counts: {yes} yes and {no} no. They are noisy too, each by a standard deviation of {number(sd, sd)}, "

@@ -18,7 +18,7 @@ from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
-from discreet.objects import asked_for
+from discreet.names import asked_for
 from discreet.privacy import Guarantee, PureDP
 
 
@@ -59,7 +59,8 @@ def declare(
     model: Model,
     mechanism: Mechanism,
     *,
-    columns: tuple[str, ...] | None = None,
+    column: Any = None,
+    columns: Any = None,
     bounds: Any = None,
     outside: Outside | None = None,
     missing: Missing | None = None,
@@ -70,7 +71,7 @@ def declare(
     """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
     model = as_model(model)
     one_of(neighbors, "neighbors", Neighbors)
-    columns = model.read_columns(columns)
+    columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
     elif mechanism.every_record:

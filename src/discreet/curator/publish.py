@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, as_model, asked_columns, declare
+from discreet.curator.declare import Declaration, as_model, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
@@ -21,8 +21,7 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
-from discreet.names import check_name
-from discreet.objects import asked_for
+from discreet.names import asked_for, check_name
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -243,7 +242,7 @@ def release(
         from discreet.models.grouped import read_groups
 
         model = read_groups(as_model(model), by, groups)
-    one = declare(data, model, chosen, columns=asked_columns(column, columns), impute=impute, **policies)
+    one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
 
 

@@ -11,7 +11,7 @@ from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
-from discreet.objects import asked_for
+from discreet.names import asked_for
 from discreet.rational import Number, exact
 
 Budget = dict[str, Fraction | None]

@@ -8,10 +8,11 @@ chosen from. :func:`inspect` is what ``discreet check`` shows the curator.
 from discreet.extras import is_installed, missing, needed_for
 
 with needed_for("reading rows"):
+    from discreet.data.sources.opening import column_names
     from discreet.data.summaries.bin_counts import BinCounts, count_bins
     from discreet.data.summaries.cell_counts import count_tables
     from discreet.data.summaries.coded import CodedBatch, coded_batches
-    from discreet.data.summaries.inspection import Inspection, column_names, inspect
+    from discreet.data.summaries.inspection import Inspection, inspect
     from discreet.data.summaries.records import Records, read_records
     from discreet.data.summaries.sums import Summary, summarize
     from discreet.data.summaries.transitions import count_transitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -159,33 +159,27 @@ def infer(
             hint="leave out records",
         )
     expected = _expected(missing, release)
-    said = weak = ""
     if release.samples is not None:
         sampled.check(engine, prior, records)
-        answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
-        warnings = answer.warnings
+        answer, name, chains = sampled.answer(release), "samples", 1
+        how = partial(
+            Diagnostics,
+            name,
+            answer.approximation,
+            "the release holds samples",
+            answer.warnings,
+            independent=answer.independent,
+        )
     else:
         _check_size(release, draws, chains)
         _check_engine(release, engine)
         if isinstance(prior, str) and prior == WEAK:
             prior = None
-        weak = release.model.weak_prior_in_words(release.domain) if prior is None else ""
-        prior = release.model.read_prior(prior, release.domain)
+        read_prior = release.model.read_prior(prior, release.domain)
         asked_records = RecordPrior() if records is None else record_prior(records)
-        question = Question(release, prior, asked_records, draws, chains, rng, expected)
+        question = Question(release, read_prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
-        said = _said_of_missing(question, name) if answer.missing is None else answer.missing
-        warnings = (*answer.warnings, *warnings_about(question, answer, name))
-    how = Diagnostics(
-        name,
-        answer.approximation,
-        reason,
-        warnings,
-        independent=answer.independent,
-        missing=said,
-        prior=weak,
-        given=release.model.assumption if release.samples is None else "",
-    )
+        how = cache(partial(_diagnosed, question, answer, name, reason, is_weak=prior is None))
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
@@ -196,16 +190,39 @@ def infer(
         about=release.title,
         model=release.model,
         distribution=answer.distribution,
-        table=None if answer.table is None else _of_table(release, answer, how, chains),
+        table=None if answer.table is None else _of_table(release, answer, name, how, chains),
     )
 
 
-def _of_table(release: Release, answer: Answer, how: Diagnostics, chains: int) -> Posterior:
+def _of_table(
+    release: Release, answer: Answer, engine: str, how: Callable[[], Diagnostics], chains: int
+) -> Posterior:
     """Return what is known of the very table that was released."""
-    known = how.approximation if how.engine == "naive" else "noise is the only uncertainty"
+    known = answer.approximation if engine == "naive" else "noise is the only uncertainty"
     words = release.model.labels or answer.labels.get("p")
     labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
-    return Posterior(answer.table or {}, replace(how, approximation=known), n_chains=chains, labels=labels)
+    of_table = answer.table or {}
+    return Posterior(of_table, lambda: replace(how(), approximation=known), n_chains=chains, labels=labels)
+
+
+def _diagnosed(question: Question, answer: Answer, engine: str, reason: str, *, is_weak: bool) -> Diagnostics:
+    """Say how the draws were made, what they take for granted, and what a careful reader should know about them.
+
+    The posterior asks when its diagnostics are first read, as every summary and picture does.
+    """
+    release = question.release
+    said = _said_of_missing(question, engine) if answer.missing is None else answer.missing
+    found = () if answer.more_warnings is None else answer.more_warnings()
+    return Diagnostics(
+        engine,
+        answer.approximation,
+        reason,
+        (*answer.warnings, *found, *warnings_about(question, answer, engine)),
+        independent=answer.independent,
+        missing=said,
+        prior=release.model.weak_prior_in_words(release.domain) if is_weak else "",
+        given=release.model.assumption,
+    )
 
 
 def _expected(missing: Any, release: Release) -> MissingPrior | None:

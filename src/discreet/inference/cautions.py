@@ -77,7 +77,9 @@ def _usable_reading(release: Release) -> tuple[float, float] | None:
     else:
         return None
     steps = weights * np.array(release.totals.grid, dtype=float)
-    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=False))
+    noise = sum(
+        (step * distribution.sd) ** 2 for step, distribution in zip(steps, release.noise, strict=False)
+    )
     return float(steps @ np.array(release.totals.values, dtype=float)), float(np.sqrt(noise))
 
 
@@ -149,11 +151,15 @@ def _labels_drowned(release: Release, draws: Mapping[str, np.ndarray], usable: f
     """Return a warning if the noise on the counts is wider than they scatter by themselves."""
     p = np.mean(draws["p"], axis=0) if "p" in draws else np.zeros(0)
     scatter = usable * float(np.sum(p * (1 - p)))
-    laws = [law for name, law in zip(release.totals.names, release.noise, strict=False) if name != "usable"]
+    distributions = [
+        distribution
+        for name, distribution in zip(release.totals.names, release.noise, strict=False)
+        if name != "usable"
+    ]
     if p.ndim == 0:
         # one count: its double, z = 2 yes - u, is released, or both counts are
         scatter *= 4 if release.records is not None else 2
-    return _words(release, "counts", sum(law.sd**2 for law in laws), scatter)
+    return _words(release, "counts", sum(distribution.sd**2 for distribution in distributions), scatter)
 
 
 def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tuple[str, ...]:
@@ -173,7 +179,9 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
     rows = np.array([[float(v) for v in row] for row in release.layout.rows])
     weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[1], rcond=None)[0]
     steps = weights * np.array(release.totals.grid, dtype=float)
-    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    noise = sum(
+        (step * distribution.sd) ** 2 for step, distribution in zip(steps, release.noise, strict=True)
+    )
     said = _words(release, "sum", float(noise), usable * spread)
     if said and spread < _NARROW**2:
         said += _too_wide(release)

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
-from discreet.inference.missing_prior import MissingPrior
-from discreet.inference.record_prior import CountPrior, RecordPrior, count_prior
+from discreet.inference.missing_prior import MissingPrior, missing_prior
+from discreet.inference.record_prior import CountPrior, RecordPrior
 
 if TYPE_CHECKING:
     from discreet.inference.histogram import Distribution
@@ -64,10 +65,15 @@ class Question:
     rng: np.random.Generator
     missing: MissingPrior | None = None
 
-    @property
+    @cached_property
     def usable(self) -> CountPrior:
-        """The prior on the usable count, whether records are private or some of a public number are missing."""
-        return count_prior(self.release, self.records, self.missing)
+        """The prior on the usable count: the analyst's on records or on missing values, or a point if it is public."""
+        n = self.release.records
+        if n is None:
+            return self.records
+        if self.release.domain.missing != "count":
+            return RecordPrior(n, n)
+        return missing_prior(None, n) if self.missing is None else self.missing
 
     def refuse_missing(self) -> None:
         """Raise if there is a prior on the number of missing values, for engines that have their own."""
@@ -94,6 +100,7 @@ class Answer:
     draws are of the population that it is a sample of. ``labels`` are names along the axes of draws that depend on the
     declarations, and ``distribution`` is there if the draws are of a column's whole distribution.
     ``missing`` says what was assumed of the number of missing values; None if it was ``Question.usable``.
+    ``more_warnings`` finds warnings that take some work, when the diagnostics are read.
     """
 
     draws: dict[str, np.ndarray]
@@ -104,6 +111,7 @@ class Answer:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     distribution: Distribution | None = None
     missing: str | None = None
+    more_warnings: Callable[[], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.extras import needed_for
+from discreet.inference.posterior import Posterior, axes_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
-
-    from discreet.inference.posterior import Posterior
 
 
 def tidy_frame(posterior: Posterior) -> DataFrame:
@@ -64,8 +62,3 @@ def data_tree(posterior: Posterior) -> DataTree:
     return from_dict(
         {"posterior": dict(how.chains)}, coords=coords, dims=dims, attrs={"posterior": attributes}
     )
-
-
-def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
-    """Return the labels along each axis: one list for all of them, or one for each."""
-    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,7 @@ import numpy as np
 from discreet.arguments import numbers, probability, shown
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.exports import axes_of, data_tree, tidy_frame
-from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for
+from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for, sd_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +43,8 @@ class Posterior:
     ----------
     draws
         Arrays by parameter name, draws first. All have the same number of draws, chain after chain.
-    diagnostics
-        How the draws were made.
+    how
+        How the draws were made, or a function that says so: it is asked when :attr:`diagnostics` is first read.
     n_chains
         How many chains of equal length the draws are.
     labels
@@ -69,7 +69,7 @@ class Posterior:
     """
 
     draws: dict[str, np.ndarray]
-    diagnostics: Diagnostics
+    how: Diagnostics | Callable[[], Diagnostics]
     n_chains: int = field(default=1, kw_only=True)
     labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
     about: str | None = field(default=None, kw_only=True)
@@ -90,11 +90,19 @@ class Posterior:
             axes = axes_of(words, draws[name].ndim - 1) if name in draws else []
             if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
                 raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
-        chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in draws.items()}
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "labels", labels)
-        how = replace(self.diagnostics, chains=chains, categorical=frozenset(self.categories))
-        object.__setattr__(self, "diagnostics", how)
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """How the draws were made, what a careful reader should know about them, and how well chains mixed."""
+        how = self.how if isinstance(self.how, Diagnostics) else self.how()
+        chains = {name: x.reshape(self.n_chains, -1, *x.shape[1:]) for name, x in self.draws.items()}
+        return replace(how, chains=chains, categorical=frozenset(self.categories))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # functions are not copied to other processes: what they say is
+        return {**self.__dict__, "how": self.diagnostics}
 
     @property
     def n_draws(self) -> int:
@@ -170,18 +178,9 @@ class Posterior:
             if name.rpartition(".")[2] == "variance":
                 root = np.sqrt(self.draws[name][(..., *index)])
                 spread = float(root.std(ddof=1)) if self.n_draws > 1 else math.nan
+                at_root = float(root.mean()), spread, math.sqrt(low), math.sqrt(high)
                 # ranks, and so ESS and R-hat, do not change under a root
-                rows.append(
-                    SummaryRow(
-                        _sd_name(full),
-                        float(root.mean()),
-                        spread,
-                        math.sqrt(low),
-                        math.sqrt(high),
-                        ess=at[2],
-                        r_hat=r_hats,
-                    )
-                )
+                rows.append(SummaryRow(sd_name(full), *at_root, ess=at[2], r_hat=r_hats))
         found = () if self.distribution is None else self.distribution.quantiles(_QUARTILES, prob)
         own = self._table_rows(prob)
         return Summary(tuple(rows), prob, self.diagnostics, tuple(labels), own, tuple(found))
@@ -320,6 +319,8 @@ class Posterior:
         Columns are ``parameter`` (its full name, such as ``p[b]``), ``chain`` and ``draw`` (from 0 on), and ``value``.
         Draws that are labels keep their codes, 1, 2, ...
         """
+        from discreet.inference.exports import tidy_frame
+
         return tidy_frame(self)
 
     def _repr_html_(self) -> str:
@@ -328,6 +329,8 @@ class Posterior:
 
     def to_arviz(self) -> DataTree:
         """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
+        from discreet.inference.exports import data_tree
+
         return data_tree(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -358,15 +361,8 @@ class Posterior:
             low, middle, high = np.quantile(x, [0.025, 0.5, 0.975])
             d = decimals_for(high - low)
             parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
-        return (
-            f"<Posterior of {', '.join(parts)}; {self.diagnostics.engine}, {self.diagnostics.draws_in_words}>"
-        )
-
-
-def _sd_name(full: str) -> str:
-    """Return the name of the root of a variance within a class: ``age.sd[no]`` for ``age.variance[no]``."""
-    name, bracket, rest = full.partition("[")
-    return name.removesuffix("variance") + "sd" + bracket + rest
+        how = self.diagnostics
+        return f"<Posterior of {', '.join(parts)}; {how.engine}, {how.draws_in_words}>"
 
 
 def _tails(prob: float) -> list[float]:
@@ -379,6 +375,11 @@ def _words(words: Sequence[Any]) -> tuple[Any, ...]:
     """Read the labels of a parameter: one list for all its axes, or one for each."""
     nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
     return tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
+
+
+def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
+    """Return the labels along each axis: one list for all of them, or one for each."""
+    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
 
 
 def _is_symmetric(x: np.ndarray) -> bool:

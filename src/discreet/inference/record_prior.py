@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import numbers
-from discreet.artifact import Release
 from discreet.errors import UsageError
-from discreet.inference.missing_prior import MissingPrior, missing_prior
+from discreet.inference.missing_prior import MissingPrior
 
 
 @dataclass(frozen=True)
@@ -63,20 +62,6 @@ class RecordPrior:
 
 #: A prior on the usable count: of a private number of records, or of a public one less the missing.
 CountPrior = RecordPrior | MissingPrior
-
-
-def count_prior(release: Release, records: RecordPrior, missing: MissingPrior | None = None) -> CountPrior:
-    """Return the prior on the usable count: the analyst's, or a point where it is public.
-
-    Where n is public and missing values are counted it is that on the number of missing values, the default one if
-    ``missing`` is None.
-    """
-    n = release.records
-    if n is None:
-        return records
-    if release.domain.missing != "count":
-        return RecordPrior(n, n)
-    return missing_prior(None, n) if missing is None else missing
 
 
 def record_prior(records: Any) -> RecordPrior:

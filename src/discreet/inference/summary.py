@@ -209,6 +209,12 @@ def _parameter(row: SummaryRow) -> str:
     return row.name.partition("[")[0]
 
 
+def sd_name(full: str) -> str:
+    """Return the name of the root of a variance within a class: ``age.sd[no]`` for ``age.variance[no]``."""
+    name, bracket, rest = full.partition("[")
+    return name.removesuffix("variance") + "sd" + bracket + rest
+
+
 def decimals_for(spread: float) -> int:
     """Return how many decimals make ``spread`` show three digits."""
     return max(2 - math.floor(math.log10(spread)), 0) if 0 < spread < math.inf else 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.artifact.records.noise import GaussianRecord
 from discreet.domain.declarations import Neighbors
@@ -29,10 +29,11 @@ class Gaussian(NoiseMechanism):
     neighbors of the square root of sum_j (change_j / w_j)^2, joint, grid steps included. Theorem: independent
     discrete Gaussians give (sum_j change_j^2 / 2 sigma_j^2)-zCDP, so sigma = D2 / sqrt(2 rho) gives rho-zCDP
     (Canonne, Kamath and Steinke 2020, theorem 4). For (epsilon, delta), one coordinate is calibrated from the
-    discrete law's own sum, several through zCDP; see :mod:`discreet.privacy.gaussian`.
+    discrete distribution's own sum, several through zCDP; see :mod:`discreet.privacy.gaussian`.
     """
 
     name: ClassVar[str] = "discrete_gaussian"
+    norm: ClassVar[Literal["l1", "l2"]] = "l2"
     record = GaussianRecord
     promise: ZeroConcentratedDP | ApproxDP
 
@@ -51,9 +52,6 @@ class Gaussian(NoiseMechanism):
         if isinstance(self.promise, ZeroConcentratedDP):
             return ZeroConcentratedDP(self.promise.rho, neighbors=neighbors)
         return ApproxDP(self.promise.epsilon, self.promise.delta, neighbors=neighbors)
-
-    def sensitivity(self, layout: Layout) -> Fraction:
-        return layout.l2_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
         if isinstance(self.promise, ZeroConcentratedDP):

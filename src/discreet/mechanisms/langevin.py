@@ -82,7 +82,7 @@ class Langevin(Mechanism):
     more. Samples are drawn from the operating system and never written anywhere.
 
     Every record must count: values are clipped and missing ones imputed. Steps are computed in floating point; the
-    theorem is about the laws that this approximates.
+    theorem is about the distributions that this approximates.
 
     References
     ----------

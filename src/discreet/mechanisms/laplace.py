@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.artifact.records.noise import LaplaceRecord
 from discreet.domain.declarations import Neighbors
@@ -29,6 +29,7 @@ class Laplace(NoiseMechanism):
     """
 
     name: ClassVar[str] = "discrete_laplace"
+    norm: ClassVar[Literal["l1", "l2"]] = "l1"
     record = LaplaceRecord
     epsilon: Fraction
 
@@ -37,9 +38,6 @@ class Laplace(NoiseMechanism):
 
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
-
-    def sensitivity(self, layout: Layout) -> Fraction:
-        return layout.l1_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
         return layout.l1_sensitivity / self.epsilon

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models.base import Model
 from discreet.models.layout import Layout
-from discreet.rational import float_up, quotient
+from discreet.rational import float_up
 
 
 class NoiseMechanism(Mechanism):
@@ -23,12 +23,14 @@ class NoiseMechanism(Mechanism):
 
     every_record: ClassVar[bool] = False
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
+    #: The norm in which it is calibrated to the sensitivity.
+    norm: ClassVar[Literal["l1", "l2"]]
     #: Its public record, which knows the distribution of the noise.
     record: ClassVar[type[NoiseRecord]]
 
-    @abstractmethod
     def sensitivity(self, layout: Layout) -> Fraction:
         """Return the joint sensitivity this mechanism is calibrated to, in widths."""
+        return layout.l1_sensitivity if self.norm == "l1" else layout.l2_sensitivity
 
     @abstractmethod
     def unit_scale(self, layout: Layout) -> Fraction:
@@ -63,7 +65,7 @@ class NoiseMechanism(Mechanism):
             raise TypeError("noise is added to totals that know their layout")
         noise: list[int] = []
         for (scale, grid), run in _runs(record.scale, layout.grid):
-            noise += source.noises(record.distribution(quotient(scale, grid)), run)
+            noise += source.noises(record.distribution(float(scale / grid)), run)
         noisy = tuple(value + added for value, added in zip(data.values, noise, strict=True))
         return Statistics(layout.names, noisy, layout.grid, layout.width, layout.shift, layout.half)
 

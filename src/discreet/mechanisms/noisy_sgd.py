@@ -88,8 +88,8 @@ class NoisySGD(Mechanism):
 
     Contraction needs the step size to be at most 2 / (smoothness + strong_convexity), which is checked. Without extra
     steps and in a public order nothing depends on it. Every record must count once: values are clipped and missing ones
-    imputed. Steps are computed in floating point, with noise from the operating system; the theorem is about the laws
-    that this approximates, and the release says so.
+    imputed. Steps are computed in floating point, with noise from the operating system; the theorem is about the
+    distributions that this approximates, and the release says so.
 
     References
     ----------

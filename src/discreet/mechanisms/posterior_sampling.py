@@ -182,8 +182,8 @@ class PosteriorSampling(Mechanism):
             return self._draw_labels(float_up(temperature), float_up(support[0][0]), totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
-        law = grid.law(totals.features(), totals.n_records, temperature)
-        chosen = [source.exponential(law) for _ in range(self.samples)]
+        distribution = grid.distribution(totals.features(), totals.n_records, temperature)
+        chosen = [source.exponential(distribution) for _ in range(self.samples)]
         return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
 
     def _draw_labels(self, temperature: float, least: float, totals: Totals, source: RandomSource) -> Samples:

@@ -20,7 +20,7 @@ from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import DiscreteLaplace, PureDP
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
-from discreet.privacy.costs.chain_updates import gibbs_law
+from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
@@ -39,15 +39,15 @@ class PrivateAnnealing(Mechanism):
     Parameters
     ----------
     prior
-        The family's conjugate prior, or its text. It is part of the guarantee, is not tempered, and is the flattest law
-        of a path that begins at 0.
+        The family's conjugate prior, or its text. It is part of the guarantee, is not tempered, and is the flattest
+        distribution of a path that begins at 0.
     epsilon
         The price of everything together: first draws, all updates, and the choice by weights.
     support
         ``(low, high)`` of the parameter, from public knowledge, strictly inside its range.
     path
-        The levels, as epsilons that an exact draw from each would cost, from the flattest law to the target; they must
-        not decrease. By default ``levels`` equal steps from 0 to what ``epsilon`` pays for.
+        The levels, as epsilons that an exact draw from each would cost, from the flattest distribution to the target;
+        they must not decrease. By default ``levels`` equal steps from 0 to what ``epsilon`` pays for.
     levels
         How many levels the default path has.
     trajectories
@@ -69,7 +69,7 @@ class PrivateAnnealing(Mechanism):
     -------
     Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
     log-likelihood difference over the support, and that of one step, R'. Theorem: the first state is an exact draw
-    from the flattest law, the exponential mechanism at epsilon_n, which is the prior itself at 0; an update by
+    from the flattest distribution, the exponential mechanism at epsilon_n, which is the prior itself at 0; an update by
     Barker's rule at level j is (epsilon_j R' / R)-DP; all add up, for every level between the ends and every
     trajectory. The trajectories count as published. Given them, one record moves the logarithm of a weight by the sum
     of (epsilon_j - epsilon_{j+1}) d / R over its states. On a path that never goes back that is an average of values
@@ -224,8 +224,8 @@ class PrivateAnnealing(Mechanism):
         log_weights = [log_weight(tables, run) for run in runs]
         ends = [run[-1] for run in runs]
         if self.weights_epsilon is None:
-            law = weight_choice(log_weights)
-            chosen = [ends[source.exponential(law)] for _ in range(self.samples)]
+            distribution = weight_choice(log_weights)
+            chosen = [ends[source.exponential(distribution)] for _ in range(self.samples)]
         else:
             noisy = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
             picked = source.floating(lambda rng: rng.choice(len(ends), self.samples, p=noisy))
@@ -238,17 +238,20 @@ class PrivateAnnealing(Mechanism):
         self, log_weights: list[int], path: AnnealingPath, epsilon: Fraction, source: RandomSource
     ) -> np.ndarray:
         """Return normalized weights with Laplace noise; what follows the noise is for everybody to do."""
-        law = weight_choice(log_weights)
-        steps = np.floor(gibbs_law(np.array(law.scores, dtype=float) / law.scale) * WEIGHT_STEPS + 0.5)
+        distribution = weight_choice(log_weights)
+        steps = np.floor(
+            gibbs_distribution(np.array(distribution.scores, dtype=float) / distribution.scale) * WEIGHT_STEPS
+            + 0.5
+        )
         noise = DiscreteLaplace(float_up(path.weight_sensitivity(len(steps)) / epsilon))
         noisy = np.array([max(0, int(step) + source.noise(noise)) for step in steps], dtype=float)
         return noisy / noisy.sum() if noisy.any() else np.full(len(steps), 1 / len(steps))
 
 
 def trajectory(walk: GridWalk, tables: list[list[int]], moves: int, source: RandomSource) -> list[int]:
-    """Return the states of one trajectory: an exact draw from the first law, then one after each level between.
+    """Return the states of one trajectory: an exact draw from the first level, then one after each level between.
 
-    State i was drawn under law i, so that it is the state *before* the updates of law i + 1.
+    State i was drawn under distribution i, so that it is the state *before* the updates of distribution i + 1.
     """
     best = max(tables[0])
     first = ExponentialChoice([max(s - best, LOWEST) for s in tables[0]], float(1 << SCALE_BITS))

@@ -75,8 +75,9 @@ class PrivateGibbs(Mechanism):
     mechanism of range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in
     pure terms, because everybody sees what moved: the printed 4 D Q / N is wrong.
 
-    The assignments count as published but are not in the file, and the law of what is does not depend on the order of
-    the records. Draws are made in floating point, from the operating system's random bits, and the release says so.
+    The assignments count as published but are not in the file, and the distribution of what is does not depend on the
+    order of the records. Draws are made in floating point, from the operating system's random bits, and the release
+    says so.
 
     References
     ----------

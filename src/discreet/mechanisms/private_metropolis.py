@@ -25,7 +25,7 @@ from discreet.mechanisms.grid_walking import (
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import ApproxDP, PureDP
-from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_law
+from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
@@ -189,7 +189,7 @@ class PrivateMetropolis(Mechanism):
     def draw(self, record: PrivateMetropolisRecord, totals: Totals, source: RandomSource) -> Samples:
         walk = walk_of(record, totals.family, totals.domain)
         features, n = totals.features(), totals.n_records
-        start = source.exponential(walk.grid.law([Fraction(0)] * len(features), 0, Fraction(1)))
+        start = source.exponential(walk.grid.distribution([Fraction(0)] * len(features), 0, Fraction(1)))
         offsets = source.floating(lambda rng: walk.propose(self.steps, rng))
         scores = walk.grid.scores(features, n, 1 / record.parameters["temperature"])
         if self.rule == "barker":
@@ -209,7 +209,7 @@ def _metropolis_walk(
         if walk.holds(to):
             # beyond this the probability is 0 in float64 anyway
             log_odds = max((scores[to] - scores[at]) / (1 << SCALE_BITS), -1e4)
-            if coin < metropolis_law(np.array(log_odds))[0]:
+            if coin < metropolis_distribution(np.array(log_odds))[0]:
                 at = to
         path.append(at)
     return path

@@ -174,15 +174,18 @@ def choose_bounds(
     """Choose the bounds of each column from the exact number of usable records in each cell."""
     bounds = []
     for per_cell, how in zip(counts, plan, strict=True):
-        chosen = (source.permute_and_flip(law) for law in quantile_laws(per_cell, how, neighbors))
+        chosen = (
+            source.permute_and_flip(distribution)
+            for distribution in quantile_distributions(per_cell, how, neighbors)
+        )
         bounds.append(how.grid(family).pair(*chosen))
     return tuple(bounds)
 
 
-def quantile_laws(
+def quantile_distributions(
     per_cell: Sequence[int], how: BoundsChoice, neighbors: Neighbors
 ) -> tuple[PermuteAndFlip, PermuteAndFlip]:
-    """Return the laws by which the cells of the lower and the upper bound are chosen."""
+    """Return the distributions by which the cells of the lower and the upper bound are chosen."""
     up_to = [0, *accumulate(per_cell)]
     # below the low end of each cell, and up to its high end
     ranks = up_to[:-1], up_to[1:]

@@ -64,8 +64,8 @@ class RenyiPosterior(Mechanism):
     -------
     Neighbors: tables with the same public number of records that differ in one (``replace``). Theorem: draws are
     independent, so divergences add up, and N of them stay within epsilon if N times the largest divergence between the
-    laws of one draw does (Geumlek 2020, equation 5.15 and algorithms 1 to 3). That supremum, over all tables and all
-    values of the replaced record, is in closed form for each family
+    distributions of one draw does (Geumlek 2020, equation 5.15 and algorithms 1 to 3). That supremum, over all tables
+    and all values of the replaced record, is in closed form for each family
     (:mod:`discreet.privacy.costs.posterior_neighbors`); r and m are found by bisection to the last bit, and the end
     that is returned was checked, with room for rounding. The printed corollary for the beta lists pairs that no table
     can lead to, and for three labels or more the corners of the set of posteriors, which theorem 10 suggests, miss
@@ -73,7 +73,7 @@ class RenyiPosterior(Mechanism):
 
     Every record must count: values are clipped and missing ones imputed by a public value. A record that is left out
     takes its share of the log-partition along, and the supremum does not hold any more. Draws come from floating-point
-    samplers fed by the operating system; the theorem is about the laws that they approximate.
+    samplers fed by the operating system; the theorem is about the distributions that they approximate.
 
     References
     ----------
@@ -178,11 +178,13 @@ class RenyiPosterior(Mechanism):
     def draw(self, record: SamplingRecord, totals: Totals, source: RandomSource) -> Samples:
         family = totals.family
         near = NeighboringPosteriors(family, self.prior, totals.n_records, totals.domain.bounds)
-        law = near.posterior(totals.sums(), r=float(record.parameters["r"]), m=float(record.parameters["m"]))
+        distribution = near.posterior(
+            totals.sums(), r=float(record.parameters["r"]), m=float(record.parameters["m"])
+        )
 
         def sampler(rng: np.random.Generator) -> dict[str, np.ndarray]:
             with np.errstate(all="ignore"):
-                return family.draw(law, self.samples, rng)
+                return family.draw(distribution, self.samples, rng)
 
         draws = source.floating(sampler)
         return Samples.of({name: _kept_finite(name, values) for name, values in draws.items()}, "floating")

@@ -1,4 +1,4 @@
-"""The mean of a predicate, released as a draw from a beta law."""
+"""The mean of a predicate, released as a draw from a beta distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posterior samples of probability tables: privacy from a tempered likelihood and truncated Dirichlet laws."""
+"""Posterior samples of probability tables: privacy from a tempered likelihood and truncated Dirichlet distributions."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class TablePosterior(Mechanism):
     lemma 24). The lemma's 2 max(v) log(1/a), with v one more than the number of a column's children, covers the change
     of a single entry; for a whole record it is too little, and all columns must be summed.
 
-    Given the counts the tables' rows are independent truncated Dirichlet laws, drawn in floating point by an exact
-    sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
+    Given the counts the tables' rows are independent truncated Dirichlet distributions, drawn in floating point by an
+    exact sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
     """
 
     name: ClassVar[str] = "table_posterior"

@@ -26,7 +26,7 @@ _HEAVIEST = 1e12
 
 @dataclass(frozen=True)
 class Mixture(ColumnModel):
-    r"""A mixture of ``components`` products of categorical laws over labelled columns.
+    r"""A mixture of ``components`` products of categorical distributions over labelled columns.
 
     With one column it is the plain finite mixture; with several, the clustering model in which a record belongs wholly
     to one cluster (no admixture).
@@ -40,7 +40,8 @@ class Mixture(ColumnModel):
     Parameters
     ----------
     components
-        How many components, at least 1. They have no names of their own: a law is the same if they change places.
+        How many components, at least 1. They have no names of their own: a distribution is the same if they change
+        places.
     columns
         Labelled columns: ``{"sex": ["f", "m"], "smoker": ["no", "yes"]}``.
     """

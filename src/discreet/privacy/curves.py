@@ -30,7 +30,7 @@ _LEAST_LOG, _MOST_LOG, _GRID = np.log(1e-6), np.log(1e9), 400
 def randomized_response_divergence(epsilon: float, orders: np.ndarray) -> np.ndarray:
     r"""Return the largest Rényi divergence of each order that epsilon-DP allows: that of randomized response.
 
-    The two laws are (p, 1 - p) and (1 - p, p) with p = e^epsilon / (1 + e^epsilon), so
+    The two distributions are (p, 1 - p) and (1 - p, p) with p = e^epsilon / (1 + e^epsilon), so
 
         D_a = log(1 + r (e^u - 1)) / (a - 1),    u = (a - 1) epsilon,    r = (1 - e^(-a epsilon)) / (1 + e^-epsilon).
 

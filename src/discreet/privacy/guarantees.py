@@ -58,7 +58,7 @@ def check_neighbors(neighbors: str) -> None:
 
 
 class Guarantee(metaclass=Constructed):
-    """A bound on how much one record can change the law of a release."""
+    """A bound on how much one record can change the distribution of a release."""
 
     #: Name in release files.
     kind: ClassVar[str]

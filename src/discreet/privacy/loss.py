@@ -1,7 +1,7 @@
 """The privacy loss as a random variable: what every guarantee is a statement about.
 
-For two laws P and Q of the output, the loss is L = log(P(o) / Q(o)) for an output o drawn from P. Pure privacy says
-that L never exceeds epsilon; (epsilon, delta) that E[max(0, 1 - e^(epsilon - L))] <= delta, which is weaker than
+For two distributions P and Q of the output, the loss is L = log(P(o) / Q(o)) for an output o drawn from P. Pure privacy
+says that L never exceeds epsilon; (epsilon, delta) that E[max(0, 1 - e^(epsilon - L))] <= delta, which is weaker than
 P[L > epsilon] <= delta; Rényi privacy bounds E[e^((a - 1) L)]. This view is for pictures and explanations, and the
 oracle of tests; guarantees are computed elsewhere.
 
@@ -35,12 +35,12 @@ class PrivacyLoss:
 
     @classmethod
     def between(cls, p: np.ndarray, q: np.ndarray) -> PrivacyLoss:
-        """Return the loss of two laws on the same finitely many outputs, given by their masses."""
+        """Return the loss of two distributions on the same finitely many outputs, given by their masses."""
         p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
         if p.shape != q.shape or p.ndim != 1 or (p < 0).any() or (q < 0).any():
             raise UsageError("a privacy loss needs two lists of masses of the same length, none negative.")
         if not (np.isclose(p.sum(), 1) and np.isclose(q.sum(), 1)):
-            raise UsageError("the masses of each law must add up to 1.")
+            raise UsageError("the masses of each distribution must add up to 1.")
         common = (p > 0) & (q > 0)
         return cls._merged(np.log(p[common]) - np.log(q[common]), p[common], float(p[q == 0].sum()))
 

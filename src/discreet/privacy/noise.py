@@ -1,4 +1,4 @@
-"""The two noise laws, on integers, with the exact mass functions that inference uses.
+"""The two noise distributions, on integers, with the exact mass functions that inference uses.
 
 Scales here are in integer steps of the grid. Nothing in this file draws release noise: that is OpenDP's work, on
 the private side. ``sample`` is for simulation and takes ``rng``.
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class Noise(ABC):
-    """A symmetric law on the integers."""
+    """A symmetric distribution on the integers."""
 
     @abstractmethod
     def log_mass(self, k: np.ndarray) -> np.ndarray:

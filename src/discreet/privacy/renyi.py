@@ -92,7 +92,8 @@ class RenyiDP(Guarantee):
     def _two_steps(self) -> RenyiDP:
         r"""Return the curve for two steps.
 
-        For laws P, Q, R and an order a, Hölder's inequality with exponents p = (2a - 1) / a and q = (2a - 1) / (a - 1)
+        For distributions P, Q, R and an order a, Hölder's inequality with exponents p = (2a - 1) / a and q = (2a - 1) /
+        (a - 1)
 
             \int P^a R^{1-a} = \int (P^a Q^{-a + 1/p}) (Q^{a - 1/p} R^{1-a})
                             <= (\int P^{2a-1} Q^{2-2a})^{1/p} (\int Q^{2a} R^{1-2a})^{1/q}

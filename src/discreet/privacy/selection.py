@@ -1,4 +1,4 @@
-"""The law of a private choice among finitely many candidates.
+"""The distribution of a private choice among finitely many candidates.
 
 Nothing in this file makes the choice of a release: that is OpenDP's work, on the private side. ``sample`` is for
 simulation and takes ``rng``.
@@ -19,8 +19,8 @@ from discreet.errors import UsageError
 class PermuteAndFlip:
     """Walk through the candidates in random order; take candidate i with probability exp((score_i - best) / scale).
 
-    The best candidate is always taken, so the walk ends. Scores are integers. The law is that of the largest of
-    ``score_i + scale * E_i`` with independent standard exponential E_i.
+    The best candidate is always taken, so the walk ends. Scores are integers. The distribution is that of the largest
+    of ``score_i + scale * E_i`` with independent standard exponential E_i.
 
     Privacy
     -------
@@ -76,8 +76,8 @@ class PermuteAndFlip:
 class ExponentialChoice:
     """Take candidate i with probability proportional to exp(score_i / scale): the exponential mechanism.
 
-    Scores are integers. The law is that of the largest of ``score_i + scale * G_i`` with independent standard Gumbel
-    G_i.
+    Scores are integers. The distribution is that of the largest of ``score_i + scale * G_i`` with independent standard
+    Gumbel G_i.
 
     Privacy
     -------

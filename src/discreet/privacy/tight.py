@@ -6,8 +6,8 @@ comes here.
 The worst mechanism of an epsilon is randomized response, whose privacy loss is +-epsilon. Losses of independent
 mechanisms add, so their distributions convolve, and the hockey-stick divergence of the result,
 E[max(0, 1 - e^(epsilon - loss))], is the exact delta. On a grid of losses a mass between two points is split over both
-such that E[e^(-loss)] is kept: the original pair of laws is then a function of the new one, which is therefore worse.
-The split is exact where the losses are multiples of the step, which is chosen so whenever that is possible.
+such that E[e^(-loss)] is kept: the original pair of distributions is then a function of the new one, which is therefore
+worse. The split is exact where the losses are multiples of the step, which is chosen so whenever that is possible.
 
 Parts that are known only by a Rényi curve are taken together, given everything else: their hockey-stick curves are
 convex in e^epsilon, and so is the largest of them, which lies below the bound of
@@ -94,7 +94,7 @@ def curve_losses(rest: Curve, reach: float, step: float) -> PrivacyLossDistribut
     half = max(int(np.ceil(reach / step)), 1)
     epsilons = step * np.arange(half + 1)
     delta = np.exp(rest.log_delta(epsilons))
-    # below 0 by exchanging the two laws: H(-e) = 1 - exp(-e) + exp(-e) H(e)
+    # below 0 by exchanging the two distributions: H(-e) = 1 - exp(-e) + exp(-e) H(e)
     mirrored = -np.expm1(-epsilons[:0:-1]) + np.exp(-epsilons[:0:-1]) * delta[:0:-1]
     deltas = np.minimum.accumulate(np.concatenate([mirrored, delta]))
     return PrivacyLossDistribution(create_pmf_pessimistic_connect_dots_fixed_gap(step, -half, half, deltas))

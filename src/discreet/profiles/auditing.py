@@ -135,7 +135,7 @@ def _outputs(matrices: Any, graph: ProfileGraph) -> Outputs:
     else:
         given = [matrices] * graph.n_profiles
     rows = []
-    for name, matrix, law in zip(graph.profiles, given, graph.distributions, strict=True):
+    for name, matrix, distribution in zip(graph.profiles, given, graph.distributions, strict=True):
         try:
             lines = [list(line) for line in matrix]
         except TypeError:
@@ -145,7 +145,7 @@ def _outputs(matrices: Any, graph: ProfileGraph) -> Outputs:
         exact = [read_distribution(line, f"a row of {name!r}") for line in lines]
         rows.append(
             [
-                sum((p * line[y] for p, line in zip(law, exact, strict=True)), Fraction(0))
+                sum((p * line[y] for p, line in zip(distribution, exact, strict=True)), Fraction(0))
                 for y in range(len(exact[0]))
             ]
         )

@@ -284,7 +284,7 @@ class FittedMechanism:
 
     def statement(self) -> str:
         """Return the promise in plain words."""
-        from discreet.profiles.wording import statement
+        from discreet.profiles.statement import statement
 
         return statement(self)
 

@@ -73,7 +73,7 @@ def name_series(axes: Axes, names: Sequence[str], hues: Sequence[str]) -> None:
 
 
 def strip(axes: Axes) -> None:
-    """Leave a baseline and its ticks; the height of a density is nobody's question."""
+    """Remove all axes but the baseline and its ticks: heights of densities are not read off."""
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(HAIRLINE)

@@ -60,7 +60,7 @@ def label_counts(chain: MixtureChain, codes: np.ndarray, assigned: np.ndarray) -
 
 
 def label_parameters(chain: MixtureChain, counts: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return the parameters of the truncated Dirichlet law of every component in every column."""
+    """Return the parameters of the truncated Dirichlet distribution of every component in every column."""
     return tuple(chain.label_prior + table / chain.temperature for table in counts)
 
 

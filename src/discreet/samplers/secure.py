@@ -21,10 +21,12 @@ from discreet.samplers.csprng import undisturbed
 
 # draws of one call of OpenDP's
 _PIECE = 4096
+# so few draws are faster one by one, by a measurement that is made once
+_FEW = 4
 
 
-def _absent(law: Any) -> int:
-    raise TypeError(f"this source has no sampler for {type(law).__name__}")
+def _absent(distribution: Any) -> int:
+    raise TypeError(f"this source has no sampler for {type(distribution).__name__}")
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class RandomSource:
         """Return a source for simulation."""
         return cls(
             lambda sampler: sampler(rng),
-            lambda law: law.sample(rng),
+            lambda distribution: distribution.sample(rng),
             lambda noise: int(noise.sample(1, rng)[0]),
-            lambda law: int(rng.choice(len(law.scores), p=law.mass())),
+            lambda distribution: int(rng.choice(len(distribution.scores), p=distribution.mass())),
         )
 
 
@@ -68,7 +70,7 @@ def _opendp() -> Any:
 
 
 class SecureDraw:
-    """Draws integers from noise laws.
+    """Draws integers from noise distributions.
 
     OpenDP reads the float scale as an exact rational and samples without floating-point error (Canonne, Kamath and
     Steinke 2020). The 64-bit type is asked for by name: OpenDP's default integer has 32 bits and saturates.
@@ -84,6 +86,8 @@ class SecureDraw:
         A call for each would take ten times as long. OpenDP holds no lock of Python's while it draws, so pieces are
         drawn side by side, each by a measurement of its own.
         """
+        if n <= _FEW:
+            return [self(noise) for _ in range(n)]
         pieces = [min(_PIECE, n - start) for start in range(0, n, _PIECE)]
         if len(pieces) < 2:
             return [int(value) for size in pieces for value in _adds_to_each(noise)([0] * size)]
@@ -97,7 +101,7 @@ secure_draw = SecureDraw()
 
 @lru_cache(maxsize=32)
 def _adds(noise: Noise) -> Any:
-    """Return OpenDP's measurement for a law. It holds no state, and the cells of a table share one law."""
+    """Return OpenDP's measurement for a distribution. It holds no state, so the cells of a table share one."""
     dp = _opendp()
     return _measurement(
         noise, dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), dp.absolute_distance(T="i64")
@@ -123,19 +127,19 @@ def _measurement(noise: Noise, domain: Any, for_laplace: Any, for_gaussian: Any)
             raise TypeError(f"no secure sampler for {type(noise).__name__}")
 
 
-def secure_choose(law: PermuteAndFlip) -> int:
-    """Choose one candidate by ``law``.
+def secure_choose(distribution: PermuteAndFlip) -> int:
+    """Choose one candidate by ``distribution``.
 
     OpenDP's choice under pure differential privacy is permute-and-flip, in exact rational arithmetic: the float scale
     is read as a rational, and its coins are exact, like the noise of :func:`secure_draw`.
     """
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=law.scale)
-    return int(measurement(list(law.scores)))
+    measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=distribution.scale)
+    return int(measurement(list(distribution.scores)))
 
 
-def secure_select(law: ExponentialChoice) -> int:
+def secure_select(distribution: ExponentialChoice) -> int:
     """Choose one candidate by the exponential mechanism.
 
     OpenDP reports the noisy maximum under Gumbel noise, which it refines digit by digit until the largest is certain:
@@ -145,8 +149,8 @@ def secure_select(law: ExponentialChoice) -> int:
     """
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=law.scale)
-    return int(measurement(list(law.scores)))
+    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=distribution.scale)
+    return int(measurement(list(distribution.scores)))
 
 
 def secure_source() -> RandomSource:

@@ -1,40 +1,42 @@
-"""A Dirichlet law on the part of the simplex where no probability is below its lower bound: exact draws.
+"""A Dirichlet distribution on the part of the simplex where no probability is below its lower bound: exact draws.
 
 Why it is exact
 ---------------
 Gamma variables g_1, ..., g_K with shapes alpha_k and a common rate b, each above its own bound l_k, have the joint
 density prod g_k^(alpha_k - 1) e^(-b g_k). Where they sum to 1 the factor e^(-b) is the same everywhere, so given that
-sum they follow the truncated Dirichlet law, *whatever b is*. To condition on the sum, draw all but one of them, let
-the last be p_j = 1 - sum of the others, and accept with probability f_j(p_j) / sup f_j, where f_j is the density of
-the last one. The accepted points have density proportional to prod f_k: the target. The rate is chosen so that the
-means sum to 1, and the last cell is the one whose density peaks lowest; both only decide how often a proposal is
-accepted. The gamma draws are exact as well (:mod:`discreet.samplers.truncated_gamma`), so there is no total
+sum they follow the truncated Dirichlet distribution, *whatever b is*. To condition on the sum, draw all but one of
+them, let the last be p_j = 1 - sum of the others, and accept with probability f_j(p_j) / sup f_j, where f_j is the
+density of the last one. The accepted points have density proportional to prod f_k: the target. The rate is chosen so
+that the means sum to 1, and the last cell is the one whose density peaks lowest; both only decide how often a proposal
+is accepted. The gamma draws are exact as well (:mod:`discreet.samplers.truncated_gamma`), so there is no total
 variation to account for beyond the rounding of double precision.
 
-Drawing each component in turn from a truncated beta law, the printed recipe of Foulds et al. (2016, supplement E.2), is
-wrong: the marginal law of the first component carries the mass that the constraint leaves to the others, and the recipe
-drops it. Accepting its draws in proportion to that mass mends it, but the mass vanishes quickly as cells are added or
-bounds tightened, and so does the mass that plain rejection from the Dirichlet law relies on.
+Drawing each component in turn from a truncated beta distribution, the printed recipe of Foulds et al. (2016, supplement
+E.2), is wrong: the marginal distribution of the first component carries the mass that the constraint leaves to the
+others, and the recipe drops it. Accepting its draws in proportion to that mass mends it, but the mass vanishes quickly
+as cells are added or bounds tightened, and so does the mass that plain rejection from the Dirichlet distribution relies
+on.
 
 Why it is never slow
 --------------------
 Let f be the density of the sum, with standard deviation s; its mean is 1. A proposal is accepted with probability
 A = f(1) / sup f_j. Call a cell *heavy* if alpha_k >= 1.
 
-* The law of a heavy cell is log-concave and its hazard rate is at most b, so it is more dispersed than an exponential
-  law of rate b and its variance is at least 1/b^2; in the other cells the hazard rate is at least b, and the variance
-  at most 1/b^2. Hence if some cell is heavy, the heavy cell h of largest variance has s_h >= s / sqrt(K). A log-concave
-  density is at most 1/s_h, and the last cell's peak is no higher: A >= s_h f(1) >= s f(1) / sqrt(K).
+* The distribution of a heavy cell is log-concave and its hazard rate is at most b, so it is more dispersed than an
+  exponential distribution of rate b and its variance is at least 1/b^2; in the other cells the hazard rate is at least
+  b, and the variance at most 1/b^2. Hence if some cell is heavy, the heavy cell h of largest variance has s_h >= s /
+  sqrt(K). A log-concave density is at most 1/s_h, and the last cell's peak is no higher: A >= s_h f(1) >= s f(1) /
+  sqrt(K).
 * If all cells are heavy, f is log-concave, so that f(1) >= sup f / e (Fradelizi 1997), and sup f >= 1 / (s sqrt(12)) as
   for any density. **A >= 1 / (e sqrt(12 K))**, about 1 / (9.4 sqrt(K)).
 * If at least one is, f is still unimodal: with y = g - l the density of another cell is (l + y)^(alpha - 1) e^(-b y),
   hyperbolically completely monotone, so the sum of those is a generalized gamma convolution (Bondesson 1992),
-  unimodal (Yamazato 1978), and remains so when a log-concave law is added (Ibragimov 1956). The fourth cumulant of
-  that sum is at most 6/b^2 times its variance, since its Thorin measure has no mass below b; that of the heavy cells'
-  sum at most 6 times its squared variance, since a log-concave law has kurtosis at most 9 (Eitan 2021), and that
-  variance is at least 1/b^2. Together: f has kurtosis at most 9. Standardize it to mean 0 and variance 1, with kurtosis
-  q; integrating x (x+v)^2 (2v-x), which is positive on (0, 2v) only, on the side away from the mode, gives
-  3 v^2 - q <= 5.6 v^5 f(0). At v^2 = 5 this is f(0) >= 0.01916, and **A >= 1 / (52.2 sqrt(K))**.
+  unimodal (Yamazato 1978), and remains so when a log-concave distribution is added (Ibragimov 1956). The fourth
+  cumulant of that sum is at most 6/b^2 times its variance, since its Thorin measure has no mass below b; that of the
+  heavy cells' sum at most 6 times its squared variance, since a log-concave distribution has kurtosis at most 9 (Eitan
+  2021), and that variance is at least 1/b^2. Together: f has kurtosis at most 9. Standardize it to mean 0 and variance
+  1, with kurtosis q; integrating x (x+v)^2 (2v-x), which is positive on (0, 2v) only, on the side away from the mode,
+  gives 3 v^2 - q <= 5.6 v^5 f(0). At v^2 = 5 this is f(0) >= 0.01916, and **A >= 1 / (52.2 sqrt(K))**.
 
 Neither depends on the data, on their number or on the lower bounds. :func:`acceptance_bound` says which one applies to
 every data set there could be.
@@ -101,7 +103,7 @@ def sample_truncated_dirichlet(
     Privacy
     -------
     ``alpha`` is private where it holds counts. No error shows it, and the number of proposals is not reported. See the
-    module's docstring for why the law is exact and for what timing reveals.
+    module's docstring for why the distribution is exact and for what timing reveals.
     """
     parameters = np.array(alpha, dtype=float)
     if parameters.ndim != 1 or parameters.size < 2:
@@ -161,7 +163,7 @@ def acceptance_bound(base: ArrayLike, added: float) -> float:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Independent gamma laws above their bounds, of one rate; the last cell takes what the others leave."""
+    """Independent gamma distributions above their bounds, of one rate; the last cell takes what the others leave."""
 
     alpha: np.ndarray
     lower: np.ndarray
@@ -203,7 +205,7 @@ class Proposal:
         slope = power / low - self.rate if mode == low > 0 else 0.0
         inside = (rest >= low) & (rest > 0)
         off = np.where(inside, rest, 1.0) - mode
-        if mode == 0:  # an exponential law from 0 on
+        if mode == 0:  # an exponential distribution from 0 on
             return np.where(inside, -self.rate * off, -np.inf)
         z = off / mode
         return np.where(inside, power * (np.log1p(z) - z) + slope * off, -np.inf)

@@ -1,8 +1,8 @@
-"""Gamma laws above a floor: exact draws by rejection, and the two numbers that tune a sampler built on them.
+"""Gamma distributions above a floor: exact draws by rejection, and the two numbers that tune a sampler built on them.
 
-The law of shape a above a floor c has density t^(a-1) e^(-t) / Gamma(a, c) for t >= c. Draws come from rejection alone,
-so no quantile function and no series has a part in what they are distributed as; :func:`mean_above` and
-:func:`log_peak` are ordinary numerics, and only ever steer how often a proposal is accepted.
+The distribution of shape a above a floor c has density t^(a-1) e^(-t) / Gamma(a, c) for t >= c. Draws come from
+rejection alone, so no quantile function and no series has a part in what they are distributed as; :func:`mean_above`
+and :func:`log_peak` are ordinary numerics, and only ever steer how often a proposal is accepted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LARGE_SHAPE = 100.0
 
 
 def draw_above(shape: Array, floor: Array, rows: int, rng: np.random.Generator) -> Array:
-    """Draw ``rows`` independent vectors, cell k from the gamma law of shape ``shape[k]`` above ``floor[k]``.
+    """Draw ``rows`` independent vectors, cell k from the gamma distribution of shape ``shape[k]`` above ``floor[k]``.
 
     Each cell is drawn by one of four rejections, and no proposal is accepted with less than one chance in three,
     wherever the floor is:
@@ -70,7 +70,7 @@ def _is_low(shape: Array, floor: Array) -> Array:
     return (floor <= shape - 1) | ((mass > _SOME_MASS) & (mass >= by_tail))
 
 
-class _Law(Protocol):
+class _Distribution(Protocol):
     shape: Array
 
     def propose(
@@ -80,13 +80,13 @@ class _Law(Protocol):
         ...
 
 
-def _until_accepted(law: _Law, rows: int, rng: np.random.Generator) -> Array:
-    n_cells = law.shape.size
-    drawn, accepted = law.propose(..., (rows, n_cells), rng)
+def _until_accepted(distribution: _Distribution, rows: int, rng: np.random.Generator) -> Array:
+    n_cells = distribution.shape.size
+    drawn, accepted = distribution.propose(..., (rows, n_cells), rng)
     drawn = drawn.ravel()
     missing = np.flatnonzero(~accepted)
     while missing.size:
-        again, accepted = law.propose(missing % n_cells, (missing.size,), rng)
+        again, accepted = distribution.propose(missing % n_cells, (missing.size,), rng)
         drawn[missing[accepted]] = again[accepted]
         missing = missing[~accepted]
     return drawn.reshape(rows, n_cells)

@@ -14,9 +14,9 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
-from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, Look, Played, least_number
+from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
 from discreet.validation.likelihood_ratio import Pair, RatioTest
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
@@ -63,9 +63,9 @@ def distinguish(
     """Compute how many posterior draws somebody needs to tell which of two tables they come from.
 
     The tables are made up: they stand for what an adversary has to choose between, such as a table with and without
-    somebody's true answer. The law of a draw is known for each of them, so the best test that there is (the likelihood
-    ratio, by Neyman and Pearson) has errors that can be computed, and they are set against the limit that the guarantee
-    puts on every test. With a guarantee in place of the tables there is only the limit.
+    somebody's true answer. The distribution of a draw is known for each of them, so the best test that there is (the
+    likelihood ratio, by Neyman and Pearson) has errors that can be computed, and they are set against the limit that
+    the guarantee puts on every test. With a guarantee in place of the tables there is only the limit.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def distinguish(
     distance
         For a guarantee: how far apart the tables are, in records, or in the metric of a :class:`MetricDP`.
     draws
-        Numbers of draws to look at; by default 1, 2, 5, 10, ... until the best test is done.
+        Numbers of draws to consider; by default 1, 2, 5, 10, ... until the best test is done.
     delta
         How small both errors are to be: to say the second when it is the first, and the reverse.
     trials
@@ -116,8 +116,8 @@ def distinguish(
         limit = ErrorLimit.of_guarantee(first, distance)
         apart = "neighboring tables" if distance == 1 else f"tables at distance {float(distance):g}"
         needed = limit.least_draws(delta)
-        looks = tuple(_look(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
-        return Distinguishability(looks, delta, needed, limit, (f"{apart}, {first.describe()}",))
+        by_draws = tuple(_draw_count(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
+        return Distinguishability(by_draws, delta, needed, limit, (f"{apart}, {first.describe()}",))
     if distance != 1:
         raise UsageError("the distance between two tables is counted: leave out distance.")
     trials = whole(trials, "trials", least=0)
@@ -126,32 +126,32 @@ def distinguish(
             "distinguish takes two tables and a model, or a guarantee.",
             hint="for example dc.validation.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
         )
-    law = PosteriorLaw.of(model, mechanism, bounds)
-    pair, n_records, apart = _compared(law, first, second)
-    limit = ErrorLimit.of_range(apart * law.span)
+    distribution = PosteriorDistribution.of(model, mechanism, bounds)
+    pair, n_records, apart = _compared(distribution, first, second)
+    limit = ErrorLimit.of_range(apart * distribution.span)
     best = cache(pair.best_test)
     source = generator(rng)
-    looks = []
+    by_draws = []
     for n in asked or _until(least_number(lambda n: best(n).error <= delta) or MOST_DRAWS):
         wrong = pair.simulate(best(n), n, int(trials), source) if trials else ()
-        looks.append(_look(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
+        by_draws.append(_draw_count(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
-        law.describe(),
-        f"one draw: log-ratio within {apart * law.span:.4g}, divergence {pair.divergence():.4g}",
+        distribution.describe(),
+        f"one draw: log-ratio within {apart * distribution.span:.4g}, divergence {pair.divergence():.4g}",
     )
-    return Distinguishability(tuple(looks), delta, limit.least_draws(delta), limit, about, pair)
+    return Distinguishability(tuple(by_draws), delta, limit.least_draws(delta), limit, about, pair)
 
 
-def _compared(law: PosteriorLaw, first: Any, second: Any) -> tuple[Pair, int, int]:
-    """Return the two laws of a draw, the number of records, and in how many the tables differ."""
-    totals = [law.totals(table) for table in (first, second)]
+def _compared(distribution: PosteriorDistribution, first: Any, second: Any) -> tuple[Pair, int, int]:
+    """Return the two distributions of a draw, the number of records, and in how many the tables differ."""
+    totals = [distribution.totals(table) for table in (first, second)]
     n_records = totals[0].n_records
     if totals[1].n_records != n_records:
         raise UsageError(
             "the tables must have equally many records: under neighbors='replace' the number is public."
         )
-    p, q = (law.law(each.features(), n_records).log_mass() for each in totals)
+    p, q = (distribution.distribution(each.features(), n_records).log_mass() for each in totals)
     # as multisets, and before clipping, which can only bring them closer
     kept = Counter(_values(first)) & Counter(_values(second))
     return Pair(p, q), n_records, n_records - kept.total()
@@ -167,8 +167,8 @@ def _values(table: Any) -> list[Any]:
     return values.tolist()
 
 
-def _look(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> Look:
-    return Look(n, limit.error(n), limit.advantage(n), best, *played)
+def _draw_count(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> DrawCount:
+    return DrawCount(n, limit.error(n), limit.advantage(n), best, *played)
 
 
 def _until(last: int) -> list[int]:

@@ -43,8 +43,8 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What so many draws tell: the limit for every test, and the best one where the two laws are known.
+class DrawCount:
+    """How well a number of draws tells two tables apart: the limit for every test, and the best test where it is known.
 
     ``first_wrong`` and ``second_wrong`` are the simulated errors about draws from each of the two tables.
     """
@@ -63,7 +63,7 @@ class Distinguishability:
 
     Parameters
     ----------
-    looks
+    by_draws
         One for each number of draws.
     delta
         The error that the question is about.
@@ -75,10 +75,10 @@ class Distinguishability:
     about
         What was compared.
     pair
-        The two laws of a draw, if they are known.
+        The two distributions of a draw, if they are known.
     """
 
-    looks: tuple[Look, ...]
+    by_draws: tuple[DrawCount, ...]
     delta: float
     least_draws: int | None
     limit: ErrorLimit
@@ -89,12 +89,12 @@ class Distinguishability:
     def draws(self) -> int | None:
         """From how many draws on the best test has both errors at ``delta`` or below.
 
-        None if it is more than 10,000, or if the laws are not known.
+        None if it is more than 10,000, or if the distributions are not known.
         """
         if self.pair is None:
             return None
         # the tests that were computed already are not computed again
-        known = {look.n_draws: look.best for look in self.looks if look.best is not None}
+        known = {count.n_draws: count.best for count in self.by_draws if count.best is not None}
         best = self.pair.best_test
         return least_number(lambda n: (known.get(n) or best(n)).error <= self.delta)
 
@@ -102,16 +102,20 @@ class Distinguishability:
     def table(self) -> list[dict[str, Any]]:
         """One row of plain numbers for each number of draws."""
         rows = []
-        for look in self.looks:
+        for count in self.by_draws:
             row: dict[str, Any] = {
-                "n_draws": look.n_draws,
-                "error_limit": look.error_limit,
-                "advantage_limit": look.advantage_limit,
+                "n_draws": count.n_draws,
+                "error_limit": count.error_limit,
+                "advantage_limit": count.advantage_limit,
             }
-            if look.best is not None:
-                row |= {"error": look.best.error, "advantage": look.best.advantage, "slack": look.best.slack}
-            if look.first_wrong is not None and look.second_wrong is not None:
-                for name, played in (("first", look.first_wrong), ("second", look.second_wrong)):
+            if count.best is not None:
+                row |= {
+                    "error": count.best.error,
+                    "advantage": count.best.advantage,
+                    "slack": count.best.slack,
+                }
+            if count.first_wrong is not None and count.second_wrong is not None:
+                for name, played in (("first", count.first_wrong), ("second", count.second_wrong)):
                     row[f"simulated_{name}"] = [played.share, *played.interval()]
             rows.append(row)
         return rows
@@ -133,18 +137,18 @@ class Distinguishability:
 
     def summary(self) -> str:
         """Return the table, with the verdict below."""
-        known = self.looks[0].best is not None
-        played = self.looks[0].first_wrong is not None
+        known = self.by_draws[0].best is not None
+        played = self.by_draws[0].first_wrong is not None
         cells = [["draws", *(["error"] if known else []), "least error"]]
         cells[0] += [*(["advantage"] if known else []), "most advantage"]
         if played:
             cells[0] += ["simulated errors"]
-        for look in self.looks:
-            best = look.best
-            row = [f"{look.n_draws:,}", *([_error(best.error)] if best else []), _error(look.error_limit)]
-            row += [*([f"{best.advantage:.4f}"] if best else []), f"{look.advantage_limit:.4f}"]
-            if look.first_wrong is not None and look.second_wrong is not None:
-                row.append(f"{_limits(look.first_wrong)} and {_limits(look.second_wrong)}")
+        for count in self.by_draws:
+            best = count.best
+            row = [f"{count.n_draws:,}", *([_error(best.error)] if best else []), _error(count.error_limit)]
+            row += [*([f"{best.advantage:.4f}"] if best else []), f"{count.advantage_limit:.4f}"]
+            if count.first_wrong is not None and count.second_wrong is not None:
+                row.append(f"{_limits(count.first_wrong)} and {_limits(count.second_wrong)}")
             cells.append(row)
         lines = [*self.about, "", *aligned(cells), ""]
         if played:

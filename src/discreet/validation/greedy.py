@@ -31,7 +31,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.validation.rank_table import aligned
-from discreet.validation.sampled_distribution import PosteriorLaw
+from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ _TIE = 1e-9
 class NextRecord:
     """What one more record can show about itself, after those that are there already."""
 
-    law: PosteriorLaw
+    distribution: PosteriorDistribution
 
     def epsilon(self, total: float, n_records: int) -> float:
         """Return the largest log-ratio between posteriors that differ in one record besides ``n_records`` others.
@@ -53,8 +53,8 @@ class NextRecord:
         ``total`` is the sum of their mapped statistics z. This is no guarantee: it depends on the other records, and is
         as private as they are.
         """
-        (slopes, level), base = self.law.grid.tables, self.law.grid.log_base
-        slope, t = slopes[:, 0], float(self.law.temperature)
+        (slopes, level), base = self.distribution.grid.tables, self.distribution.grid.log_base
+        slope, t = slopes[:, 0], float(self.distribution.temperature)
         log_f = base + (slope * total + (n_records + 1) * level) / t
         low, high = (np.logaddexp.reduce(log_f + z * slope / t) for z in (-1.0, 1.0))
         # log-density with z' = 1 minus that with z = -1, at the ends
@@ -181,15 +181,15 @@ def adversary(
     ----------
     Foulds et al. (2016), supplement A.
     """
-    law = PosteriorLaw.of(model, mechanism, bounds)
-    if law.grid.tables[0].shape[1] != 1:
+    distribution = PosteriorDistribution.of(model, mechanism, bounds)
+    if distribution.grid.tables[0].shape[1] != 1:
         raise UsageError(f"the adversary is for one parameter, and {model.name} has two.")
     records = whole(records, "records", most=_MOST_RECORDS)
-    shift, half = model.affine_map(law.grid.domain)
+    shift, half = model.affine_map(distribution.grid.domain)
     assert shift is not None
     assert half is not None
     ends = tuple(float(shift[0] + z * half[0]) for z in (-1, 1))
-    cost = NextRecord(law)
+    cost = NextRecord(distribution)
     total, epsilons, added = 0, [cost.epsilon(0, 0)], []
     for n in range(1, int(records)):
         options = {z: cost.epsilon(total + z, n) for z in (-1, 1)}
@@ -201,9 +201,9 @@ def adversary(
     return GreedyPath(
         np.arange(1, int(records) + 1),
         np.array(epsilons),
-        law.span,
+        distribution.span,
         float(mechanism.epsilon / mechanism.samples),
         np.array(added),
         (ends[0], ends[1]),
-        law.describe(),
+        distribution.describe(),
     )

@@ -1,10 +1,11 @@
-r"""The best test between two laws on finitely many points, after n independent draws, with its exact errors.
+r"""The best test between two distributions on finitely many points, after n independent draws, with its exact errors.
 
 By the lemma of Neyman and Pearson the best test compares the sum of the log-ratios log(P/Q) of all draws with a
-threshold. Here each log-ratio is rounded to a lattice first, so that the law of the sum is a convolution power, which a
-Fourier transform gives to some 1e-13. The test on the rounded sum is a test like any other: its errors are exact, and
-somebody could use it. Where the log-ratios lie on a lattice themselves (a probability, a Poisson rate or a normal mean,
-on their grids) nothing is lost; elsewhere rounding costs the adversary a little, and :attr:`RatioTest.slack` bounds it.
+threshold. Here each log-ratio is rounded to a lattice first, so that the distribution of the sum is a convolution
+power, which a Fourier transform gives to some 1e-13. The test on the rounded sum is a test like any other: its errors
+are exact, and somebody could use it. Where the log-ratios lie on a lattice themselves (a probability, a Poisson rate or
+a normal mean, on their grids) nothing is lost; elsewhere rounding costs the adversary a little, and
+:attr:`RatioTest.slack` bounds it.
 
 References
 ----------
@@ -52,7 +53,7 @@ class RatioTest:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two laws on the same points, by their log-masses."""
+    """Two distributions on the same points, by their log-masses."""
 
     log_p: np.ndarray
     log_q: np.ndarray
@@ -139,7 +140,7 @@ def _window(p: np.ndarray, q: np.ndarray, n: int) -> tuple[int, int]:
 
 
 def _power(mass: np.ndarray, n: int, start: int, size: int) -> np.ndarray:
-    """Return the law of the sum of n independent places, on ``size`` values from ``start`` on."""
+    """Return the distribution of the sum of n independent places, on ``size`` values from ``start`` on."""
     from scipy.fft import irfft, next_fast_len, rfft
 
     if n == 1:

@@ -1,4 +1,4 @@
-"""The exact law behind a released posterior sample, for tables that are made up."""
+"""The exact distribution behind a released posterior sample, for tables that are made up."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from discreet.privacy.selection import ExponentialChoice
 
 
 @dataclass(frozen=True)
-class PosteriorLaw:
-    """The public grid of a mechanism and its temperature: with the sums of a table, the law of every draw."""
+class PosteriorDistribution:
+    """The public grid of a mechanism and its temperature: with the sums of a table, the distribution of every draw."""
 
     model: Family
     mechanism: PosteriorSampling
@@ -29,11 +29,11 @@ class PosteriorLaw:
     temperature: Fraction
 
     @classmethod
-    def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorLaw:
+    def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorDistribution:
         """Read the declarations as a release does, and refuse what has no grid."""
         mechanism = PosteriorSampling.expect(
             mechanism,
-            "the law of a draw is known for posterior samples: give mechanism=…",
+            "the distribution of a draw is known for posterior samples: give mechanism=…",
             hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
         )
         if not isinstance(model, Model):
@@ -44,23 +44,23 @@ class PosteriorLaw:
         record = mechanism.plan(model, domain, 1)
         if "cells" not in record.parameters or record.support is None:
             raise UsageError(
-                f"samples of {model.name} do not come from a public grid, so their law is not exact."
+                f"samples of {model.name} do not come from a public grid, so their distribution is not exact."
             )
         grid = ParameterGrid(model, domain, mechanism.prior, record.support, int(record.parameters["cells"]))
         return cls(model, mechanism, bounds, grid, record.parameters["temperature"])
 
     @property
     def span(self) -> float:
-        """How far one replaced record can move the log-ratio of a draw's law, at most: the range over T."""
+        """How far one replaced record can move the log-ratio of a draw's distribution, at most: the range over T."""
         return float(self.grid.range() / self.temperature)
 
     def totals(self, table: Any) -> Totals:
         """Sum a table as a release does: clipped, and with the same rounding."""
         return read_totals(declare(table, self.model, self.mechanism, bounds=self.bounds, missing="none"))[0]
 
-    def law(self, features: Sequence[Fraction], n_records: int) -> ExponentialChoice:
-        """Return the law of one draw for a table with these sums."""
-        return self.grid.law(features, n_records, self.temperature)
+    def distribution(self, features: Sequence[Fraction], n_records: int) -> ExponentialChoice:
+        """Return the distribution of one draw for a table with these sums."""
+        return self.grid.distribution(features, n_records, self.temperature)
 
     def describe(self) -> str:
         """Return what is drawn, in one line."""

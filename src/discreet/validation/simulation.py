@@ -71,7 +71,7 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
     theta = {name: np.asarray(value)[0] for name, value in model.draw(setting.prior, 1, rng).items()}
     rows = _rows(setting, theta, rng)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda distribution: int(distribution.sample(1, rng)[0]),
         rows,
         model,
         setting.mechanism,
@@ -79,7 +79,7 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
         outside=setting.outside,
         missing=setting.missing,
         neighbors=setting.neighbors,
-        choose=lambda law: law.sample(rng),
+        choose=lambda distribution: distribution.sample(rng),
     )
 
     def read(size: int, chains: int) -> Posterior:
@@ -142,7 +142,7 @@ def _ranks(
         name: np.concatenate([np.asarray(theta[name], dtype=float)[None], draws[kept]])
         for name, draws in posterior.draws.items()
     }
-    together = Posterior(joined, posterior.diagnostics, labels=posterior.labels).scalars()
+    together = Posterior(joined, posterior.how, labels=posterior.labels).scalars()
     for name, values in together.items():
         if not np.isfinite(values[1:]).all():
             raise EngineError(

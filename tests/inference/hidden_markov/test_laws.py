@@ -38,7 +38,7 @@ def simplex_rows(rng: np.random.Generator, *sizes: int, rows: int) -> np.ndarray
 def conditional(
     path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, law: Any
 ) -> np.ndarray:
-    """The law of one state given the others, by a function such as ``paths.collapsed_law``."""
+    """The law of one state given the others, by a function such as ``paths.collapsed_distribution``."""
     z = np.array(path)
     counts = np.zeros((N_STATES + 1, N_STATES))
     for t in range(LENGTH):
@@ -81,7 +81,7 @@ def worst_error(law: Any, alpha: float, log_emission: np.ndarray) -> float:
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 def test_the_collapsed_update_is_the_conditional_law(alpha: float, rng: np.random.Generator) -> None:
     log_emission = rng.normal(0, 1, (LENGTH, N_STATES))
-    assert worst_error(paths.collapsed_law, alpha, log_emission) < EXACT
+    assert worst_error(paths.collapsed_distribution, alpha, log_emission) < EXACT
     # as printed the update has another law
     assert worst_error(printed, alpha, log_emission) > 0.05
 

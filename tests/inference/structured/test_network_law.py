@@ -11,7 +11,7 @@ from scipy.stats import chi2, t
 
 from discreet.inference.models.network.chains import table_draws
 from discreet.inference.models.network.joint_table import (
-    NetworkLaw,
+    NetworkDistribution,
     Structure,
     conditional_draws,
     likely_joint,
@@ -32,10 +32,10 @@ VEE = Structure((2, 3, 2), ((), (), (0, 1)))
 CHAIN = Structure((2, 3, 2), ((), (0,), (1,)))
 
 
-def a_law(structure: Structure, rng: np.random.Generator, kind: str = "laplace") -> NetworkLaw:
+def a_law(structure: Structure, rng: np.random.Generator, kind: str = "laplace") -> NetworkDistribution:
     size = int(structure.offsets[-1])
     slope, curve = rng.uniform(0.1, 0.6, size), rng.uniform(0.05, 0.3, size)
-    return NetworkLaw(
+    return NetworkDistribution(
         structure,
         alpha=rng.uniform(0.3, 3, size),
         readings=rng.integers(-2, 5, size),
@@ -56,7 +56,7 @@ def normalized(log_weights: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-def by_records(law: NetworkLaw, n: int) -> dict[tuple[int, ...], float]:
+def by_records(law: NetworkDistribution, n: int) -> dict[tuple[int, ...], float]:
     """Return the posterior of the tables: all sequences of records, each predicted from those before it."""
     structure = law.structure
     configurations = list(product(*map(range, structure.levels)))
@@ -100,7 +100,7 @@ def test_the_law_is_that_of_the_records(structure: Structure, kind: str, rng: np
     assert max(abs(wrong[key] - expected[key]) for key in expected) > 1e-3
 
 
-def start(law: NetworkLaw, joint: np.ndarray) -> tuple[State, Target]:
+def start(law: NetworkDistribution, joint: np.ndarray) -> tuple[State, Target]:
     structure = law.structure
     tables = structure.tables(joint)
     rows = np.bincount(structure.rows, weights=tables).astype(np.int64)

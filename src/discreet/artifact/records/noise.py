@@ -71,21 +71,21 @@ class NoiseRecord(Record):
         unit_scale = min(scale / width for scale, width in scales)
         promised = release.guarantees["statistics"]
         if isinstance(promised, PureDP):
-            law, needed = "discrete_laplace", layout.l1_sensitivity
+            distribution, needed = "discrete_laplace", layout.l1_sensitivity
             enough = unit_scale * promised.epsilon >= m.sensitivity
         elif isinstance(promised, ZeroConcentratedDP):
-            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            distribution, needed = "discrete_gaussian", layout.l2_sensitivity
             enough = 2 * promised.rho * unit_scale**2 >= m.sensitivity**2
         elif isinstance(promised, RenyiDP):
-            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            distribution, needed = "discrete_gaussian", layout.l2_sensitivity
             curve = zip(promised.orders, promised.epsilons, strict=True)
             enough = all(2 * epsilon * unit_scale**2 >= order * m.sensitivity**2 for order, epsilon in curve)
         elif not isinstance(promised, ApproxDP):
             raise ValueError("no noise of this version is for its kind of guarantee")
         else:
-            law, needed = "discrete_gaussian", layout.l2_sensitivity
+            distribution, needed = "discrete_gaussian", layout.l2_sensitivity
             enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
-        enough = enough and m.name == law and m.sensitivity >= needed
+        enough = enough and m.name == distribution and m.sensitivity >= needed
         if not enough:
             raise ValueError("its noise is less than its guarantee needs")
         check_choices(release)

@@ -20,7 +20,8 @@ from discreet.data.sources.kinds import Kind, kind_of, wrong_type
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
 from discreet.errors import UsageError
-from discreet.objects import BLANKS, forgiving, plain_value, spelled, type_name
+from discreet.names import spelled
+from discreet.objects import BLANKS, forgiving, plain_value, type_name
 
 # rows per batch: large enough to amortize the engine, small enough that temporaries stay in tens of megabytes
 BATCH = 1 << 19

@@ -25,7 +25,7 @@ from discreet.data.sources.memory import (
     table_columns,
 )
 from discreet.data.sources.people import PeopleRows, PeopleSource
-from discreet.data.sources.source import Need, Source
+from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.objects import spells_number
 
@@ -63,12 +63,39 @@ def open_source(data: Any) -> Source:
     raise unsupported(data)
 
 
-def look_at(data: Any, look: Callable[[Source], T]) -> T:
-    """Open the source behind ``data``, look at it, and close it; one seal is around all three."""
+def look_at(
+    data: Any,
+    columns: Sequence[str] | None,
+    needs: Sequence[Need],
+    look: Callable[[Picked, tuple[str, ...]], T],
+    *,
+    twice: bool = False,
+) -> T:
+    """Open the source behind ``data``, look at the columns that make a record, and close it; all within one seal.
+
+    ``look`` is given the columns, one for each of ``needs``, and their names; ``twice`` says that the data will be read
+    again.
+    """
 
     def action() -> T:
         with closing(open_source(data)) as source:
-            return look(source)
+            if twice and source.once:
+                raise UsageError(
+                    "private bounds read the data twice, and a stream of batches can be read once.",
+                    hint="give a table, or the path of a file",
+                )
+            positions, names = resolve(source, columns, needs)
+            return look(source.pick(positions, needs), tuple(names))
+
+    return sealed(action)
+
+
+def column_names(data: Any) -> list[str]:
+    """Return the names of the columns, which are declarations; none for arrays and lists."""
+
+    def action() -> list[str]:
+        with closing(open_source(data)) as source:
+            return list(source.names or [])
 
     return sealed(action)
 

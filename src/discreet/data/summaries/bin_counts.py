@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Need, Source
+from discreet.data.sources.opening import look_at
+from discreet.data.sources.source import Need, Picked
 from discreet.domain.bin_grid import Grid
-from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 
 
@@ -40,16 +39,10 @@ def count_bins(
     """
     needs = [Need(family.name, None)] * family.n_columns
 
-    def look(source: Source) -> BinCounts:
-        if source.once:
-            raise UsageError(
-                "private bounds read the data twice, and a stream of batches can be read once.",
-                hint="give a table, or the path of a file",
-            )
-        positions, _ = resolve(source, columns, needs)
+    def look(picked: Picked, _names: tuple[str, ...]) -> BinCounts:
         totals = [np.zeros(grid.n_cells, dtype=np.int64) for grid in grids]
         n_records = 0
-        for frame in source.pick(positions, needs).frames:
+        for frame in picked.frames:
             for batch in batches(frame):
                 n_records += batch.num_rows
                 x = [
@@ -61,7 +54,7 @@ def count_bins(
                     total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
         return BinCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
 
-    return look_at(data, look)
+    return look_at(data, columns, needs, look, twice=True)
 
 
 def cells(x: np.ndarray, grid: Grid) -> np.ndarray:

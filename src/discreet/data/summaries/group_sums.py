@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 
 from discreet.data.sources.in_engine import EngineRows
-from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Need, Source
+from discreet.data.sources.opening import look_at
+from discreet.data.sources.source import Need, Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_counts import LabelCounts, fetched, label_sums
 from discreet.data.summaries.sums import Summary, check_size, grid_steps, numeric_records
@@ -39,9 +39,8 @@ def sum_groups(
         *(Need(family.name, Vocabulary.of([[label] for label in column.labels])) for column in model.by),
     ]
 
-    def look(source: Source) -> Summary:
-        positions, names = resolve(source, columns, needs)
-        with closing(EngineRows(source.pick(positions, needs), needs)) as rows:
+    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
+        with closing(EngineRows(picked, needs)) as rows:
             frame = rows.frame.with_columns(group=_group(model, family.n_columns))
             totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
             if vocabulary is None:
@@ -49,9 +48,9 @@ def sum_groups(
             else:
                 n_records = _add_labels(totals, frame, family, vocabulary, block)
         check_size(n_records, layout)
-        return Summary(tuple(int(value) for value in totals.ravel()), n_records, tuple(names))
+        return Summary(tuple(int(value) for value in totals.ravel()), n_records, names)
 
-    return look_at(data, look)
+    return look_at(data, columns, needs, look)
 
 
 def _group(model: Grouped, first: int) -> nw.Expr:

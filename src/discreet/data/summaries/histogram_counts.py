@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Need, Source
+from discreet.data.sources.opening import look_at
+from discreet.data.sources.source import Need, Picked
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.families.histogram import Histogram
@@ -32,11 +32,10 @@ def count_histogram(
     edges = model.edges_within(domain.bounds)
     needs = [Need(model.name, None)]
 
-    def look(source: Source) -> Summary:
-        positions, names = resolve(source, columns, needs)
+    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         counts = np.zeros(model.bins, dtype=np.int64)
         n_records = 0
-        for frame in source.pick(positions, needs).frames:
+        for frame in picked.frames:
             for batch in batches(frame):
                 n_records += batch.num_rows
                 x = np.asarray(batch.column("c0").to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -44,9 +43,9 @@ def count_histogram(
         check_size(n_records, layout)
         values = np.concatenate([np.add.reduceat(counts, starts) for starts in model.level_starts()])
         usable = [int(counts.sum())] if len(layout.names) > len(values) else []
-        return Summary((*values.tolist(), *usable), n_records, tuple(names))
+        return Summary((*values.tolist(), *usable), n_records, names)
 
-    return look_at(data, look)
+    return look_at(data, columns, needs, look)
 
 
 def bins_of(x: np.ndarray, edges: np.ndarray) -> np.ndarray:

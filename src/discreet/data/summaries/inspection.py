@@ -1,4 +1,4 @@
-"""What the policies would touch, counted for the curator's own screen, and the names of the columns."""
+"""What the policies would touch, counted for the curator's own screen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import narwhals as nw
 
 from discreet.data.sources.kinds import Kind, present
-from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.opening import look_at
+from discreet.data.sources.source import Need, Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_counts import count_labels
 from discreet.data.summaries.sums import combined, is_inside, is_usable, only_row
@@ -56,9 +56,7 @@ def inspect(
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [Need(family.name, vocabulary)] * family.n_columns
 
-    def look(source: Source) -> Inspection:
-        positions, names = resolve(source, columns, needs)
-        picked = source.pick(positions, needs)
+    def look(picked: Picked, names: tuple[str, ...]) -> Inspection:
         if vocabulary is not None:
             return _inspected_labels(picked, vocabulary, names)
         flags = _flags(picked, domain)
@@ -71,7 +69,7 @@ def inspect(
             totals = {name: total + more for (name, total), more in zip(totals.items(), counted, strict=True)}
         usable = totals["usable"]
         return Inspection(
-            columns=tuple(names),
+            columns=names,
             records=totals["records"],
             usable=usable,
             missing=totals["records"] - usable,
@@ -83,15 +81,10 @@ def inspect(
             unclosed=totals.get("unclosed"),
         )
 
-    return look_at(data, look)
+    return look_at(data, columns, needs, look)
 
 
-def column_names(data: Any) -> list[str]:
-    """Return the names of the columns, which are declarations; none for arrays and lists."""
-    return look_at(data, lambda source: list(source.names or []))
-
-
-def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[str]) -> Inspection:
+def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: tuple[str, ...]) -> Inspection:
     """Count labels and what is none; a flag can only be raised by a record without a label."""
     column, kind = nw.col("c0"), picked.kinds[0]
     # objects were looked up one by one, and a code no longer tells an unknown label from nothing
@@ -100,7 +93,7 @@ def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: Sequence[st
         flags |= {name: nw.col(name) for name in _MALFORMED}
     counts = count_labels(picked, vocabulary, flags)
     return Inspection(
-        columns=tuple(names),
+        columns=names,
         records=counts.n_records,
         usable=counts.n_records - counts.unknown,
         missing=counts.unknown,

@@ -34,8 +34,8 @@ import pyarrow as pa
 
 from discreet.data.sources.batches import batches
 from discreet.data.sources.conceal import quiet
-from discreet.data.sources.opening import look_at, resolve
-from discreet.data.sources.source import Frame, Need, Source
+from discreet.data.sources.opening import look_at
+from discreet.data.sources.source import Frame, Need, Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.bounds import Bounds
@@ -90,16 +90,14 @@ def summarize(
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [Need(family.name, vocabulary)] * family.n_columns
 
-    def look(source: Source) -> Summary:
-        positions, names = resolve(source, columns, needs)
-        picked = source.pick(positions, needs)
+    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         if vocabulary is not None:
             counts = count_labels(picked, vocabulary)
             stand_in = imputed_position(family, domain)
             if stand_in is not None:
                 counts = counts.imputed(stand_in)
             check_size(counts.n_records, layout)
-            return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, tuple(names))
+            return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, names)
         frames = picked.frames
         if domain.impute is not None:
             frames = imputed(frames, domain.impute)
@@ -111,9 +109,9 @@ def summarize(
             n_records += n
             totals = [total + value for total, value in zip(totals, values, strict=True)]
         check_size(n_records, layout)
-        return Summary(tuple(totals), n_records, tuple(names))
+        return Summary(tuple(totals), n_records, names)
 
-    return look_at(data, look)
+    return look_at(data, columns, needs, look)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """The law of the sum of all cells, and how a total is split; ``order`` has the cells from left to right."""
+    """The distribution of the sum of all cells, and how a total is split; ``order``: cells from left to right."""
 
     root: Node
     order: np.ndarray

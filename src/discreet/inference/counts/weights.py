@@ -263,6 +263,24 @@ class Table:
         return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
 
 
+def convolved(
+    tables: Sequence[Table], most: float = np.inf
+) -> tuple[tuple[int, ...], tuple[Table, ...], tuple[Table, ...]]:
+    """Return the order of the tables, widest first; the tables in it; and the sums of the first one, two, ... of them.
+
+    Sums of more than ``most`` numbers in all are too wide.
+    """
+    order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
+    ordered = tuple(tables[k] for k in order)
+    sums = [ordered[0]]
+    for table in ordered[1:]:
+        sums.append(sums[-1].convolve(table))
+        most -= sums[-1].weights.size
+        if most < 0:
+            raise too_wide()
+    return order, ordered, tuple(sums)
+
+
 def _fourier_convolve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     size = a.size + b.size - 1
     padded = next_fast_len(size, real=True)

@@ -1,8 +1,8 @@
 r"""The noisy sums of a number within one class: what they say of how many records it has, and of its distribution.
 
 A block holds the sums of three cells that add up to the number of usable records, u (see
-:class:`~discreet.models.moment_table.MomentTable`). So their sum is u plus three noises, whose law is known: for
-Laplace noise of scale b the density of the sum is
+:class:`~discreet.models.moment_table.MomentTable`). So their sum is u plus three noises, whose distribution is known:
+for Laplace noise of scale b the density of the sum is
 
     f(x) = exp(-|x| / b) (3 + 3 |x| / b + x^2 / b^2) / (16 b),
 
@@ -40,7 +40,7 @@ from discreet.inference.counts.weights import Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
-from discreet.inference.models.totals import Window, log_sums
+from discreet.inference.models.table_rows import Window, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
@@ -124,7 +124,7 @@ class BlockReading:
     def reach(self, log_tail: float) -> float:
         """Return how far the least unwilling of the row's noises can carry it."""
         grid = float(self.release.totals.grid[0])
-        mine = max(law.reach(log_tail) for law in self.release.noise) * grid
+        mine = max(distribution.reach(log_tail) for distribution in self.release.noise) * grid
         return mine if self.missing is None else max(mine, self.missing.noise.reach(log_tail))
 
     def check(self, most: int) -> None:
@@ -150,7 +150,7 @@ class BlockReading:
 
 
 @dataclass(frozen=True)
-class BlockLaw:
+class BlockDistribution:
     """log L(m) for m = low, low + 1, ..., up to a constant; and the block behind it."""
 
     low: int
@@ -158,29 +158,39 @@ class BlockLaw:
     reading: BlockReading
 
     def usable(self, totals: Window) -> RecordPrior:
-        """Return the law of the number of usable records, given log weights of the class total and the missing."""
+        """Return the distribution of the usable count, given log weights of the class total and the missing."""
         most = totals.high
-        law = Table(totals.low, totals.tilted(0.0))
+        distribution = Table(totals.low, totals.tilted(0.0))
         if self.reading.missing is not None:
             first, weights, _ = self.reading.missing.weights(0.0, most)
-            shared = law.weights * np.exp(-log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, law.low, most))
+            shared = distribution.weights * np.exp(
+                -log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, distribution.low, most)
+            )
             # less the missing ones
-            law = Table(law.low, shared).convolve(Table(1 - first - weights.size, weights[::-1]))
-            first, last = max(law.low, 0), max(law.low + law.weights.size - 1, 0)
+            distribution = Table(distribution.low, shared).convolve(
+                Table(1 - first - weights.size, weights[::-1])
+            )
+            first, last = max(distribution.low, 0), max(distribution.low + distribution.weights.size - 1, 0)
             rising = log_rising(PRESENT_WEIGHT, first, last)
-            law = Table(first, law.at(np.arange(first, last + 1)) * np.exp(rising - rising.max()))
-        weights = np.where(law.weights > _LEAST * law.weights.max(), law.weights, 0.0)
-        heavy = np.flatnonzero((weights > 0) & (law.low + np.arange(weights.size) >= 0))
+            distribution = Table(
+                first, distribution.at(np.arange(first, last + 1)) * np.exp(rising - rising.max())
+            )
+        weights = np.where(
+            distribution.weights > _LEAST * distribution.weights.max(), distribution.weights, 0.0
+        )
+        heavy = np.flatnonzero((weights > 0) & (distribution.low + np.arange(weights.size) >= 0))
         if not heavy.size:
             raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         start, stop = int(heavy[0]), int(heavy[-1]) + 1
-        return RecordPrior(law.low + start, law.low + stop - 1, weights[start:stop] / weights.max())
+        return RecordPrior(
+            distribution.low + start, distribution.low + stop - 1, weights[start:stop] / weights.max()
+        )
 
 
-def block_law(block: BlockReading, target: float, low: int, high: int) -> BlockLaw:
-    """Return the law of a block for totals in [low, high]."""
+def block_distribution(block: BlockReading, target: float, low: int, high: int) -> BlockDistribution:
+    """Return the distribution of a block for totals in [low, high]."""
     if block.missing is None:
-        return BlockLaw(low, block.log_density(np.arange(low, high + 1)), block)
+        return BlockDistribution(low, block.log_density(np.arange(low, high + 1)), block)
     first, weights, _ = block.missing.weights(0.0, high)
     least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
     with np.errstate(divide="ignore"):
@@ -188,16 +198,16 @@ def block_law(block: BlockReading, target: float, low: int, high: int) -> BlockL
         parts = [Window(first, np.log(weights)), Window(least, there)]
     log_weights = log_sums(parts[0], parts[1], low, high, target)
     log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
-    return BlockLaw(low, log_weights, block)
+    return BlockDistribution(low, log_weights, block)
 
 
-def draw_moments(blocks: Sequence[BlockLaw], others: Sequence[Window], question: Question) -> Answer:
+def draw_moments(blocks: Sequence[BlockDistribution], others: Sequence[Window], question: Question) -> Answer:
     """Draw mean and sd in every class, classes last, assuming nothing but the bounds."""
     draws: list[PopulationDraws] = []
-    for law, totals in zip(blocks, others, strict=True):
-        records, block = law.usable(totals), law.reading.release
-        law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
-        rows = np.array([[float(v) for v in row] for row in law.reading.table.block().rows])
+    for distribution, totals in zip(blocks, others, strict=True):
+        records, block = distribution.usable(totals), distribution.reading.release
+        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
+        rows = np.array([[float(v) for v in row] for row in distribution.reading.table.block().rows])
         grid = np.array([float(step) for step in block.totals.grid])
         noisy = NoisyTotals([int(v) for v in block.totals.values], rows, grid, block.noise)
         draws.append(draw_population(draw_table(noisy, records, question.size, question.rng), question.rng))
@@ -208,28 +218,32 @@ def draw_moments(blocks: Sequence[BlockLaw], others: Sequence[Window], question:
 
 
 def draw_blocks(
-    blocks: Sequence[BlockLaw], others: Sequence[Window], prior: NormalInverseGamma, question: Question
+    blocks: Sequence[BlockDistribution],
+    others: Sequence[Window],
+    prior: NormalInverseGamma,
+    question: Question,
 ) -> Answer:
     """Draw mean and sd of clipped normals in every class; ``others`` has what is known of each total elsewhere."""
     # compiled, which models without numbers need not be
     from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 
     answers = []
-    for c, (law, totals) in enumerate(zip(blocks, others, strict=True)):
-        records = law.usable(totals)
-        law.reading.check(records.low + (0 if records.weights is None else records.weights.size))
-        mine = replace(question, release=law.reading.release, prior=prior, records=records)
+    for c, (distribution, totals) in enumerate(zip(blocks, others, strict=True)):
+        records = distribution.usable(totals)
+        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
+        mine = replace(question, release=distribution.reading.release, prior=prior, records=records)
         target, x, warnings = gibbs.coordinates(mine)
+        warnings = (*gibbs.skewness_warnings(mine.release, target, x), *warnings)
         count = float(target.usable(x).mean())
         if count < gibbs.LEAST_RECORDS:
-            table = law.reading.table
+            table = distribution.reading.table
             warnings = (
                 f"a central limit for about {count:.0f} values of {table.number.name!r:.60} with "
                 f"{table.columns[0].name}={table.columns[0].labels[c]:.60}; it has been shown calibrated from "
                 f"{gibbs.LEAST_RECORDS} on",
                 *warnings,
             )
-        theta = clipped_moments(target.theta(x), law.reading.table.number)
+        theta = clipped_moments(target.theta(x), distribution.reading.table.number)
         answers.append(Answer(theta, gibbs.APPROXIMATION, warnings, independent=False))
     return _together(answers)
 

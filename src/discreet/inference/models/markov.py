@@ -36,12 +36,12 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
     # of first states there are no more than sequences, of steps no more than places to step to
     ceilings = [sequences, *[sequences * (times - 1)] * k]
     rows = []
-    for alpha, y, laws, places in zip(alphas, readings, noise, ceilings, strict=True):
+    for alpha, y, distributions, places in zip(alphas, readings, noise, ceilings, strict=True):
         most = RecordPrior(0, places if release.records is None else min(places, release.records))
         if not aware:
             counts = np.broadcast_to(np.maximum(y, 0), (size, k))
         else:
-            counts = cell_counts(alpha, y, tuple(laws), most, None).sample(size, rng)
+            counts = cell_counts(alpha, y, tuple(distributions), most, None).sample(size, rng)
         rows.append(dirichlet_columns((alpha + counts).T, rng).T)
     draws = {INITIAL: rows[0], TRANSITION: np.stack(rows[1:], axis=1)}
     if not aware:

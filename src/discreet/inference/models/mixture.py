@@ -32,13 +32,13 @@ def _too_large(release: Release) -> str | None:
 
 
 def draw(question: Question, *, aware: bool = True) -> Answer:
-    """Draw from the posterior: with the noise's law (``gibbs``), or as if there were none (``naive``)."""
+    """Draw from the posterior: with the noise's distribution (``gibbs``), or as if there were none (``naive``)."""
     question.refuse_missing()
     release = question.release
     model = release.model.require(Mixture, "this engine reads mixtures")
     cells = MixtureCells(model.components, model.sizes, missing=release.domain.missing == "count")
     values = np.array([int(value) for value in release.totals.values], dtype=np.int64)
-    # all cells are of one table, so they have one law
+    # all cells are of one table, so they have one distribution
     noise = release.noise[0]
     per_chain = question.size // question.chains
     burn_in = max(_LEAST_BURN_IN, per_chain // 2)

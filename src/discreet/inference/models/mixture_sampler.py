@@ -5,8 +5,8 @@ The chains run side by side, chains first. With cells c, counts m_c and componen
 - how many records of each cell belong to each component: multinomial, in proportion to weights_k prod_d p_{k,d};
 - weights and label probabilities: Dirichlet, given those numbers;
 - if the counts are noisy, the counts themselves. Given the parameters they are multinomial, and the released numbers
-  are they plus noise of a known law. Pairs of cells exchange records: a symmetric proposal, accepted by the rule of
-  Metropolis, so that their sum, which is public, stays what it is.
+  are they plus noise of a known distribution. Pairs of cells exchange records: a symmetric proposal, accepted by the
+  rule of Metropolis, so that their sum, which is public, stays what it is.
 
 A missing label is a level of its own in the table. It says nothing about the component: the likelihood of its cell is
 that of the labels that are there, times the probability of the pattern of missing ones, whose Dirichlet prior expects
@@ -162,7 +162,7 @@ def _parameters(
 
 
 def _split(counts: np.ndarray, log_weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Share every cell's records among the components, by a binomial law for each component in turn."""
+    """Share every cell's records among the components, by a binomial distribution for each component in turn."""
     mass = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
     left, rest = counts.copy(), mass.sum(axis=-1)
     out = np.zeros(log_weights.shape, dtype=np.int64)

@@ -5,7 +5,7 @@ class c given that the class has m records (:mod:`discreet.inference.models.tabl
 
     p(N | y)  ~  DirichletMultinomial(N | a, u)  p(u)  prod_c prod_d L_cd(N_c),        u = sum_c N_c,
 
-a convolution over the classes (:mod:`discreet.inference.models.totals`). Draws go backwards: totals, then each
+a convolution over the classes (same module). Draws go backwards: totals, then each
 row's counts given its total, then the conjugate probabilities. They are exact and independent.
 
 Under ``replace`` n is public. If nothing is missing by declaration, u = n. If missing values are counted, the records
@@ -36,15 +36,20 @@ from discreet.inference.missing_prior import BETA_WORDS, missing_prior
 from discreet.inference.models.class_moments import (
     OF_GIBBS,
     OF_GRID,
-    BlockLaw,
+    BlockDistribution,
     BlockReading,
-    block_law,
+    block_distribution,
     draw_blocks,
     draw_moments,
     naive_block,
 )
-from discreet.inference.models.table_rows import Reading, RowLaw, row_law
-from discreet.inference.models.totals import SharedTotals, Window
+from discreet.inference.models.table_rows import (
+    Reading,
+    RowDistribution,
+    SharedTotals,
+    Window,
+    row_distribution,
+)
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.models.naive_bayes import NaiveBayes, moment_names
@@ -54,10 +59,6 @@ from discreet.priors import NormalInverseGamma
 _MOST_ROUNDS = 12
 # Numbers in all tables; each takes 8 bytes, and convolving them several times as much.
 _MOST_NUMBERS = 1.5e7
-
-
-# The Dirichlet parameters of every column of labels, and the priors of the columns of numbers.
-Priors = tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]
 
 
 def _model(release: Release) -> NaiveBayes:
@@ -110,7 +111,7 @@ def _of_numbers(question: Question) -> dict[str, NormalInverseGamma]:
     return {**_model(question.release).suggested_prior(), **question.prior[1]}
 
 
-_Reader = Callable[[Sequence[BlockLaw], Sequence[Window], str], Answer]
+_Reader = Callable[[Sequence[BlockDistribution], Sequence[Window], str], Answer]
 
 
 def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
@@ -119,22 +120,22 @@ def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray]
     release, rng = question.release, question.rng
     prior, _ = question.prior
     model = _model(release)
-    law = class_law(release, prior, question.records)
-    totals = law.totals.sample(question.size, rng)[:, : model.target.n_labels]
+    distribution = class_distribution(release, prior, question.records)
+    totals = distribution.totals.sample(question.size, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
     warnings: dict[str, None] = {}
     for d, feature in enumerate(model.features):
-        mine = [law.rows[c][d] for c in range(model.target.n_labels)]
+        mine = [distribution.rows[c][d] for c in range(model.target.n_labels)]
         if isinstance(feature, Labels):
             rows = [
                 dirichlet_columns((prior[feature.name] + row.split(totals[:, c], rng)).T, rng).T
                 for c, row in enumerate(mine)
-                if isinstance(row, RowLaw)
+                if isinstance(row, RowDistribution)
             ]
             draws[feature.name] = np.stack(rows, axis=1)
             continue
-        blocks = [row for row in mine if isinstance(row, BlockLaw)]
-        others = [law.without(c, d) for c in range(len(blocks))]
+        blocks = [row for row in mine if isinstance(row, BlockDistribution)]
+        others = [distribution.without(c, d) for c in range(len(blocks))]
         found = of_number(blocks, others, feature.name)
         draws |= dict(zip(moment_names(feature), found.draws.values(), strict=True))
         warnings |= dict.fromkeys(found.warnings)
@@ -153,7 +154,7 @@ def _said_of_missing(release: Release) -> str:
 
 
 @dataclass(frozen=True)
-class ClassLaw:
+class ClassDistribution:
     """The posterior of the class totals, and each row's counts given them: ``rows[class][feature]``.
 
     The totals are those of the classes and, last, of the records without a class (or under ``add_remove`` a remainder
@@ -161,7 +162,7 @@ class ClassLaw:
     """
 
     totals: SharedTotals
-    rows: list[list[RowLaw | BlockLaw]]
+    rows: list[list[RowDistribution | BlockDistribution]]
     tied: Callable[[list[Window]], SharedTotals]
 
     def without(self, group: int, feature: int) -> Window:
@@ -175,7 +176,9 @@ class ClassLaw:
             return Window(windows[group].low, np.log(self.tied(windows).marginals[group]))
 
 
-def _window(rows: Sequence[RowLaw | BlockLaw], like: RowLaw | BlockLaw) -> Window:
+def _window(
+    rows: Sequence[RowDistribution | BlockDistribution], like: RowDistribution | BlockDistribution
+) -> Window:
     """Return the weights of a group's total: those of its rows together, on the window that ``like`` has."""
     return Window(
         like.low, np.sum([np.zeros(like.log_weights.size), *(row.log_weights for row in rows)], axis=0)
@@ -201,7 +204,9 @@ def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Readin
     return out
 
 
-def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPrior) -> ClassLaw:
+def class_distribution(
+    release: Release, prior: dict[str, np.ndarray], records: RecordPrior
+) -> ClassDistribution:
     """Return the exact posterior of the class totals and of all tables."""
     model = _model(release)
     rows = readings(release, prior)
@@ -221,11 +226,11 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
         tables = [sum(2 * len(row.y) if isinstance(row, Reading) else 8 for row in group) for group in rows]
         if sum(k * (high - low + 1) for k, (low, high) in zip(tables, spans, strict=True)) > _MOST_NUMBERS:
             raise too_wide()
-        laws = [
-            [_law(row, center, *span) for row in group]
+        distributions = [
+            [_distribution(row, center, *span) for row in group]
             for group, center, span in zip(rows, centers, spans, strict=True)
         ]
-        windows = [_window(group, group[0]) for group in laws]
+        windows = [_window(group, group[0]) for group in distributions]
         totals = tied(windows)
         heavy = totals.heavy()
         means = [
@@ -237,22 +242,24 @@ def class_law(release: Release, prior: dict[str, np.ndarray], records: RecordPri
             for (low, high), (below, above) in zip(spans, heavy, strict=False)
         ]
         if not any(off):
-            return ClassLaw(totals, laws, tied)
+            return ClassDistribution(totals, distributions, tied)
         centers = means
         halves = [2 * half if bad else half for half, bad in zip(halves, off, strict=True)]
     raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
 
 
-def _law(row: Reading | BlockReading, center: float, low: int, high: int) -> RowLaw | BlockLaw:
+def _distribution(
+    row: Reading | BlockReading, center: float, low: int, high: int
+) -> RowDistribution | BlockDistribution:
     if isinstance(row, BlockReading):
-        return block_law(row, center, low, high)
-    return row_law(row, center, low, high)
+        return block_distribution(row, center, low, high)
+    return row_distribution(row, center, low, high)
 
 
 def _tied(
     windows: list[Window], alpha: np.ndarray, n: int | None, records: RecordPrior
 ) -> tuple[list[Window], int]:
-    """Return the weights of all groups with the classes' Dirichlet-multinomial law in them, and what they add up to."""
+    """Return the weights of all groups times the classes' Dirichlet-multinomial mass, and what they add up to."""
     classes = [
         Window(w.low, w.log_weights + log_rising(float(a), w.low, w.high))
         for w, a in zip(windows, alpha, strict=False)

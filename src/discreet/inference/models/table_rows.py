@@ -1,4 +1,6 @@
-r"""One noisy row of a table of counts: how likely it is, given the row's total, for every total at once.
+r"""Noisy rows of tables of counts, and the latent totals that several of them share.
+
+First, how likely one row is, given its total, for every total at once.
 
 A row has counts t_j of labels j with Dirichlet(alpha) probabilities, each read as y_j = t_j + noise_j, and their total
 m is latent, because other rows share it. Integrating the probabilities and summing over the counts,
@@ -13,21 +15,26 @@ counted, m - v of the m records of the row have no label, with a beta-binomial p
 one more convolution; a and b are the weights of :mod:`discreet.inference.missing_prior`. A convolution is accurate near
 its peak only, and dividing by g_A, which grows like m^(A - 1), can lift what lies far below it. So the first one is
 made in panels, each tilted to a part of the range of totals (:mod:`discreet.inference.counts.weights`).
+
+Then the totals. Each total m_c has weights W_c(m), given as logarithms on a window; their joint distribution is the
+product of them, restricted to sum_c m_c = whole. It is a convolution, tilted so that its peak is where it is needed,
+and draws go backwards through it: exact and independent.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from discreet.errors import OutOfReachError
-from discreet.inference.counts.latent_cells import CellCounts
-from discreet.inference.counts.panels import Panel
+from discreet.inference.counts.latent_cells import CellCounts, Panel
 from discreet.inference.counts.splits import split_off
-from discreet.inference.counts.weights import Cell, Table, log_rising, tilt_for
+from discreet.inference.counts.weights import Cell, Table, convolved, log_rising, tilt_for
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
-from discreet.inference.models.totals import Window, log_sums
 from discreet.privacy import Noise
 
 # How far below its peak a convolution is trusted: rounding is 1e-16 of the peak, so to nine or ten digits.
@@ -35,6 +42,10 @@ _TRUSTED = 1e-6
 _MOST_PANELS = 400
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
+# Weights this far below a window's peak are nothing.
+_LIGHT = 32.0
+# The whole must be within this of the convolution's peak, where rounding (1e-16 of the peak) does not matter.
+_VISIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -54,23 +65,23 @@ class Reading:
     @property
     def variance(self) -> float:
         """Variance of the noise on :attr:`total`."""
-        return float(sum(law.sd**2 for law in self.noise))
+        return float(sum(distribution.sd**2 for distribution in self.noise))
 
     def reach(self, log_tail: float) -> float:
         """Return how far the least unwilling of the row's noises can carry it."""
-        return max(law.reach(log_tail) for law in self.noise)
+        return max(distribution.reach(log_tail) for distribution in self.noise)
 
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells, last that of missing values if they are counted."""
         alpha = [*self.alpha, MISSING_WEIGHT] if self.missing else list(self.alpha)
         return [
-            Cell(float(a), int(y), law, reference=min(max(int(y), 0), most))
-            for a, y, law in zip(alpha, self.y, self.noise, strict=True)
+            Cell(float(a), int(y), distribution, reference=min(max(int(y), 0), most))
+            for a, y, distribution in zip(alpha, self.y, self.noise, strict=True)
         ]
 
 
 @dataclass(frozen=True)
-class RowLaw:
+class RowDistribution:
     """log L(m) for m = low, low + 1, ..., up to a constant; and the counts given m.
 
     ``labels`` splits the labelled records into labels; ``unlabelled`` and ``labelled`` are the weights of the two parts
@@ -106,14 +117,14 @@ class RowLaw:
         return inside * Table(0, weights / weights.sum()).at(used)
 
 
-def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
-    """Return the law of a row for totals in [low, high], accurate around ``target``."""
+def row_distribution(row: Reading, target: float, low: int, high: int) -> RowDistribution:
+    """Return the distribution of a row for totals in [low, high], accurate around ``target``."""
     cells = row.cells(high)
     named, mass = cells[: len(row.alpha)], float(row.alpha.sum())
     if not row.missing:
         labels = _covering(named, int(min(max(target, low), high)), low, high)
         sums = np.concatenate([panel.log_weights for panel in labels.panels])
-        return RowLaw(low, sums - log_rising(mass, low, high), labels)
+        return RowDistribution(low, sums - log_rising(mass, low, high), labels)
     gap = cells[-1]
     first, weights, _ = gap.weights(0.0, high)
     # of the records that the row could have, so many have a label
@@ -129,7 +140,7 @@ def row_law(row: Reading, target: float, low: int, high: int) -> RowLaw:
     unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
     log_weights = log_sums(parts[0], parts[1], low, high, target)
     log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
-    return RowLaw(low, log_weights, labels, unlabelled, labelled)
+    return RowDistribution(low, log_weights, labels, unlabelled, labelled)
 
 
 def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts:
@@ -157,12 +168,8 @@ def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Pan
         tilt = tilt_for(cells, aim, high)
         made = [cell.weights(tilt, high) for cell in cells]
         tables = [Table(first, weights) for first, weights, _ in made]
-        order = tuple(sorted(range(len(tables)), key=lambda k: -tables[k].spread))
-        ordered = [tables[k] for k in order]
-        partial = [ordered[0]]
-        for table in ordered[1:]:
-            partial.append(partial[-1].convolve(table))
-        sums = partial[-1]
+        parts = convolved(tables)
+        sums = parts[-1][-1]
         trusted = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
         first, last = max(sums.low + int(trusted[0]), low), min(sums.low + int(trusted[-1]), high)
         if first <= needed <= last:
@@ -174,4 +181,158 @@ def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Pan
     # each cell is tilted around its own reading, so the total is tilted around their sum
     log_scale = sum(log_norm for _, _, log_norm in made) - tilt * (u - sum(cell.y for cell in cells))
     log_weights = np.log(sums.at(u)) + log_scale
-    return Panel(first, log_weights, log_weights, order, tuple(ordered), tuple(partial))
+    return Panel(first, log_weights, log_weights, *parts)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Log weights of consecutive totals from ``low`` on."""
+
+    low: int
+    log_weights: np.ndarray
+
+    @property
+    def high(self) -> int:
+        """The last total."""
+        return self.low + self.log_weights.size - 1
+
+    def tilted(self, tilt: float) -> np.ndarray:
+        """Return the weights times exp(tilt m), scaled to sum to 1."""
+        return self.normalized(tilt)[0]
+
+    def normalized(self, tilt: float) -> tuple[np.ndarray, float]:
+        """Return the weights times exp(tilt (m - low)), scaled to sum to 1, and the log of what they summed to."""
+        height = self.log_weights + tilt * np.arange(self.log_weights.size)
+        peak = height.max()
+        if not np.isfinite(peak):
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
+        weights = np.exp(height - peak)
+        total = float(weights.sum())
+        return weights / total, float(peak) + math.log(total)
+
+
+@dataclass(frozen=True)
+class SharedTotals:
+    """The distribution of totals that add up to ``whole``, as tilted tables."""
+
+    whole: int
+    panel: Panel
+
+    @classmethod
+    def of(cls, windows: Sequence[Window], whole: int) -> SharedTotals:
+        """Tilt and convolve."""
+        tilt = balance(windows, whole)
+        tables = [Table(window.low, window.tilted(tilt)) for window in windows]
+        panel = Panel(0, np.empty(0), np.empty(0), *convolved(tables))
+        sums = panel.partial[-1]
+        if not float(sums.at(np.array(whole))) > _VISIBLE * sums.weights.max():
+            raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
+        return cls(whole, panel)
+
+    @cached_property
+    def marginals(self) -> list[np.ndarray]:
+        """The probabilities of each total on its window, in the order that the windows were given in."""
+        tables, partial = self.panel.cells, self.panel.partial
+        out: list[np.ndarray] = [np.empty(0)] * len(tables)
+        after: Table | None = None
+        for k in range(len(tables) - 1, -1, -1):
+            before = partial[k - 1] if k else None
+            others = after if before is None else before if after is None else before.convolve(after)
+            mine = tables[k]
+            m = np.arange(mine.low, mine.high + 1)
+            rest = (m == self.whole).astype(float) if others is None else others.at(self.whole - m)
+            weights = mine.weights * rest
+            out[self.panel.order[k]] = weights / weights.sum()
+            after = mine if after is None else after.convolve(mine)
+        return out
+
+    def probability(self, totals: np.ndarray) -> np.ndarray:
+        """Return the probability of vectors of totals, which are on the last axis."""
+        return np.where(totals.sum(axis=-1) == self.whole, self.panel.share(totals), 0.0)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw totals, independently, one vector in each row."""
+        return self.panel.split(np.full(size, self.whole, dtype=np.int64), rng)
+
+    def heavy(self) -> list[tuple[bool, bool]]:
+        """Tell for each total whether the window ends where there is still weight: below, and above."""
+        out = []
+        for marginal in self.marginals:
+            least = marginal.max() * np.exp(-_LIGHT)
+            out.append((bool(marginal[0] > least), bool(marginal[-1] > least)))
+        return out
+
+
+def log_sums(a: Window, b: Window, low: int, high: int, target: float) -> np.ndarray:
+    """Return the log weights of the sum of two counts at every sum in [low, high], whatever their range.
+
+    Each tilt serves the sums around one aim; from ``target`` on they go outwards until all are served.
+    """
+    out = np.full(high - low + 1, -np.inf)
+    first, last = max(low, a.low + b.low), min(high, a.high + b.high)
+    if first > last:
+        return out
+
+    def serve(aim: float, needed: int) -> tuple[int, int]:
+        while True:
+            tilt = balance([a, b], aim)
+            (mine, log_a), (others, log_b) = a.normalized(tilt), b.normalized(tilt)
+            sums = Table(a.low, mine).convolve(Table(b.low, others))
+            good = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
+            start, stop = max(sums.low + int(good[0]), first), min(sums.low + int(good[-1]), last)
+            if start <= needed <= stop:
+                m = np.arange(start, stop + 1)
+                with np.errstate(divide="ignore"):
+                    log_weights = np.log(sums.at(m)) + log_a + log_b - tilt * (m - a.low - b.low)
+                out[start - low : stop - low + 1] = log_weights
+                return start, stop
+            if aim == needed:
+                raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
+            aim = 0.5 * (aim + needed) if abs(aim - needed) > 1 else needed
+
+    middle = int(min(max(target, first), last))
+    start, stop = served = serve(middle, middle)
+    while start > first:
+        half = max((served[1] - served[0]) // 2, 0)
+        served = serve(max(start - 1 - half, first), start - 1)
+        start = served[0]
+    served = start, stop
+    while stop < last:
+        half = max((served[1] - served[0]) // 2, 0)
+        served = serve(min(stop + 1 + half, last), stop + 1)
+        stop = served[1]
+    return out
+
+
+def balance(windows: Sequence[Window], whole: float) -> float:
+    """Return a tilt at which the totals' means add up to ``whole``, to a fraction of their spread."""
+    lows = sum(window.low for window in windows)
+    steps = [np.arange(window.log_weights.size) for window in windows]
+
+    def moments(tilt: float) -> tuple[float, float]:
+        mean = variance = 0.0
+        for window, step in zip(windows, steps, strict=True):
+            weights = window.tilted(tilt)
+            mine = float(weights @ step)
+            mean += mine
+            variance += float(weights @ (step - mine) ** 2)
+        return lows + mean, variance**0.5
+
+    low, high, tilt = -1e12, 1e12, 0.0
+    width = 0.1
+    for _ in range(400):
+        mean, sd = moments(tilt)
+        if abs(mean - whole) <= 0.2 * sd:
+            break
+        if mean < whole:
+            low = tilt
+        else:
+            high = tilt
+        if low == -1e12 or high == 1e12:
+            tilt += width if mean < whole else -width
+            width *= 2
+        else:
+            tilt = 0.5 * (low + high)
+            if tilt in (low, high):
+                break
+    return tilt

@@ -1,7 +1,8 @@
 """Amplification by coupling: noise added to a private output, counted at its Rényi divergence.
 
-Uniform mixing fails on the real line, where inputs can be far apart. The neighbors' laws mu and nu are not far apart,
-and theorem 20 splits the way from one to the other: part of it is hidden by the mechanism, the rest by the kernel.
+Uniform mixing fails on the real line, where inputs can be far apart. The neighbors' distributions mu and nu are not far
+apart, and theorem 20 splits the way from one to the other: part of it is hidden by the mechanism, the rest by the
+kernel.
 
 References
 ----------
@@ -28,8 +29,8 @@ _LARGE = 500.0
 def coupling_bound(order: float, nu: ArrayLike, coupling: ArrayLike, kernel: FiniteKernel) -> float:
     r"""Bound R_order(mu K || nu K) on a finite space by a coupling of some omega with mu.
 
-    R(omega || nu) + max over x in the support of nu of R((H K)(x) || K(x)), where H(x) is the law of the second
-    coordinate given that the first is x. Any omega and coupling are allowed; the diagonal of mu gives the
+    R(omega || nu) + max over x in the support of nu of R((H K)(x) || K(x)), where H(x) is the distribution of the
+    second coordinate given that the first is x. Any omega and coupling are allowed; the diagonal of mu gives the
     data-processing inequality.
 
     Parameters
@@ -37,9 +38,9 @@ def coupling_bound(order: float, nu: ArrayLike, coupling: ArrayLike, kernel: Fin
     order
         From 1 (relative entropy) to infinity.
     nu
-        Law of the mechanism on the one of two neighbors that stands second in the divergence.
+        Distribution of the mechanism on the one of two neighbors that stands second in the divergence.
     coupling
-        ``coupling[x, y]``: joint law with marginals omega (rows) and mu (columns).
+        ``coupling[x, y]``: joint distribution with marginals omega (rows) and mu (columns).
     kernel
         Applied to both.
 
@@ -84,7 +85,7 @@ def iterated_gaussian_rho(
 
 @checked
 def laplace_epsilons(order: ArrayLike, shift: ArrayLike, laplace_scale: float) -> np.ndarray:
-    """Return the Rényi divergence log g(z) / (order - 1) of two Laplace laws z = shift / laplace_scale scales apart.
+    """Return the Rényi divergence log g(z) / (order - 1) of Laplace distributions z = shift / laplace_scale apart.
 
     g(z) = a / (2a - 1) e^(z (a - 1)) + (a - 1) / (2a - 1) e^(-z a) at order a; the divergence is z at infinity.
 

@@ -1,7 +1,7 @@
 """Differences of exponentials and of logarithms, computed without taking a number next to 1 from 1.
 
-A divergence of laws that are close is the logarithm of a moment next to 1. Rounded to float64, the moment loses as many
-digits as it shares with 1, and the bound may come out too small; these forms keep them.
+A divergence of distributions that are close is the logarithm of a moment next to 1. Rounded to float64, the moment
+loses as many digits as it shares with 1, and the bound may come out too small; these forms keep them.
 """
 
 from __future__ import annotations

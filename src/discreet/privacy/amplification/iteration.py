@@ -1,8 +1,8 @@
 """Amplification by iteration: a difference made early is blurred by all the noise that follows.
 
-Step k maps x to the projection onto a convex set of psi_k(x) + N(0, sigma_k^2 I), with psi_k L_k-Lipschitz. Two laws
-start a distance apart and go through the same steps. Part of the distance is hidden by the noise of each step, at a
-price that depends on how much the maps up to there have stretched it.
+Step k maps x to the projection onto a convex set of psi_k(x) + N(0, sigma_k^2 I), with psi_k L_k-Lipschitz. Two
+distributions start a distance apart and go through the same steps. Part of the distance is hidden by the noise of each
+step, at a price that depends on how much the maps up to there have stretched it.
 
 References
 ----------
@@ -38,8 +38,8 @@ def path_rho(hidden: ArrayLike, lipschitz: ArrayLike, sigma: ArrayLike) -> float
     References
     ----------
     Geumlek (2020), theorem 21, equation (6.4) with a constant L_k of its own for each step: its induction uses the
-    constant of one step at a time. Holds for any L_k. Neighbors: those whose laws before the first step are that far
-    apart.
+    constant of one step at a time. Holds for any L_k. Neighbors: those whose distributions before the first step are
+    that far apart.
     """
     parts = np.atleast_1d(np.asarray(hidden, dtype=float))
     log_stretch, log_sigma = _steps(lipschitz, sigma, parts.size)
@@ -84,7 +84,7 @@ def iteration_rho(
     Parameters
     ----------
     distance
-        Infinity-Wasserstein distance of the two laws before the first step.
+        Infinity-Wasserstein distance of the two distributions before the first step.
     lipschitz, sigma
         Of the steps in turn; one number stands for all.
     n_steps
@@ -93,8 +93,8 @@ def iteration_rho(
     References
     ----------
     Geumlek (2020), theorem 21: :func:`path_rho` at its best split. Equation (6.5), distance^2 L^(r+1) / (2 r sigma^2),
-    is the same bound at another split; valid, and larger unless r = 1 or L = 1. Neighbors: those whose laws before the
-    first step are that far apart.
+    is the same bound at another split; valid, and larger unless r = 1 or L = 1. Neighbors: those whose distributions
+    before the first step are that far apart.
     """
     positive(distance, "distance")
     log_stretch, log_sigma = _steps(lipschitz, sigma, n_steps)

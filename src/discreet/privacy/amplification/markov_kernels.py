@@ -133,7 +133,8 @@ class GaussianKernel(MarkovKernel):
         if r == 0:
             return 0.0
         # the mean over distances s of N(0, I) from the center of 1 less the ratio of the densities at s + r and s. The
-        # law of s is log-concave with curvature of at least 1, so that twelve away from its peak nothing is left
+        # distribution of s is log-concave with curvature of at least 1, so that twelve away from its peak nothing is
+        # left
         peak = np.sqrt(d - 1)
         edges = np.linspace(max(0.0, peak - 12.0), peak + 12.0, _PANELS + 1)
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -192,7 +193,7 @@ class ProjectedGaussianKernel(MarkovKernel):
 
 
 def _gaussian_hockey_stick(t: float, epsilon: float) -> float:
-    """Return D_{e^epsilon} of two unit normal laws ``t`` apart, rounded up: positive, however far epsilon is out."""
+    """Return D_{e^epsilon} of two unit normal distributions ``t`` apart, rounded up: positive for every epsilon."""
     if t == 0 or epsilon == np.inf:
         return 0.0
     if epsilon == 0:

@@ -96,8 +96,8 @@ def after_doeblin(epsilon: float, delta: float, gamma: float) -> tuple[float, fl
     """Return (epsilon', gamma (1 - e^(epsilon' - epsilon) (1 - delta))), epsilon' = log(1 + gamma (e^epsilon - 1)).
 
     Epsilon always improves, delta only if gamma <= delta e^epsilon / ((1 - delta) (e^epsilon - 1)): a pure guarantee
-    comes out as an approximate one. Tight for one ordered pair of laws with D_{e^epsilon}(mu || nu) <= delta; a
-    mechanism that keeps the bound in both directions does slightly better than this.
+    comes out as an approximate one. Tight for one ordered pair of distributions with D_{e^epsilon}(mu || nu) <= delta;
+    a mechanism that keeps the bound in both directions does slightly better than this.
 
     References
     ----------

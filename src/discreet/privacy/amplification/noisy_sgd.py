@@ -137,8 +137,8 @@ class SGDCost:
     def shuffled_epsilons(self, order: ArrayLike) -> np.ndarray:
         r"""Return the Rényi curve for everybody if the records are shuffled uniformly and the permutation stays secret.
 
-        log((1/n) sum_i e^((a - 1) a rho_i)) / (a - 1) at order a: the law of the output is the mean over the record's
-        place, and e^((a - 1) R_a) is jointly convex. The arithmetic mean of a rho_i is *not* a valid bound.
+        log((1/n) sum_i e^((a - 1) a rho_i)) / (a - 1) at order a: the distribution of the output is the mean over the
+        record's place, and e^((a - 1) R_a) is jointly convex. The arithmetic mean of a rho_i is *not* a valid bound.
 
         References
         ----------

@@ -3,7 +3,7 @@ r"""A path of temperatures in epsilon, and what walking along it costs.
 Level j of a path of n + 1 levels is f_j(theta) = prior(theta) likelihood(theta)^{epsilon_j / R}: an exact draw from it
 costs epsilon_j, where R is the range of the log-likelihood difference
 (:mod:`discreet.privacy.costs.likelihood_range`). Here a path is written in the order in which it is walked, from the
-flattest law, epsilon_n, to the target, epsilon_0.
+flattest distribution, epsilon_n, to the target, epsilon_0.
 
 One trajectory is an exact draw from f_n, then for j = n - 1, ..., 1 one or more updates that leave f_j alone; each
 update at level j costs epsilon_j times its own range over R. Its importance weight multiplies f_j / f_{j+1} at the

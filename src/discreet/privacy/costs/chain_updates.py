@@ -1,4 +1,4 @@
-r"""The law of one update of a Markov chain over public states, and what it may cost.
+r"""The distribution of one update of a Markov chain over public states, and what it may cost.
 
 The states of the chain are published one after the other, and an update reads the records. Replace one record: the
 utility u(theta), the log-likelihood of all records, changes by d(theta). Let R be the range of d over what the update
@@ -15,7 +15,8 @@ the states would need a privacy filter. Then at temperature T
   (R / T, delta), where delta bounds the probability of rejection for **every** table and every state. How often the
   chain was seen to reject is a number about one table, and no delta.
 
-The prior is not tempered: it is the same for all tables, and keeps the flattest of an annealing path a proper law.
+The prior is not tempered: it is the same for all tables, and keeps the flattest of an annealing path a proper
+distribution.
 
 References
 ----------
@@ -41,17 +42,17 @@ from discreet.privacy.rounding import float_result_up
 from discreet.rational import Number, plain
 
 
-def gibbs_law(log_weights: np.ndarray) -> np.ndarray:
+def gibbs_distribution(log_weights: np.ndarray) -> np.ndarray:
     """Return the probability of every candidate, last axis, from log-weights that are tempered already."""
     return np.exp(log_softmax(log_weights, axis=-1))
 
 
-def barker_law(log_odds: np.ndarray) -> np.ndarray:
+def barker_distribution(log_odds: np.ndarray) -> np.ndarray:
     """Return the probabilities of accepting and of rejecting, last axis, by Barker's rule."""
     return np.stack([expit(log_odds), expit(-np.asarray(log_odds))], axis=-1)
 
 
-def metropolis_law(log_odds: np.ndarray) -> np.ndarray:
+def metropolis_distribution(log_odds: np.ndarray) -> np.ndarray:
     """Return the probabilities of accepting and of rejecting, last axis, by the rule of Metropolis."""
     downhill = np.minimum(log_odds, 0.0)
     return np.stack([np.exp(downhill), -np.expm1(downhill)], axis=-1)

@@ -1,4 +1,4 @@
-"""A random walk on the public grid of one parameter: what a step may cost, and the law of it."""
+"""A random walk on the public grid of one parameter: what a step may cost, and the distribution of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.privacy.costs.chain_updates import barker_law, metropolis_law
+from discreet.privacy.costs.chain_updates import barker_distribution, metropolis_distribution
 from discreet.privacy.costs.likelihood_range import range_up
 from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
@@ -73,13 +73,13 @@ class GridWalk:
         difference = scores[to] - scores[at]
         return ExponentialChoice((0, min(max(difference, LOWEST), -LOWEST)), _STEP)
 
-    def law(self, scores: Sequence[int], at: int, *, rule: str = "barker") -> np.ndarray:
-        """Return the exact law of one update from ``at``: one row for each offset, with accepting and rejecting.
+    def distribution(self, scores: Sequence[int], at: int, *, rule: str = "barker") -> np.ndarray:
+        """Return the exact distribution of one update from ``at``: a row for each offset, with accepting and rejecting.
 
         Offsets are -width, ..., -1, 1, ..., width; the entries of all rows add up to 1.
         """
         offsets = np.concatenate([np.arange(-self.width, 0), np.arange(1, self.width + 1)])
-        decide = {"barker": barker_law, "metropolis": metropolis_law}[rule]
+        decide = {"barker": barker_distribution, "metropolis": metropolis_distribution}[rule]
         rows = [
             decide(np.array((scores[at + o] - scores[at]) / _STEP))
             if self.holds(at + o)
@@ -115,7 +115,7 @@ class GridWalk:
             slope = power * (slopes[offset:] - slopes[:-offset])
             forth = change[:, None] + slope[:, None] * sums
             for place, log_odds in ((slice(None, -offset), forth), (slice(offset, None), -forth)):
-                rejected = metropolis_law(log_odds)[..., 1]
+                rejected = metropolis_distribution(log_odds)[..., 1]
                 shared = np.minimum(rejected[:, :1], rejected[:, -1:])
                 total[place] += np.maximum(rejected[:, 1:], rejected[:, :-1]) - shared
         return min(1.0, float(total.max()) / (2 * self.width) * (1 + 1e-9))

@@ -110,7 +110,7 @@ def range_up(value: float) -> Fraction:
 def temperature_for(needed: Fraction, epsilon: Fraction, samples: int, slack: Fraction) -> Fraction:
     """Return the least temperature, at least 1, at which ``samples`` draws cost at most ``epsilon``, rounded up.
 
-    Each draw costs range / T + slack; ``slack`` is what rounding the law to integers adds.
+    Each draw costs range / T + slack; ``slack`` is what rounding the distribution to integers adds.
     """
     if epsilon < samples * LEAST_EACH:
         raise UsageError(

@@ -121,7 +121,9 @@ class ParameterGrid:
         # a mapped mean m and precision q make (a, b) = (m q, -q / 2): a box of (m, q) is a trapezoid of (a, b)
         return range_up(quadratic_range(table[[0, 0, -1, -1], [0, -1, 0, -1]]))
 
-    def law(self, features: Sequence[Fraction], n_records: int, temperature: Fraction) -> ExponentialChoice:
+    def distribution(
+        self, features: Sequence[Fraction], n_records: int, temperature: Fraction
+    ) -> ExponentialChoice:
         """Return the tempered posterior on the grid as a choice with integer scores.
 
         The log-weight of a point is its base plus its log-likelihood over the temperature. It is computed exactly, from

@@ -54,7 +54,7 @@ class Pair:
     place: tuple[float, ...]
     step: tuple[float, ...]
 
-    def laws(self) -> tuple[Prior, Prior]:
+    def distributions(self) -> tuple[Prior, Prior]:
         """Return P and Q."""
         place = np.array(self.place)
         return self.kind.from_natural(place), self.kind.from_natural(place + np.array(self.step))

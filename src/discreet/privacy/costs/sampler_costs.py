@@ -35,7 +35,7 @@ DEFAULT_ORDERS = (*(Fraction(k, 4) for k in range(5, 33)), *range(9, 17), 20, 24
 
 
 def approximate_sampler(exact_draw: PureDP | ApproxDP, *, total_variation: Number) -> ApproxDP:
-    """Return what a sampler promises whose law is close to that of a private one.
+    """Return what a sampler promises whose distribution is close to that of a private one.
 
     Privacy
     -------

@@ -103,9 +103,10 @@ def laplace_constants(
 def beta_constants(alpha: float, n_records: int) -> StochasticLipschitz:
     """Return the constants of ``n_records`` yes-or-no records under Hamming's distance (lemma 21, corrected).
 
-    The prior is Beta(alpha, alpha), alpha > 1. In print L0 is log n, which belongs to the binomial law of the *count*;
-    its binomial coefficient cancels in the posterior, and records themselves have l = abs(logit) and L0 = 0. C is exact
-    here, far below the printed one. alpha > 1 does not make c > 1: it takes alpha = 3.4 for that, and 13 for c >= 2.
+    The prior is Beta(alpha, alpha), alpha > 1. In print L0 is log n, which belongs to the binomial distribution of the
+    *count*; its binomial coefficient cancels in the posterior, and records themselves have l = abs(logit) and L0 = 0. C
+    is exact here, far below the printed one. alpha > 1 does not make c > 1: it takes alpha = 3.4 for that, and 13 for c
+    >= 2.
     """
     if not alpha > 1:
         raise UsageError(f"alpha must be above 1, got alpha={alpha}.")

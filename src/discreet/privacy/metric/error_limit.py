@@ -1,8 +1,8 @@
-r"""How often any test between two laws must err: what a guarantee says to somebody who looks at many draws.
+r"""How often any test between two distributions must err: what a guarantee says to somebody who looks at many draws.
 
 Somebody sees n independent draws from P, or from Q, and says which. Call the two chances of being wrong alpha and beta.
-The *advantage* 1 - alpha - beta of the best test is the total variation between the two laws of all n draws, and the
-larger of alpha and beta is at least (1 - advantage) / 2. With D the Kullback-Leibler divergence of one draw,
+The *advantage* 1 - alpha - beta of the best test is the total variation between the two distributions of all n draws,
+and the larger of alpha and beta is at least (1 - advantage) / 2. With D the Kullback-Leibler divergence of one draw,
 
     advantage <= sqrt(n D / 2)                  (Pinsker),
     advantage <= sqrt(1 - e^(-n D))             (Bretagnolle and Huber),
@@ -42,14 +42,14 @@ MOST_DRAWS = 10**12
 
 @dataclass(frozen=True)
 class ErrorLimit:
-    """What is known about the two laws of one draw, and so about every test between them.
+    """What is known about the two distributions of one draw, and so about every test between them.
 
     Parameters
     ----------
     divergence
         Kullback-Leibler divergence, at most, in one of the two directions at least; ``inf`` if nothing is known.
     epsilon, failure
-        The two laws are (epsilon, failure)-indistinguishable; ``inf`` if nothing is known.
+        The two distributions are (epsilon, failure)-indistinguishable; ``inf`` if nothing is known.
     span
         The log-ratio takes values in an interval of this length that holds 0; ``inf`` if nothing is known.
     """
@@ -61,7 +61,7 @@ class ErrorLimit:
 
     @classmethod
     def of_epsilon(cls, epsilon: float, failure: float = 0.0) -> ErrorLimit:
-        """Return the limit for two laws of which neither exceeds e^epsilon times the other plus ``failure``.
+        """Return the limit for two distributions of which neither exceeds e^epsilon times the other plus ``failure``.
 
         Without failure the divergence is at most epsilon tanh(epsilon / 2), that of randomized response.
         """
@@ -75,11 +75,11 @@ class ErrorLimit:
 
     @classmethod
     def of_range(cls, span: float) -> ErrorLimit:
-        r"""Return the limit for two laws whose log-ratio takes values in an interval of length ``span``.
+        r"""Return the limit for two distributions whose log-ratio takes values in an interval of length ``span``.
 
         This is what posterior samples promise (:mod:`discreet.privacy.costs.likelihood_range`), and is worth twice as
-        much as epsilon = span. The divergence is largest for a law on two points: g - 1 - log g with g = span / (1 -
-        e^-span), which is span^2 / 8 where span is small.
+        much as epsilon = span. The divergence is largest for a distribution on two points: g - 1 - log g with g = span
+        / (1 - e^-span), which is span^2 / 8 where span is small.
         """
         g = span / -math.expm1(-span) if span > 0 else 1.0
         return cls(max(g - 1 - math.log(g), 0.0), span, 0.0, span)
@@ -136,7 +136,7 @@ class ErrorLimit:
     def least_draws(self, delta: float) -> int | None:
         """Return how many draws are needed at least to have both errors at ``delta`` or below; None if no end is seen.
 
-        It is necessary, not sufficient: the two laws may be closer than what is known about them.
+        It is necessary, not sufficient: the two distributions may be closer than what is known about them.
         """
         check_error(delta)
         if self.error(MOST_DRAWS) > delta:
@@ -157,7 +157,7 @@ def check_error(delta: float) -> None:
 
 
 def _response_errors(epsilon: float, failure: float, n: int) -> float:
-    """Return alpha + beta of the best test between n randomized responses, the worst case of all such laws."""
+    """Return alpha + beta of the best test between n randomized responses, the worst case of all such distributions."""
     from scipy.special import expit
     from scipy.stats import binom
 

@@ -1,4 +1,4 @@
-r"""The event on which one law is e^epsilon times as likely as another, for beta, gamma and normal laws.
+r"""The event that one beta, gamma or normal distribution makes e^epsilon times as likely as another does.
 
 Rounding. Let the computed log-ratio be off by at most r, and E be the event on which it exceeds epsilon. Then H lies
 between P(E) - e^epsilon Q(E) and that plus r P(log-ratio > epsilon - r). The distribution functions (Boost's, through
@@ -28,8 +28,8 @@ _LARGEST, _LEAST = 1e7, 0.05
 _HALVINGS = 64
 
 
-class Law(NamedTuple):
-    """Laws exp(eta . T(u) - C(eta)) in a coordinate u without bounds; eta has its two components on the last axis."""
+class Distribution(NamedTuple):
+    """Distributions exp(eta . T(u) - C(eta)) in an unbounded coordinate u; eta has two components on its last axis."""
 
     #: Ends of the coordinate: no mass is beyond them.
     ends: tuple[float, float]
@@ -51,9 +51,9 @@ def _normal_tails(u: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return ndtr(z), ndtr(-z)
 
 
-LAWS: dict[type[Prior], Law] = {
+DISTRIBUTIONS: dict[type[Prior], Distribution] = {
     # in the logit
-    Beta: Law(
+    Beta: Distribution(
         (-745.0, 745.0),
         lambda u: (log_expit(u), log_expit(-u)),
         lambda eta: (betaln(eta[..., 0], eta[..., 1]),),
@@ -63,14 +63,14 @@ LAWS: dict[type[Prior], Law] = {
         ),
     ),
     # in the logarithm
-    Gamma: Law(
+    Gamma: Distribution(
         (-745.0, 650.0),
         lambda u: (u, -np.exp(u)),
         lambda eta: (gammaln(eta[..., 0]), -eta[..., 0] * np.log(eta[..., 1])),
         _gamma_tails,
     ),
     # in standard deviations from the mean of P
-    Normal: Law(
+    Normal: Distribution(
         (-40.0, 40.0),
         lambda u: (u, -u * u / 2),
         lambda eta: (eta[..., 0] ** 2 / (2 * eta[..., 1]), -np.log(eta[..., 1]) / 2),
@@ -79,63 +79,67 @@ LAWS: dict[type[Prior], Law] = {
 }
 
 
-def bracket(law: Law, p: np.ndarray, q: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def bracket(
+    distribution: Distribution, p: np.ndarray, q: np.ndarray, epsilon: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers with H_epsilon(P || Q) between them, for arrays of natural parameters."""
-    if law is LAWS[Gamma]:
+    if distribution is DISTRIBUTIONS[Gamma]:
         # the unit of measurement does not matter
         unit = np.stack([np.ones_like(p[..., 1]), p[..., 1]], axis=-1)
         p, q = p / unit, q / unit
     both = np.concatenate([np.atleast_2d(p), np.atleast_2d(q)])
     # of a rate that counts in units of another one, any size up to the largest will do
-    least = np.array([_LEAST, 1 / _LARGEST if law is LAWS[Gamma] else _LEAST])
-    if law is not LAWS[Normal] and not (np.all(both >= least) and np.all(both <= _LARGEST)):
+    least = np.array([_LEAST, 1 / _LARGEST if distribution is DISTRIBUTIONS[Gamma] else _LEAST])
+    if distribution is not DISTRIBUTIONS[Normal] and not (np.all(both >= least) and np.all(both <= _LARGEST)):
         raise UsageError(
             f"hyperparameters must be between {_LEAST:g} and {_LARGEST:g} for exact divergences."
         )
-    mass, other, room, off = _event(law, p, q, epsilon)
+    mass, other, room, off = _event(distribution, p, q, epsilon)
     scale = math.exp(min(epsilon, 709.0))
-    wider = _event(law, p, q, epsilon - off)[0]
+    wider = _event(distribution, p, q, epsilon - off)[0]
     value = mass - scale * other
     room = room[0] + scale * room[1] + off * wider
     return np.clip(value - room, 0, 1), np.clip(value + room, 0, 1)
 
 
 def _event(
-    law: Law, p: np.ndarray, q: np.ndarray, level: float | np.ndarray
+    distribution: Distribution, p: np.ndarray, q: np.ndarray, level: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
     """Return P(E) and Q(E), the room for errors in both, and that in the log-ratio, for E = {log-ratio > level}."""
     first, second = (p - q)[..., 0], (p - q)[..., 1]
-    constants = [*law.partition(q), *(-term for term in law.partition(p))]
+    constants = [*distribution.partition(q), *(-term for term in distribution.partition(p))]
     shift, size = sum(constants), sum(np.abs(term) for term in constants)
 
     def ratio(u: np.ndarray) -> np.ndarray:
-        one, two = law.statistics(u)
+        one, two = distribution.statistics(u)
         return first * one + second * two + shift
 
-    turn, rising = _shape(law, first, second)
-    start, end = np.full_like(turn, law.ends[0]), np.full_like(turn, law.ends[1])
+    turn, rising = _shape(distribution, first, second)
+    start, end = np.full_like(turn, distribution.ends[0]), np.full_like(turn, distribution.ends[1])
     left, left_off = _cross(ratio, start, turn, rising, level)
     right, right_off = _cross(ratio, turn, end, ~rising, level)
     off = np.maximum(left_off, right_off) + _RATIO_ROOM * size
     for u in (left, right):
-        one, two = law.statistics(u)
+        one, two = distribution.statistics(u)
         terms = _RATIO_ROOM * (np.abs(first * one) + np.abs(second * two))
         # at an end that is no crossing nothing hangs on the log-ratio
         off = off + np.where(np.abs(ratio(u) - level) < 1, terms, 0.0)
-    (in_p, room_p), (in_q, room_q) = (_mass(law, eta, left, right, rising) for eta in (p, q))
+    (in_p, room_p), (in_q, room_q) = (_mass(distribution, eta, left, right, rising) for eta in (p, q))
     return in_p, in_q, (room_p, room_q), off
 
 
-def _shape(law: Law, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _shape(
+    distribution: Distribution, first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return where the log-ratio turns, at the upper end if nowhere, and whether it rises on the left of that."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        if law is LAWS[Normal]:
-            turn = np.where(second != 0, first / second, law.ends[1])
+        if distribution is DISTRIBUTIONS[Normal]:
+            turn = np.where(second != 0, first / second, distribution.ends[1])
             rising = np.where(second != 0, second > 0, first > 0)
         else:
-            turn = np.where(first * second > 0, np.log(first / second), law.ends[1])
+            turn = np.where(first * second > 0, np.log(first / second), distribution.ends[1])
             rising = np.where(first != 0, first > 0, second < 0)
-    return np.clip(turn, *law.ends), rising
+    return np.clip(turn, *distribution.ends), rising
 
 
 def _cross(
@@ -158,11 +162,11 @@ def _cross(
 
 
 def _mass(
-    law: Law, eta: np.ndarray, left: np.ndarray, right: np.ndarray, inside: np.ndarray
+    distribution: Distribution, eta: np.ndarray, left: np.ndarray, right: np.ndarray, inside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mass between two points, or outside of them, and what rounding can make of it."""
-    below_left, above_left = law.tails(left, eta)
-    below_right, above_right = law.tails(right, eta)
+    below_left, above_left = distribution.tails(left, eta)
+    below_right, above_right = distribution.tails(right, eta)
     # of two differences that are equal, the one of smaller numbers loses fewer digits
     lower = below_right <= above_left
     between = np.where(lower, below_right - below_left, above_left - above_right)

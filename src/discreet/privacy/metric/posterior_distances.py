@@ -3,8 +3,8 @@ r"""Hockey-stick divergence and total variation of conjugate posteriors, exactly
     H_epsilon(P || Q) = sup over events E of P(E) - e^epsilon Q(E)
 
 is the least delta that goes with epsilon for the pair; at epsilon = 0 it is the total variation. For two beta, gamma or
-normal laws the log-ratio of the densities rises or falls, or turns once. So the best event is an interval or the
-outside of one, found by bisection, and H follows from distribution functions.
+normal distributions the log-ratio of the densities rises or falls, or turns once. So the best event is an interval or
+the outside of one, found by bisection, and H follows from distribution functions.
 
 Worst neighbors. The posteriors of all tables of n records form a family with monotone likelihood ratio in the sum of
 the statistic, so that for both ends of a step the divergence grows as the other moves away: only whole steps count.
@@ -43,7 +43,7 @@ from discreet.priors.normal import Normal
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 from discreet.privacy.costs.posterior_pairs import Reach
 from discreet.privacy.guarantees import ApproxDP, meaningful
-from discreet.privacy.metric.events import LAWS, Law, bracket
+from discreet.privacy.metric.events import DISTRIBUTIONS, Distribution, bracket
 from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.rounding import float_result_up
 from discreet.rational import Number, exact
@@ -62,12 +62,13 @@ class Bracket:
 
 @checked
 def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
-    """Return H_epsilon(P || Q) of two beta, gamma or normal laws; at epsilon = 0 their total variation.
+    """Return H_epsilon(P || Q) of two beta, gamma or normal distributions; at epsilon = 0 their total variation.
 
     Parameters
     ----------
     p, q
-        Two priors of the same type, or two conjugate posteriors. A gamma law may as well be that of a precision.
+        Two priors of the same type, or two conjugate posteriors. A gamma distribution may as well be that of a
+        precision.
     epsilon
         Not negative.
 
@@ -76,9 +77,9 @@ def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
     Bracket
         ``high`` is safe to promise.
     """
-    if type(p) is not type(q) or type(p) not in LAWS:
+    if type(p) is not type(q) or type(p) not in DISTRIBUTIONS:
         raise UsageError(
-            f"two beta, gamma or normal laws are needed, got {type(p).__name__} and {type(q).__name__}."
+            f"two beta, gamma or normal distributions are needed, got {type(p).__name__} and {type(q).__name__}."
         )
     if not epsilon >= 0:
         raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
@@ -87,7 +88,7 @@ def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
         first, second = np.array([0.0, 1.0]), np.array([(q.mean - p.mean) / p.sd * precision, precision])
     else:
         first, second = p.natural(), q.natural()
-    low, high = bracket(LAWS[type(p)], first, second, epsilon)
+    low, high = bracket(DISTRIBUTIONS[type(p)], first, second, epsilon)
     return Bracket(float(low), float(high))
 
 
@@ -110,8 +111,8 @@ def worst_hockey_stick(
     """
     if not epsilon >= 0:
         raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
-    law, first, second = _neighbors(family, prior, n_records, bounds)
-    pairs = bracket(law, first, second, epsilon), bracket(law, second, first, epsilon)
+    distribution, first, second = _neighbors(family, prior, n_records, bounds)
+    pairs = bracket(distribution, first, second, epsilon), bracket(distribution, second, first, epsilon)
     return Bracket(*(max(float(np.max(pair[end])) for pair in pairs) for end in (0, 1)))
 
 
@@ -126,8 +127,9 @@ def posterior_guarantee(
     Neighbors replace one record and ``n_records`` is public. The delta is the largest hockey-stick divergence over all
     neighboring tables, so it holds whatever the table. No truncation and no temperature: the prior alone protects. With
     ``epsilon=0`` the result is a :class:`MetricDP` of delta, the total variation, per differing record. It takes the
-    place of theorem 8.2 of Dimitrakakis et al. (2017), whose delta says nothing. It is about the law itself: a sampler
-    that only comes close to it adds to delta (:func:`~discreet.privacy.costs.sampler_costs.approximate_sampler`).
+    place of theorem 8.2 of Dimitrakakis et al. (2017), whose delta says nothing. It is about the distribution itself: a
+    sampler that only comes close to it adds to delta
+    (:func:`~discreet.privacy.costs.sampler_costs.approximate_sampler`).
     """
     budget = exact(epsilon, "epsilon")
     found = worst_hockey_stick(family, prior, n_records, float(budget), bounds)
@@ -137,23 +139,23 @@ def posterior_guarantee(
 
 def _neighbors(
     family: Family, prior: Prior, n_records: int, bounds: Any
-) -> tuple[Law, np.ndarray, np.ndarray]:
+) -> tuple[Distribution, np.ndarray, np.ndarray]:
     """Return both ends of every step that can be worst, as natural parameters."""
     pairs_of = bounds if bounds is None else family.parse_bounds(bounds)
     near = NeighboringPosteriors(family, prior, n_records, pairs_of)
-    law = LAWS.get(type(prior))
-    if law is None or not family.is_likelihood:
+    distribution = DISTRIBUTIONS.get(type(prior))
+    if distribution is None or not family.is_likelihood:
         raise UsageError(f"the posteriors of {family.name} have no exact divergence here.")
     start = prior.natural()
     every_count = family.closed_form(_EVERY_COUNT)
     if every_count is not None:
-        return law, *every_count(Reach(family, n_records, pairs_of), start)
+        return distribution, *every_count(Reach(family, n_records, pairs_of), start)
     pair = near.pairs()[0]
     if isinstance(prior, Normal):
         first = np.array([[0.0, 1.0]])
-        return law, first, first + np.array([[pair.step[0] / math.sqrt(pair.place[1]), 0.0]])
+        return distribution, first, first + np.array([[pair.step[0] / math.sqrt(pair.place[1]), 0.0]])
     place = np.array([pair.place])
-    return law, place, place + np.array([pair.step])
+    return distribution, place, place + np.array([pair.step])
 
 
 def _yes_counts(reach: Reach, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

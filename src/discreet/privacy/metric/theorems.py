@@ -101,9 +101,10 @@ def restricted_posterior(
     Privacy
     -------
     The set is rounded inwards and epsilon up. Epsilon is at most 2 L per draw, as in print, and half of that for
-    rates, variances and the geometric law, where eta has one sign. Any prior that puts no mass outside of the set
-    will do, and draws must come from the posterior under *that* prior: to draw from the unrestricted posterior and
-    throw away what falls outside is the same law (if nobody learns how often that happened), to clip the draws is not.
+    rates, variances and the geometric distribution, where eta has one sign. Any prior that puts no mass outside of the
+    set will do, and draws must come from the posterior under *that* prior: to draw from the unrestricted posterior and
+    throw away what falls outside is the same distribution (if nobody learns how often that happened), to clip the draws
+    is not.
     """
     support = smooth_set(family, level, distance)
     return RestrictedPosterior(support, supported_posterior(family, support, distance, samples=samples))

@@ -28,8 +28,8 @@ from discreet.privacy.metric.constants import StochasticLipschitz
 def kl_bound(constant: float, distance: float) -> float:
     """Return a bound on the divergence of the posteriors of two tables, if l(theta) <= ``constant`` (theorem 7.1).
 
-    The printed 2 L rho is valid. The log-ratio of the posteriors is at most 2 L rho in size, and two laws of which that
-    is true have divergence at most 2 L rho tanh(L rho): a square for near tables.
+    The printed 2 L rho is valid. The log-ratio of the posteriors is at most 2 L rho in size, and two distributions of
+    which that is true have divergence at most 2 L rho tanh(L rho): a square for near tables.
     """
     reach = _nonnegative("constant", constant) * _nonnegative("distance", distance)
     return 2 * reach * math.tanh(reach)
@@ -128,7 +128,7 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
 def draws_to_distinguish(divergence: float, error: float) -> int:
     """Return the least number of draws from which any adversary can tell two tables apart with so small an error.
 
-    ``divergence`` bounds that of one draw's laws: :func:`kl_bound`, or :func:`stochastic_kl_bound` where only
+    ``divergence`` bounds that of one draw's distributions: :func:`kl_bound`, or :func:`stochastic_kl_bound` where only
     assumption 2 holds. The second display of theorem 13 is about the latter; its C + 2 L0 / c is a misprint for
     C (1 + 2 L0 + 1/c), and like the first it is for one estimator.
     """
@@ -138,7 +138,7 @@ def draws_to_distinguish(divergence: float, error: float) -> int:
 
 
 def _divergence_needed(error: float) -> float:
-    """Return what two laws must diverge by for both errors of a test to be this small (Bretagnolle and Huber)."""
+    """Return how far two distributions must diverge for both errors of a test to be small (Bretagnolle and Huber)."""
     if not 0 < error < 0.5:
         raise UsageError(f"error must be between 0 and 1/2, got error={error}.")
     return -math.log(4 * error * (1 - error))
@@ -148,7 +148,7 @@ def _divergence_needed(error: float) -> float:
 def estimation_error(constant: float, distance: float, draws: int = 1) -> float:
     """Return the least expected distance between the true table and any adversary's guess, at worst (lemma 18).
 
-    If there are two tables this far apart: Le Cam's method, with the overlap of the two laws of the draws
+    If there are two tables this far apart: Le Cam's method, with the overlap of the two distributions of the draws
     bounded by :func:`advantage_bound`.
     """
     return le_cam_error(distance, 1 - advantage_bound(constant, distance, draws))
@@ -168,7 +168,7 @@ def le_cam_error(separation: float, overlap: float) -> float:
 
 @checked
 def empirical_distance(draws: int, cells: int, failure: float) -> float:
-    """Return how far, in L1, the empirical law of ``draws`` draws can be from the true one on ``cells`` cells.
+    """Return how far, in L1, the empirical distribution of ``draws`` draws can be from the true one on ``cells`` cells.
 
     With probability at least 1 - ``failure``. Lemma 12 is sqrt(3 log(1/failure) / draws), for at most
     log2(sqrt(1/failure)) cells; this is Weissman's inequality, which it follows from, for any number of cells.

@@ -51,7 +51,7 @@ _CANDIDATES = 64
 
 @dataclass(frozen=True)
 class Target:
-    """What is sampled: the model, the readings in grid steps, and the law of their noise.
+    """What is sampled: the model, the readings in grid steps, and the distribution of their noise.
 
     ``epsilon`` bounds the change of log noise mass by one record; it is None for Gaussian noise, which has no bound.
     """
@@ -92,7 +92,7 @@ class Target:
         release = question.release
         assert release.records is not None
         gaussian = isinstance(release.noise[0], DiscreteGaussian)
-        scales = [law.width for law in release.noise]
+        scales = [distribution.width for distribution in release.noise]
         ratios = [w / s for w, s in zip(release.totals.width, release.noise_record.scale, strict=True)]
         return cls(
             LatentRecords(release),
@@ -177,7 +177,7 @@ class Chain:
             )
 
     def _jump(self, jumps: ModeJumps, x: np.ndarray) -> None:
-        """Offer a new parameter and all usable records anew; who is usable stays."""
+        """Propose a new parameter and new values of all usable records; which records are usable does not change."""
         target, rng = self.target, self.rng
         there = jumps.draw(rng)
         theta = {

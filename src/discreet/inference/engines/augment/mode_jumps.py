@@ -6,7 +6,7 @@ A jump proposes theta' from a density q that has both modes, every usable record
     p(theta') noise(y - sums') / q(theta')    over    p(theta) noise(y - sums) / q(theta),
 
 the records' own densities canceling. So q need not be right, only broad enough: here it is a kernel density, with heavy
-tails, around draws of the gibbs engine, in the coordinates of the prior's chart.
+tails, around draws of the gibbs engine, in the coordinates of the prior's unconstraining transform.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.gibbs_engine import coordinates
-from discreet.inference.engines.gibbs.unconstrain import Chart, chart
+from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
 
 # Draws that kernels sit on, and neighbors whose spread makes a kernel's shape.
 _CENTERS = 600
@@ -28,9 +28,9 @@ _DEGREES = 5.0
 
 
 class ModeJumps:
-    """The density q, on the coordinates of the prior's chart."""
+    """The density q, on the coordinates of the prior's unconstraining transform."""
 
-    def __init__(self, centers: np.ndarray, space: Chart) -> None:
+    def __init__(self, centers: np.ndarray, space: UnconstrainingTransform) -> None:
         self.space = space
         self._centers = centers
         n, d = centers.shape
@@ -54,7 +54,7 @@ class ModeJumps:
     @classmethod
     def of(cls, question: Question) -> ModeJumps:
         """Put kernels on draws of the gibbs engine."""
-        space = chart(question.prior)
+        space = transform_of(question.prior)
         _, x, _ = coordinates(replace(question, size=2 * _CENTERS))
         return cls(x[question.rng.permutation(len(x))[:_CENTERS], : space.dim], space)
 

@@ -1,10 +1,10 @@
 r"""Moments of a multivariate normal record in a box, column after column.
 
-The first column is integrated over its own window, the second over that of its conditional law given the first, and so
-on, so a strong correlation costs no accuracy. The last column contributes its moments to order 4 at each point of the
-others. The number of points grows with the power of the dimension: 400 for two columns, 2744 for three, and more are
-refused. Against the closed moments of a normal that hardly leaves the box the error is below 1e-7 in two dimensions and
-1e-4 in three; with a correlation of 0.99 across the edge it is below 2e-5.
+The first column is integrated over its own window, the second over that of its conditional distribution given the
+first, and so on, so a strong correlation costs no accuracy. The last column contributes its moments to order 4 at each
+point of the others. The number of points grows with the power of the dimension: 400 for two columns, 2744 for three,
+and more are refused. Against the closed moments of a normal that hardly leaves the box the error is below 1e-7 in two
+dimensions and 1e-4 in three; with a correlation of 0.99 across the edge it is below 2e-5.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-r"""The gibbs engine: the central-limit law of the sums, sampled coherently, for every family.
+r"""The gibbs engine: the central-limit distribution of the sums, sampled coherently, for every family.
 
-Bernstein and Sheldon's model (2018) with their misprints mended and one law in place of two incompatible conditionals:
-the sums are normal given theta, the noise is a mixture of normals, and p(theta | y) is sampled with the sums integrated
-out. With one or two unknowns the noise variances are integrated out too and a tree of cells proposes
+Bernstein and Sheldon's model (2018) with their misprints mended and one distribution in place of two incompatible
+conditionals: the sums are normal given theta, the noise is a mixture of normals, and p(theta | y) is sampled with the
+sums integrated out. With one or two unknowns the noise variances are integrated out too and a tree of cells proposes
 (:mod:`discreet.inference.engines.gibbs.cell_tree`); otherwise many short chains do the work
 (:mod:`discreet.inference.engines.gibbs.walkers`). The paper's own sampler, corrected, is in
 :mod:`discreet.inference.engines.gibbs.plain`. The cost does not depend on the number of records.
 
 Whether a central limit for the sums can be trusted is judged at the posterior's own draws.
 Given theta, reading j is the sum of u independent terms of variance v and third cumulant c, plus noise of variance w.
-Two numbers say how far its law is from the one that the engine uses:
+Two numbers say how far its distribution is from the one that the engine uses:
 
 * c u / (u v + w)^(3/2), the skewness of the **reading**. The error of the limit is of that order (Edgeworth), and wide
   noise makes it small.
 * c / (v^(3/2) u^(1/2)), the skewness of the **sum** alone, which for rare events is one over the root of their expected
-  number. If it is large the sum sits at the edge of its range. The normal law then allows sums that cannot be, and
-  that is felt in the tails also where the reading is skewed a little only.
+  number. If it is large the sum sits at the edge of its range. The normal distribution then allows sums that cannot be,
+  and that is felt in the tails also where the reading is skewed a little only.
 
 Doubtful is a large product of the two, or a sum at the edge behind noise that does not drown it. The limits were set on
 438 settings of Bernoulli, categorical, Poisson and exponential columns (n from 200 to 10,000, epsilon from 0.1 to 10,
@@ -26,6 +26,8 @@ warned of, and of those in which they agree within 0.05 and 0.02, 3%. A slow tes
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from discreet.artifact import Release
@@ -35,7 +37,7 @@ from discreet.inference.engines.gibbs import cell_tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
 from discreet.inference.engines.gibbs.feature_moments import column_records, has_moments
 from discreet.inference.engines.gibbs.target import Target
-from discreet.inference.engines.gibbs.unconstrain import has_chart
+from discreet.inference.engines.gibbs.unconstrain import has_transform
 
 #: Fewest records for which the central limit has been shown calibrated; whether it holds is asked of the draws too.
 LEAST_RECORDS = 200
@@ -54,7 +56,7 @@ _DRAWS, _FEW_DRAWS, _RECORDS = 400, 50, 2000
 def refusal(release: Release) -> str | None:
     """Return why this engine cannot read the release, or None if it can."""
     family = release.family
-    if not has_chart(family.prior_type):
+    if not has_transform(family.prior_type):
         return f"the gibbs engine has no coordinates for the prior of {family.name}"
     columns = family.n_columns
     if not has_moments(family):
@@ -76,13 +78,19 @@ def predicted_seconds(question: Question) -> float:
 
 
 def draw(question: Question) -> Answer:
-    """Draw from the posterior under the central-limit law."""
+    """Draw from the posterior under the central-limit distribution."""
     target, x, warnings = coordinates(question)
-    return Answer(target.theta(x), APPROXIMATION, _too_few(question) + warnings, independent=False)
+    return Answer(
+        target.theta(x),
+        APPROXIMATION,
+        (*_too_few(question), *warnings),
+        independent=False,
+        more_warnings=partial(skewness_warnings, question.release, target, x),
+    )
 
 
 def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]]:
-    """Return the target, draws from it in its own coordinates, and warnings about them."""
+    """Return the target, draws from it in its own coordinates, and warnings about how they were drawn."""
     target = Target(question)
     x, warnings = None, ()
     # few unknowns, and readings whose noise can be integrated out
@@ -90,7 +98,7 @@ def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]
         x = cell_tree.sample(target, question.size, question.chains, question.rng)
     if x is None:
         x, warnings = walkers.sample(target, question.size, question.chains, question.rng)
-    return target, x, (*skewness_warnings(question.release, target, x), *warnings)
+    return target, x, warnings
 
 
 def _too_few(question: Question) -> tuple[str, ...]:

@@ -70,9 +70,9 @@ def _kernels(target: Target, rng: np.random.Generator) -> list[tuple[np.ndarray,
     out = []
     while n >= 1:
         try:
-            values = target.family.update(target.chart.prior, s, n).sample(_POINTS, rng)
+            values = target.family.update(target.transform.prior, s, n).sample(_POINTS, rng)
         except UsageError:
-            # readings so far from any table that rounding leaves no law: they say nothing at face value
+            # readings so far from any table that rounding leaves no distribution: they say nothing at face value
             return out
         x = target.coordinates(values, n, rng)
         kernel = _adapted(target, x.mean(axis=0), _root(x, np.ones(len(x))), rng)

@@ -145,7 +145,7 @@ def _chart(
         return (lambda s: s ** (1 / power)), log_slope, low**power, top**power
     if math.isfinite(low) and math.isfinite(high):
         return (lambda s: s), np.zeros_like, low, high
-    # s in [0, 1) for a tail; the middle of the chart lies one unit from the finite end
+    # s in [0, 1) for a tail; the middle of the scale lies one unit from the finite end
     anchor, sign = (low, 1.0) if math.isfinite(low) else (high, -1.0)
     if not math.isfinite(anchor):
         return (lambda s: np.tan(math.pi * (s - 0.5))), _log_slope_of_tan, 0.0, 1.0
@@ -172,7 +172,8 @@ def _integers(family: Family, theta: Theta, low: int, high: float) -> Nodes:
         return x, np.exp(log_densities(family, theta, x))
     mean = family.statistic_mean(theta)[:, 0]
     sd = np.sqrt(family.statistic_covariance(theta)[:, 0, 0])
-    # exp(-24.5) of the peak for tails at least as light as those of a geometric law with this standard deviation
+    # exp(-24.5) of the peak for tails at least as light as those of a geometric distribution with this standard
+    # deviation
     left = np.maximum(low, np.floor(mean - 8 * sd - 8))
     right = np.minimum(high, np.ceil(mean + 26 * sd + 26))
     left = np.minimum(left, right)

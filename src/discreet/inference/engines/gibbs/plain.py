@@ -4,12 +4,12 @@ One round, for all chains at once: the released sums given theta, the noise vari
 full sufficient statistic given the released sums; theta given the full statistic (conjugate); the variances given the
 noise (inverse Gaussian). Against the print: the per-record moments of algorithm 1, line 4, and m = n q mu of algorithm
 3, line 4; the sums of line 10 of algorithm 2 are drawn given the readings; and those inside, below and above the bounds
-are drawn from their joint law, not as if they were independent. That law comes from the per-record covariance of
-(released statistic, full statistic), so redacted and clipped records need no cases of their own.
+are drawn from their joint distribution, not as if they were independent. That distribution comes from the per-record
+covariance of (released statistic, full statistic), so redacted and clipped records need no cases of their own.
 
 What remains as the authors have it: theta given s is exact while s given theta is normal, so the two do not belong to
-one joint law, and s outside its range is drawn again, which shifts the posterior near boundaries; and successive rounds
-are highly correlated when noise dominates. The engine's default mends both.
+one joint distribution, and s outside its range is drawn again, which shifts the posterior near boundaries; and
+successive rounds are highly correlated when noise dominates. The engine's default mends both.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     assert release.records is not None
     assert conjugate is not None
     family, n, chains = release.family, float(release.records), question.chains
-    readings, law = Readings.of(release), _law(release, conjugate)
+    readings, distribution = Readings.of(release), _distribution(release, conjugate)
     theta = family.draw(prior, chains, rng)
     w = (
         rng.exponential(2.0, (len(readings.y), chains))
@@ -61,7 +61,7 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     per_chain = question.size // chains
     kept: list[dict[str, np.ndarray]] = []
     for step in range(warmup + per_chain):
-        sums, full = law.draw(theta, readings, n, w, rng)
+        sums, full = distribution.draw(theta, readings, n, w, rng)
         theta = conjugate.update(prior, full, n, rng)
         if readings.laplace:
             noise = readings.y[:, None] - readings.of_count[:, None] * n - readings.of_features @ sums.T
@@ -83,7 +83,7 @@ class _Conjugate:
     possible: Callable[[np.ndarray, float], np.ndarray]
 
 
-class _Law:
+class _Distribution:
     """Released sums given the readings, and full sums given the released ones."""
 
     def __init__(self, release: Release, conjugate: _Conjugate) -> None:
@@ -120,7 +120,7 @@ class _Law:
         return (sums + n) / 2 if self._family.n_probabilities is None else sums
 
 
-class _TruncatedLaw(_Law):
+class _TruncatedDistribution(_Distribution):
     """The same where records outside the bounds are redacted or clipped."""
 
     def __init__(self, release: Release, conjugate: _Conjugate) -> None:
@@ -158,8 +158,8 @@ class _TruncatedLaw(_Law):
         return center + np.einsum("tij,tj->ti", vectors, z)
 
 
-def _law(release: Release, conjugate: _Conjugate) -> _Law:
-    kind = _Law if release.family.vocabulary is not None else _TruncatedLaw
+def _distribution(release: Release, conjugate: _Conjugate) -> _Distribution:
+    kind = _Distribution if release.family.vocabulary is not None else _TruncatedDistribution
     return kind(release, conjugate)
 
 

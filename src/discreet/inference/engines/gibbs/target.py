@@ -1,4 +1,4 @@
-r"""One coherent law for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
+r"""One coherent distribution for everything: p(theta) p(u) p(w) N(y; u rows (1, m), u rows V rows' + diag(w)).
 
 Given theta and u usable records the sums of the features are normal
 (:mod:`discreet.inference.engines.gibbs.feature_moments`); given the variances w the noise is normal too, so the sums
@@ -25,7 +25,7 @@ from discreet.artifact import Release
 from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.feature_moments import Moments, feature_moments
 from discreet.inference.engines.gibbs.marginal import log_marginal
-from discreet.inference.engines.gibbs.unconstrain import Chart, chart
+from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
 from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.missing_prior import MissingPrior
 from discreet.inference.record_prior import CountPrior, RecordPrior
@@ -73,7 +73,7 @@ class Readings:
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
         grid = np.array([float(g) for g in release.totals.grid])
-        scale = np.array([law.width for law in release.noise])
+        scale = np.array([distribution.width for distribution in release.noise])
         rows = release.layout.matrix()
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
@@ -163,15 +163,15 @@ class MissingCount:
 
 
 class Target:
-    """The law of (theta, u, w) given the readings, on unconstrained coordinates.
+    """The distribution of (theta, u, w) given the readings, on unconstrained coordinates.
 
-    Coordinates are those of the chart, then that of the usable count where it is latent.
+    Coordinates are those of the unconstraining transform, then that of the usable count where it is latent.
     """
 
     def __init__(self, question: Question) -> None:
         release = question.release
         self.family = release.family
-        self.chart: Chart = chart(question.prior)
+        self.transform: UnconstrainingTransform = transform_of(question.prior)
         self.moments: Moments = feature_moments(release)
         self.readings = Readings.of(release)
         self.n_readings = len(self.readings.y)
@@ -183,7 +183,7 @@ class Target:
         self.collapses = not self.laplace or len(self._spread) <= 2
         self.count = _count(question.usable, self.readings)
         self.n_records = float(question.usable.low)
-        self.dim = self.chart.dim + (self.count is not None)
+        self.dim = self.transform.dim + (self.count is not None)
         #: What the readings say at face value, sums and a number of records, where redaction may hide it.
         self.face_value = _face_value(release)
 
@@ -193,11 +193,11 @@ class Target:
 
     def theta(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the parameters at these coordinates."""
-        return self.chart.theta(self.family, x[:, : self.chart.dim])
+        return self.transform.theta(self.family, x[:, : self.transform.dim])
 
     def coordinates(self, values: Any, usable: float, rng: np.random.Generator) -> np.ndarray:
         """Return coordinates of values of the prior; a latent usable count is scattered about ``usable``."""
-        x = self.chart.coordinates(values)
+        x = self.transform.coordinates(values)
         if self.count is None:
             return x
         reach = self.count.high - self.count.low
@@ -206,12 +206,12 @@ class Target:
 
     def log_reference(self, x: np.ndarray) -> np.ndarray:
         """Return the density that :meth:`reference` draws from: the prior, with u uniform if it is private."""
-        out = self.chart.log_density(x[:, : self.chart.dim])
+        out = self.transform.log_density(x[:, : self.transform.dim])
         return out if self.count is None else out + self.count.log_volume(x[:, -1])
 
     def reference(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw coordinates from the prior, with u uniform on its range if it is private."""
-        x = self.chart.sample(size, rng)
+        x = self.transform.sample(size, rng)
         if self.count is None:
             return x
         v = rng.logistic(size=size)
@@ -294,7 +294,8 @@ class Target:
 def draw_noise(place: Place, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     r"""Draw the noise e given the residual r = g + e, where g ~ N(0, C) is the spread of the sums and e ~ N(0, D).
 
-    A draw (g', e') of the pair, moved by D (C + D)^-1 (r - g' - e') in e, has the conditional law; C may be singular.
+    A draw (g', e') of the pair, moved by D (C + D)^-1 (r - g' - e') in e, has the conditional distribution; C may be
+    singular.
     """
     shape = place.residual.shape
     free = np.sqrt(variance) * rng.standard_normal(shape)

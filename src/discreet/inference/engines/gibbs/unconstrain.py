@@ -1,7 +1,7 @@
 """The parameter on an unconstrained scale: coordinates in which a walker may step anywhere.
 
-One chart for each conjugate prior. Coordinates are (walkers, dimension); densities are normalized and per coordinate
-volume, so that a draw from the prior can serve as a proposal whose density is known.
+One unconstraining transform for each conjugate prior. Coordinates are (walkers, dimension); densities are normalized
+and per coordinate volume, so that a draw from the prior can serve as a proposal whose density is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOG_2PI = math.log(2 * math.pi)
 _LEAST = 1e-300
 
 
-class Chart(ABC):
+class UnconstrainingTransform(ABC):
     """Coordinates of the values a prior speaks about."""
 
     def __init__(self, prior: Any) -> None:
@@ -58,7 +58,7 @@ def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> n
     return np.log(rng.standard_gamma(shape + 1, (size, shape.size))) + log_u / shape
 
 
-class _Logit(Chart):
+class _Logit(UnconstrainingTransform):
     """Beta: logit p."""
 
     prior: Beta
@@ -79,7 +79,7 @@ class _Logit(Chart):
         return drawn[:, :1] - drawn[:, 1:]
 
 
-class _Log(Chart):
+class _Log(UnconstrainingTransform):
     """Gamma: the logarithm."""
 
     prior: Gamma
@@ -99,7 +99,7 @@ class _Log(Chart):
         return log_gamma_draws(np.array([self.prior.shape]), size, rng) - math.log(self.prior.rate)
 
 
-class _Line(Chart):
+class _Line(UnconstrainingTransform):
     """Normal: standard deviations from the prior mean."""
 
     prior: Normal
@@ -118,7 +118,7 @@ class _Line(Chart):
         return rng.standard_normal((size, 1))
 
 
-class _LocationScale(Chart):
+class _LocationScale(UnconstrainingTransform):
     """Normal-inverse-gamma: asinh of the mean in prior units from its prior mean, and log variance.
 
     The mean itself has heavy tails a priori; its asinh has exponential ones.
@@ -153,7 +153,7 @@ class _LocationScale(Chart):
         return np.stack([np.arcsinh(rng.standard_normal(size) * sd / self._unit), log_v], axis=1)
 
 
-class _LogRatios(Chart):
+class _LogRatios(UnconstrainingTransform):
     """Dirichlet: logarithms of the shares over that of the last label."""
 
     prior: Dirichlet
@@ -185,7 +185,7 @@ class _LogRatios(Chart):
         return drawn[:, :-1] - drawn[:, -1:]
 
 
-class _LocationShape(Chart):
+class _LocationShape(UnconstrainingTransform):
     r"""Normal-inverse-Wishart: the mean, and the covariance through its Cholesky factor L.
 
     Row i of L is L_ii (r_i1, ..., 1, 0, ...); the coordinates are log L_ii and r_ij, j < i. The volume is
@@ -249,7 +249,7 @@ class _LocationShape(Chart):
         return self.coordinates(self.prior.sample(size, rng))
 
 
-_CHARTS: dict[type, type[Chart]] = {
+_TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     Beta: _Logit,
     Gamma: _Log,
     Normal: _Line,
@@ -259,11 +259,11 @@ _CHARTS: dict[type, type[Chart]] = {
 }
 
 
-def has_chart(prior_type: type) -> bool:
+def has_transform(prior_type: type) -> bool:
     """Tell whether there are coordinates for values of this kind of prior."""
-    return prior_type in _CHARTS
+    return prior_type in _TRANSFORMS
 
 
-def chart(prior: Any) -> Chart:
+def transform_of(prior: Any) -> UnconstrainingTransform:
     """Return the coordinates for values of this prior."""
-    return _CHARTS[type(prior)](prior)
+    return _TRANSFORMS[type(prior)](prior)

@@ -16,7 +16,11 @@ from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, Laplace
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
 from discreet.inference.engines.scalar.readings import reading_of
-from discreet.inference.engines.scalar.record_distribution import MOST_COUNTS, RecordLaw, counts_to_sum
+from discreet.inference.engines.scalar.record_distribution import (
+    MOST_COUNTS,
+    RecordDistribution,
+    counts_to_sum,
+)
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.models.shapes import Interval
 
@@ -26,7 +30,7 @@ _LEAST, _MOST = 1e-300, 1 - 2.0**-53
 _FARTHEST = 690.0
 # As far as a prior of tiny shape may reach; its weight beyond is below 1e-13 if the shape is above 1e-5.
 _LONGEST = 3e6
-# Sums of fewer records than this may still show the shape of one record's law.
+# Sums of fewer records than this may still show the shape of one record's distribution.
 _FEW = 64
 _NONE = np.zeros(1)
 
@@ -113,11 +117,13 @@ def density(question: Question) -> tuple[Axis, LineDensity]:
     """Return the posterior density on the line, and how points of the line are read."""
     release, axis = question.release, Axis.of(question.prior)
     reading = reading_of(release, question.usable)
-    law = RecordLaw.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
+    distribution = RecordDistribution.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
 
     def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
         theta = release.family.named(axis.value(t))
-        return axis.log_prior(t) + log_likelihood(law.at(theta), reading, law.lattice, slack)
+        return axis.log_prior(t) + log_likelihood(
+            distribution.at(theta), reading, distribution.lattice, slack
+        )
 
     return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
 

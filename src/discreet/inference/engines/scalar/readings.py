@@ -19,7 +19,10 @@ _CONTRADICTION = 100.0
 def reading_of(release: Release, records: CountPrior) -> Reading:
     """Return what a release of one bounded statistic says; ``records`` is the prior on how many are usable."""
     values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
-    widths = [law.width * float(g) for law, g in zip(release.noise, release.totals.grid, strict=True)]
+    widths = [
+        distribution.width * float(g)
+        for distribution, g in zip(release.noise, release.totals.grid, strict=True)
+    ]
     laplace = isinstance(release.noise[0], DiscreteLaplace)
     n = release.records
     if n is None:

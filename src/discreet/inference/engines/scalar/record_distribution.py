@@ -37,7 +37,7 @@ def counts_to_sum(release: Release) -> float:
 
 
 @dataclass(frozen=True)
-class RecordLaw:
+class RecordDistribution:
     """How one usable record's z is distributed under the declarations of a release."""
 
     family: Family
@@ -49,8 +49,8 @@ class RecordLaw:
     few: bool
 
     @classmethod
-    def of(cls, release: Release, *, few: bool = False) -> RecordLaw:
-        """Return the law behind a release of one bounded statistic; sums of ``few`` records need high frequencies."""
+    def of(cls, release: Release, *, few: bool = False) -> RecordDistribution:
+        """Return the distribution behind a release of one bounded statistic; ``few`` records need high frequencies."""
         layout, bounds = release.layout, release.domain.bounds
         assert bounds is not None
         assert layout.shift is not None
@@ -68,7 +68,7 @@ class RecordLaw:
         return 2 / width if width % 2 == 0 else 1 / width
 
     def at(self, theta: Theta) -> Records:
-        """Return the law given each of several parameter values."""
+        """Return the distribution given each of several parameter values."""
         make = self.family.closed_form(_CLOSED)
         if make is not None:
             return make(self, theta)
@@ -173,15 +173,17 @@ class RecordLaw:
         return NodeRecords(*gone, self.z(x), inside / total[:, None], exact=False)
 
 
-def _exponential(law: RecordLaw, theta: Theta) -> Records:
+def _exponential(distribution: RecordDistribution, theta: Theta) -> Records:
     rate = np.asarray(theta["rate"], dtype=float)
-    gone = law.gone(-np.expm1(-rate * law.low), np.exp(-rate * law.high))
-    return ExponentialRecords(*gone, rate, ((law.low, law.high, 1.0),), law.shift, law.half)
+    gone = distribution.gone(-np.expm1(-rate * distribution.low), np.exp(-rate * distribution.high))
+    return ExponentialRecords(
+        *gone, rate, ((distribution.low, distribution.high, 1.0),), distribution.shift, distribution.half
+    )
 
 
-def _laplace(law: RecordLaw, theta: Theta) -> Records:
+def _laplace(distribution: RecordDistribution, theta: Theta) -> Records:
     rate = np.asarray(theta["rate"], dtype=float)
-    center = law.family.require(Laplace, "distances from a known location are needed").location
+    center = distribution.family.require(Laplace, "distances from a known location are needed").location
 
     def beyond(distance: float) -> np.ndarray:
         """Probability of lying further than a signed distance, in one direction."""
@@ -189,33 +191,44 @@ def _laplace(law: RecordLaw, theta: Theta) -> Records:
             distance >= 0, np.exp(-rate * abs(distance)) / 2, 1 - np.exp(-rate * abs(distance)) / 2
         )
 
-    gone = law.gone(beyond(center - law.low), beyond(law.high - center))
-    arms = tuple((start, stop, 0.5) for start, stop in law.distances(center))
-    return ExponentialRecords(*gone, rate, arms, law.shift, law.half)
+    gone = distribution.gone(beyond(center - distribution.low), beyond(distribution.high - center))
+    arms = tuple((start, stop, 0.5) for start, stop in distribution.distances(center))
+    return ExponentialRecords(*gone, rate, arms, distribution.shift, distribution.half)
 
 
-def _normal(law: RecordLaw, theta: Theta) -> Records:
+def _normal(distribution: RecordDistribution, theta: Theta) -> Records:
     mean = np.asarray(theta["mean"], dtype=float)
-    sd = law.family.require(NormalKnownVariance, "a known variance is needed").variance ** 0.5
-    gone = law.gone(ndtr((law.low - mean) / sd), ndtr((mean - law.high) / sd))
-    return NormalRecords(*gone, mean, sd, law.low, law.high, law.shift, law.half)
+    sd = distribution.family.require(NormalKnownVariance, "a known variance is needed").variance ** 0.5
+    gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
+    return NormalRecords(
+        *gone, mean, sd, distribution.low, distribution.high, distribution.shift, distribution.half
+    )
 
 
-def _square(law: RecordLaw, theta: Theta) -> Records:
+def _square(distribution: RecordDistribution, theta: Theta) -> Records:
     variance = np.asarray(theta["variance"], dtype=float)
-    mean, sd = law.family.require(NormalKnownMean, "a known mean is needed").mean, np.sqrt(variance)
-    gone = law.gone(ndtr((law.low - mean) / sd), ndtr((mean - law.high) / sd))
-    return SquareRecords(*gone, variance, tuple(law.distances(mean)), law.shift, law.half)
+    mean, sd = distribution.family.require(NormalKnownMean, "a known mean is needed").mean, np.sqrt(variance)
+    gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
+    return SquareRecords(
+        *gone, variance, tuple(distribution.distances(mean)), distribution.shift, distribution.half
+    )
 
 
-def _geometric(law: RecordLaw, theta: Theta) -> Records:
+def _geometric(distribution: RecordDistribution, theta: Theta) -> Records:
     p = np.asarray(theta["p"], dtype=float)
-    below, above = -np.expm1(law.low * np.log1p(-p)), np.exp((law.high + 1) * np.log1p(-p))
-    return GeometricRecords(*law.gone(below, above), p, law.low, law.high, law.shift, law.half)
+    below, above = -np.expm1(distribution.low * np.log1p(-p)), np.exp((distribution.high + 1) * np.log1p(-p))
+    return GeometricRecords(
+        *distribution.gone(below, above),
+        p,
+        distribution.low,
+        distribution.high,
+        distribution.shift,
+        distribution.half,
+    )
 
 
 # Subclasses may change the density, so only these very types.
-_CLOSED: dict[type[Family], Callable[[RecordLaw, Theta], Records]] = {
+_CLOSED: dict[type[Family], Callable[[RecordDistribution, Theta], Records]] = {
     Exponential: _exponential,
     Laplace: _laplace,
     NormalKnownVariance: _normal,

@@ -66,12 +66,12 @@ def _polynomial(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         powers[0] = 1.0
         for i in range(1, short):
             np.multiply(powers[i - 1], base, out=powers[i])
-        leap = powers[-1] * base
+        jump = powers[-1] * base
         # real and imaginary parts side by side: the matrix is real
         small = (matrix @ powers.view(float)).view(x.dtype)
         total = small[-1]
         for part in small[-2::-1]:
-            total *= leap
+            total *= jump
             total += part
         out[start : start + _CHUNK] = total
     return out.reshape(x.shape)

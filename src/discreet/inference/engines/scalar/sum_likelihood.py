@@ -187,7 +187,7 @@ def _inverted(
 
 
 def _lasting_atoms(records: Records, reading: Reading) -> Atoms | None:
-    """Return the atoms of the records' law, if sums may consist of nothing else: on a lattice they are exact."""
+    """Return the atoms of the records' distribution, if sums may consist of nothing else: exact on a lattice."""
     atoms = records.atoms
     log_mass = np.log(np.maximum(atoms.outside.sum(axis=1), 1e-300))
     zero = np.zeros(records.size)

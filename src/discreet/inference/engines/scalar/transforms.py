@@ -1,8 +1,8 @@
-"""The law of one record's mapped statistic z, through its transform M(s) = E[exp(s z)] at complex s.
+"""The distribution of one record's mapped statistic z, through its transform M(s) = E[exp(s z)] at complex s.
 
 Sums of records need nothing else: a characteristic function is M on the imaginary axis, and a real part of s tilts the
-law towards readings that are far from anything likely. Everything here is for many parameter values at once, one per
-row.
+distribution towards readings that are far from anything likely. Everything here is for many parameter values at once,
+one per row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Records(ABC):
 
     @property
     def atoms(self) -> Atoms:
-        """The part of the law that sits on whole numbers: records outside the bounds, but for odd cases."""
+        """The part of the distribution that sits on whole numbers: records outside the bounds, but for odd cases."""
         whole = self.ends == np.round(self.ends)
         return Atoms(self.ends[whole], self.outside[:, whole])
 
@@ -94,7 +94,7 @@ class Records(ABC):
 
 @dataclass(frozen=True)
 class Atoms(Records):
-    """Only what is outside the bounds: a law of total mass below 1."""
+    """Only what is outside the bounds: a distribution of total mass below 1."""
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return np.zeros(s.shape)
@@ -102,7 +102,7 @@ class Atoms(Records):
 
 @dataclass(frozen=True)
 class NodeRecords(Records):
-    """Records whose law inside the bounds is a sum over nodes: counts themselves, or a quadrature."""
+    """Records whose distribution inside the bounds is a sum over nodes: counts themselves, or a quadrature."""
 
     z: np.ndarray
     mass: np.ndarray

@@ -1,9 +1,9 @@
-"""Latent tables of counts behind noisy ones, and moves between them that leave their posterior law as it is.
+"""Latent tables of counts behind noisy ones, and moves between them that leave their posterior distribution as it is.
 
 A cell c has N entries, and each of its tables (one a feature) is Multinomial(N, p of the cell's state), so the tables
 of a cell share their total. All that links a table to the release is the noise: reading minus count, label by label.
 
-Every move is built so that the multinomial laws cancel in its acceptance, or are a ratio of factorials:
+Every move is built so that the multinomial distributions cancel in its acceptance, or are a ratio of factorials:
 
 * *pair*: some entries of a table change from one label to another;
 * *exchange*: entries leave a cell, drawn without replacement, and as many enter another cell, drawn from its state's

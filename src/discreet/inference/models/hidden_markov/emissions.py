@@ -1,4 +1,4 @@
-"""Emission probabilities given states and counts: one Dirichlet law for every state and feature."""
+"""Emission probabilities given states and counts: one Dirichlet distribution for every state and feature."""
 
 from __future__ import annotations
 

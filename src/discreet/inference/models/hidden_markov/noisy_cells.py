@@ -68,12 +68,12 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Noisy:
-    """How noisy counts came about: the law of the noise on each label, and what is known of the number of entries.
+    """How noisy counts came about: the noise on each label, and what is known of the number of entries.
 
     Parameters
     ----------
     widths
-        Scale of the discrete Laplace law, or sigma of the discrete Gaussian one, for each label.
+        Scale of the discrete Laplace distribution, or sigma of the discrete Gaussian one, for each label.
     gaussian
         Which of the two.
     n_entries

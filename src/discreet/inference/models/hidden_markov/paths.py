@@ -24,17 +24,17 @@ def count_transitions(z: np.ndarray, length: int, n_states: int, out: np.ndarray
 
 
 @numba.njit(cache=True, error_model="numpy")
-def collapsed_law(
+def collapsed_distribution(
     n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
 ) -> None:
-    r"""Fill ``out`` with the law of one state given all others, transition probabilities integrated out.
+    r"""Fill ``out`` with the distribution of one state given all others, transition probabilities integrated out.
 
     With n the transition counts without the two at this place, j the state before and l the one after,
 
         P(z = k)  ~  (n[j, k] + alpha) (n[k, l] + 1[j = k = l] + alpha) / (n[k, .] + 1[j = k] + K alpha)  p(x | k);
 
     ``after`` is -1 at the end of a sequence, which drops the second factor. Equation 48 of Foulds et al. (2016) prints
-    the count of the state *before* in the second denominator, and without the indicator: a wrong law.
+    the count of the state *before* in the second denominator, and without the indicator: a wrong distribution.
     """
     n_states = out.size
     top = -np.inf
@@ -81,7 +81,7 @@ def collapsed_sweep(
     """Update every state in turn, in place, with the transition probabilities integrated out."""
     n_states = log_emission.shape[1]
     n = np.empty((n_states + 1, n_states))
-    law = np.empty(n_states)
+    distribution = np.empty(n_states)
     count_transitions(z, length, n_states, n)
     for c in range(z.size):
         before = n_states if c % length == 0 else z[c - 1]
@@ -89,8 +89,8 @@ def collapsed_sweep(
         n[before, z[c]] -= 1.0
         if after >= 0:
             n[z[c], after] -= 1.0
-        collapsed_law(n, alpha, before, after, log_emission[c], law)
-        z[c] = pick(law, gen.random())
+        collapsed_distribution(n, alpha, before, after, log_emission[c], distribution)
+        z[c] = pick(distribution, gen.random())
         n[before, z[c]] += 1.0
         if after >= 0:
             n[z[c], after] += 1.0

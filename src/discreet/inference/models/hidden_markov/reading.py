@@ -1,4 +1,4 @@
-"""A release as the sampler reads it: cells, labels of all features side by side, and the law of the noise."""
+"""A release as the sampler reads it: cells, labels of all features side by side, and the distribution of the noise."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ def read_cells(release: Release, model: HiddenMarkov) -> Cells:
 
 
 def read_noise(release: Release, cells: Cells, records: RecordPrior) -> Noisy:
-    """Return the law of the noise on each label, and what is known of the number of entries."""
-    laws, begin = [], 0
+    """Return the distribution of the noise on each label, and what is known of the number of entries."""
+    distributions, begin = [], 0
     n_cells = len(cells.values)
     for size in cells.sizes:
-        laws += [release.noise[begin]] * size
+        distributions += [release.noise[begin]] * size
         begin += size * n_cells
-    gaussian = isinstance(laws[0], DiscreteGaussian)
-    widths = np.array([law.sigma if gaussian else law.scale for law in laws])  # pyright: ignore
+    gaussian = isinstance(distributions[0], DiscreteGaussian)
+    widths = np.array(
+        [distribution.sigma if gaussian else distribution.scale for distribution in distributions]
+    )  # pyright: ignore
     if release.records is not None:
         return Noisy(widths, gaussian, n_entries=release.records)
     return with_private_total(Noisy(widths, gaussian), cells, records)

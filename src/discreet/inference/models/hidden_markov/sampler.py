@@ -81,7 +81,7 @@ def sample(
     chains
         Number of chains.
     alpha, beta
-        Concentration of the Dirichlet laws of transitions and emissions; ``beta`` may have one for each label.
+        Concentration of the Dirichlet distributions of transitions and emissions; ``beta`` may have one for each label.
     transitions
         ``"blocked"``: whole paths at once. ``"collapsed"``: one state at a time, equation 48 of Foulds et al. (2016)
         corrected.

@@ -4,9 +4,9 @@ Where noise is much wider than a table's own spread, a table drawn under one sta
 the state never changes given the table, and probabilities follow counts that follow probabilities: the plain sampler
 stands still. Here tables are carried from p to q instead: an entry keeps its label with probability min(1, q/p) of that
 label, and the others are handed to the labels where q exceeds p, in proportion to the excess. If the table was
-Multinomial(N, p) it becomes Multinomial(N, q), and going back is the same recipe with p and q exchanged: the joint law
-of the two tables is that of entries coupled as closely as possible. So the multinomial laws cancel, and what is left
-of the acceptance is the prior and the noise, which is wide.
+Multinomial(N, p) it becomes Multinomial(N, q), and going back is the same recipe with p and q exchanged: the joint
+distribution of the two tables is that of entries coupled as closely as possible. So the multinomial distributions
+cancel, and what is left of the acceptance is the prior and the noise, which is wide.
 """
 
 from __future__ import annotations

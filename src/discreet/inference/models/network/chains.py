@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from discreet.inference.models.network.joint_table import NetworkLaw, conditional_draws, likely_joint
+from discreet.inference.models.network.joint_table import NetworkDistribution, conditional_draws, likely_joint
 from discreet.inference.record_prior import RecordPrior
 
 #: The largest joint table that chains are run over.
@@ -17,7 +17,7 @@ _LEAST_BURN_IN = 200
 
 
 def table_draws(
-    law: NetworkLaw,
+    distribution: NetworkDistribution,
     n_records: int | RecordPrior,
     size: int,
     chains: int,
@@ -27,27 +27,27 @@ def table_draws(
 
     Parameters
     ----------
-    law
+    distribution
         The posterior of the joint table.
     n_records
         The public number of records, or a prior on a private one.
     size, chains
-        How many draws in all, in how many chains. Every chain begins in a table drawn from the records' law under
-        conditional probabilities that the noisy tables make likely.
+        How many draws in all, in how many chains. Every chain begins in a table drawn from the records' distribution
+        under conditional probabilities that the noisy tables make likely.
     """
     # numba takes half a second to import
     from discreet.inference.models.network.table_moves import ANY, Moves, State, Target, walk
 
-    structure = law.structure
+    structure = distribution.structure
     records = n_records if isinstance(n_records, RecordPrior) else RecordPrior()
     target = Target(
         structure.cells,
         structure.rows,
-        law.alpha,
-        law.row_alpha,
-        law.readings,
-        law.slope,
-        law.curve,
+        distribution.alpha,
+        distribution.row_alpha,
+        distribution.readings,
+        distribution.slope,
+        distribution.curve,
         records.low,
         ANY if records.high is None else records.high,
         np.empty(0)
@@ -57,15 +57,15 @@ def table_draws(
     moves = Moves(
         np.array([prod(structure.levels[i + 1 :]) for i in range(len(structure.levels))]),
         np.array(structure.levels),
-        _width(law),
+        _width(distribution),
         isinstance(n_records, RecordPrior),
     )
     each = size // chains
-    out = np.empty((chains, each, len(law.readings)), dtype=np.int64)
+    out = np.empty((chains, each, len(distribution.readings)), dtype=np.int64)
     for kept in out:
-        tables = np.maximum(law.readings, 0)
-        guess = [part[0] for part in conditional_draws(structure, law.alpha, tables[None], rng)]
-        n = _likely_total(law, n_records) if isinstance(n_records, RecordPrior) else n_records
+        tables = np.maximum(distribution.readings, 0)
+        guess = [part[0] for part in conditional_draws(structure, distribution.alpha, tables[None], rng)]
+        n = _likely_total(distribution, n_records) if isinstance(n_records, RecordPrior) else n_records
         joint = likely_joint(structure, guess, n, rng).astype(np.int64)
         tables = structure.tables(joint)
         rows = np.bincount(structure.rows, weights=tables).astype(np.int64)
@@ -74,16 +74,16 @@ def table_draws(
     return out.reshape(chains * each, -1)
 
 
-def _likely_total(law: NetworkLaw, records: RecordPrior) -> int:
+def _likely_total(distribution: NetworkDistribution, records: RecordPrior) -> int:
     """Return the possible number of records that the readings speak for, all tables having the same sum."""
-    sums = [part.sum() for part in law.structure.split(law.readings)]
+    sums = [part.sum() for part in distribution.structure.split(distribution.readings)]
     read = max(1.0, round(float(np.mean(sums))))
     found = [records.nearest(read, above=above) for above in (True, False)]
     return min((n for n in found if n is not None), key=lambda n: abs(n - read))
 
 
-def _width(law: NetworkLaw) -> float:
+def _width(distribution: NetworkDistribution) -> float:
     """Return the first step of a slice: about the spread of one reading."""
-    spreads = np.where(law.slope > 0, 1.5 / np.maximum(law.slope, 1e-300), 1.0)
-    spreads = np.where(law.curve > 0, np.sqrt(0.5 / np.maximum(law.curve, 1e-300)), spreads)
+    spreads = np.where(distribution.slope > 0, 1.5 / np.maximum(distribution.slope, 1e-300), 1.0)
+    spreads = np.where(distribution.curve > 0, np.sqrt(0.5 / np.maximum(distribution.curve, 1e-300)), spreads)
     return float(max(1.0, spreads.mean()))

@@ -1,4 +1,4 @@
-"""The joint table behind the noisy tables of a Bayesian network, and its posterior law.
+"""The joint table behind the noisy tables of a Bayesian network, and its posterior distribution.
 
 A network's release counts, for every node, its labels crossed with those of its parents. All these tables are margins
 of one table of n records over all columns. That joint table is what the records determine, so it is the latent variable
@@ -86,11 +86,11 @@ class Structure:
 
 
 @dataclass(frozen=True)
-class NetworkLaw:
+class NetworkDistribution:
     """The posterior of the joint table, the conditional probabilities integrated out.
 
-    With Dirichlet weights ``alpha`` on each row of conditional probabilities, the records' own law gives a joint table
-    n of N records the weight
+    With Dirichlet weights ``alpha`` on each row of conditional probabilities, the records' own distribution gives a
+    joint table n of N records the weight
 
         N! / prod_x n(x)!  prod_nodes prod_rows B(alpha + T(row)) / B(alpha),
 

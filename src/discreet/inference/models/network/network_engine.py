@@ -20,7 +20,7 @@ from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.missing_prior import MISSING_WEIGHT
 from discreet.inference.models.network.chains import MOST_JOINT, table_draws
-from discreet.inference.models.network.joint_table import NetworkLaw, Structure, conditional_draws
+from discreet.inference.models.network.joint_table import NetworkDistribution, Structure, conditional_draws
 from discreet.models.network import BayesianNetwork
 from discreet.privacy import DiscreteLaplace
 
@@ -56,10 +56,10 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
         tables = np.broadcast_to(np.maximum(readings, 0), (question.size, len(readings)))
         draws = _named(release, structure, alpha, tables, rng)
         return Answer(draws, "noise ignored", (warning(release),))
-    slope, curve = zip(*(_exponents(law) for law in release.noise), strict=True)
-    law = NetworkLaw(structure, alpha, readings, np.array(slope), np.array(curve))
+    slope, curve = zip(*(_exponents(distribution) for distribution in release.noise), strict=True)
+    distribution = NetworkDistribution(structure, alpha, readings, np.array(slope), np.array(curve))
     n_records = question.records if release.records is None else release.records
-    tables = table_draws(law, n_records, question.size, question.chains, rng)
+    tables = table_draws(distribution, n_records, question.size, question.chains, rng)
     missing = _WORDS if release.domain.missing == "count" else ""
     return Answer(_named(release, structure, alpha, tables, rng), independent=False, missing=missing)
 
@@ -92,11 +92,11 @@ def _named(
     return out
 
 
-def _exponents(law: Any) -> tuple[float, float]:
-    """Return (slope, curve) of a noise law: its log-mass falls by slope |k| + curve k^2."""
-    if isinstance(law, DiscreteLaplace):
-        return 1 / law.scale, 0.0
-    return 0.0, 0.5 / law.sigma**2
+def _exponents(distribution: Any) -> tuple[float, float]:
+    """Return (slope, curve) of a noise distribution: its log-mass falls by slope |k| + curve k^2."""
+    if isinstance(distribution, DiscreteLaplace):
+        return 1 / distribution.scale, 0.0
+    return 0.0, 0.5 / distribution.sigma**2
 
 
 GIBBS = Engine("gibbs", _refusal, draw)

@@ -20,7 +20,7 @@ ANY = 1 << 60
 
 
 class Target(NamedTuple):
-    """The numbers of a :class:`~discreet.inference.models.network.joint_table.NetworkLaw`, as compiled code takes them.
+    """The numbers of a :class:`~discreet.inference.models.network.joint_table.NetworkDistribution`, for compiled code.
 
     ``least``, ``most`` and ``log_records`` are the prior on the number of records where it is private: its range, and
     its logarithms from ``least`` on, or nothing if it is flat.
