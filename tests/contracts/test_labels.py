@@ -25,7 +25,7 @@ from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries import sums
 from discreet.data.summaries.label_counts import by_label
-from discreet.data.summaries.label_lookup import Lookup
+from discreet.data.sources.label_lookup import Lookup
 from discreet.samplers import secure as sampler
 from tests.data.builders import NUMERIC, TEXT, Columns, declarations, expected, text_file
 

@@ -20,10 +20,10 @@ import pytest
 
 from discreet.data import CodedBatch, coded_batches, count_tables, read_records
 from discreet.data.sources.kinds import Kind
+from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.label_lookup import Lookup
 from discreet.domain.columns import read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError

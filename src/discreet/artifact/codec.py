@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, get_args
 
 from discreet.artifact.bounds_choice import encode_choice, read_choice
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
@@ -22,7 +22,6 @@ from discreet.artifact.readers import (
     integer,
     label_of,
     name_of,
-    none,
     optional,
     pair,
     plain_json,
@@ -36,6 +35,7 @@ from discreet.artifact.release import Release, Statistics
 from discreet.artifact.samples import encode_samples, read_samples
 from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.domain.declarations import Domain
+from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.models.registry import build
 from discreet.names import one_line
@@ -76,7 +76,7 @@ def encode(release: Release) -> str:
             **({} if d.impute is None else {"impute": [str(value) for value in d.impute]}),
         },
         "neighbors": release.neighbors,
-        "unit": release.unit,
+        "unit": None if release.unit is None else _encode_unit(release.unit),
         "max_rows": release.max_rows,
         "records": release.records,
         "statistics": None if release.statistics is None else _encode_statistics(release.statistics),
@@ -166,6 +166,8 @@ def _read(body: dict[str, Any]) -> Release:
         raise ValueError("there are not either statistics or samples")
     sampled = body["statistics"] is None
     described = build(text_of(model["name"]), plain_json(model["parameters"]))
+    unit = optional(_read_unit, body["unit"])
+    held = "samples" if sampled else "statistics"
     return Release(
         id=name_of(body["id"]),
         dataset=optional(name_of, body["dataset"]),
@@ -179,13 +181,13 @@ def _read(body: dict[str, Any]) -> Release:
             impute=described.decode_impute(tuple_of(text_of, d["impute"])) if fills else None,
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
-        unit=none(body["unit"], "unit"),
+        unit=unit,
         max_rows=choice(body["max_rows"], 1),
         records=optional(count, body["records"]),
         statistics=optional(_read_statistics, body["statistics"]),
         samples=optional(read_samples, body["samples"]),
-        mechanism=_read_record(body["mechanism"], "samples" if sampled else "statistics"),
-        guarantees=_guarantees(body["guarantees"], body["neighbors"], "samples" if sampled else "statistics"),
+        mechanism=_read_record(body["mechanism"], held),
+        guarantees=_guarantees(body["guarantees"], body["neighbors"], unit, held),
         ledger=optional(read_stamp, body["ledger"]),
         software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
@@ -201,6 +203,27 @@ def _read_statistics(s: Any) -> Statistics:
         width=tuple_of(rational, s["width"]),
         shift=optional(lambda v: tuple_of(rational, v), s["shift"]),
         half=optional(lambda v: tuple_of(rational, v), s["half"]),
+    )
+
+
+def _encode_unit(unit: Unit) -> dict[str, Any]:
+    return {
+        "column": unit.column,
+        "per_unit": list(unit.rules),
+        "row_bounds": [None if pair is None else [text(bound) for bound in pair] for pair in unit.row_bounds],
+        "last_by": unit.last_by,
+        "null_unit": unit.null,
+    }
+
+
+def _read_unit(value: Any) -> Unit:
+    exact_fields("unit", value, "column per_unit row_bounds last_by null_unit")
+    return Unit(
+        name_of(value["column"]),
+        tuple_of(lambda rule: choice(rule, *get_args(Rule)), value["per_unit"]),
+        tuple_of(lambda bounds: optional(pair, bounds), value["row_bounds"]),
+        optional(name_of, value["last_by"]),
+        choice(value["null_unit"], *get_args(NullUnit)),
     )
 
 
@@ -222,17 +245,20 @@ def _check(release: Release) -> None:
         raise ValueError("its number of records is none that a table has")
     if len(set(release.columns)) != len(release.columns):
         raise ValueError("a column is named twice")
+    if release.unit is not None:
+        bounds = release.model.record_bounds(release.domain)
+        check_unit(release.unit, release.model.unit_rules, bounds)
     release.mechanism.check(release)
 
 
-def _guarantee(value: dict[str, Any], neighbors: Any) -> tuple[str, Guarantee]:
+def _guarantee(value: dict[str, Any], neighbors: Any, unit: Unit | None) -> tuple[str, Guarantee]:
     rest = dict(value)
     purpose = choice(rest.pop("for"), "statistics", "samples", "bounds")
-    return purpose, read_guarantee(rest, neighbors)
+    return purpose, read_guarantee(rest, neighbors, None if unit is None else unit.column)
 
 
-def _guarantees(value: Any, neighbors: Any, held: str) -> dict[str, Guarantee]:
-    read = tuple_of(lambda one: _guarantee(one, neighbors), value)
+def _guarantees(value: Any, neighbors: Any, unit: Unit | None, held: str) -> dict[str, Guarantee]:
+    read = tuple_of(lambda one: _guarantee(one, neighbors, unit), value)
     if [purpose for purpose, _ in read] not in ([held], [held, "bounds"]):
         raise ValueError(f"there is not one guarantee for the {held}, and at most one for the bounds")
     return dict(read)

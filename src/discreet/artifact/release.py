@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -16,9 +16,11 @@ from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
 from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
+from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
 
@@ -61,7 +63,7 @@ class Release:
     columns: tuple[str, ...]
     domain: Domain
     neighbors: Neighbors
-    unit: str | None
+    unit: Unit | None
     max_rows: int
     records: int | None
     mechanism: Record
@@ -80,7 +82,32 @@ class Release:
     @cached_property
     def title(self) -> str:
         """Which model of which data under which guarantee this is, in one line."""
-        return f"{self.model.name} model of {', '.join(self.columns)}, {self.guarantee.describe()}"
+        return f"{self.model.title(self.columns)}, {self.guarantee.describe()}"
+
+    def by_group(self) -> dict[str, Release]:
+        """Return the release of each group on its own, by the group's name; empty if there are no groups.
+
+        Of a group the number of records is private, whatever is public of the whole table.
+        """
+        if not self.model.groups:
+            return {}
+        grouped = self.model.require(Grouped, "groups are read one by one")
+        s, size = self.totals, len(self.totals.names) // len(grouped.groups)
+        names = grouped.model.layout(self.domain, "add_remove").names
+        found = {}
+        for at, group in enumerate(grouped.groups):
+            part = slice(at * size, (at + 1) * size)
+            found[group] = replace(
+                self,
+                model=grouped.model,
+                columns=self.columns[: len(self.columns) - len(grouped.by)],
+                neighbors="add_remove",
+                records=None,
+                unit=None,
+                mechanism=replace(self.noise_record, scale=self.noise_record.scale[part]),
+                statistics=Statistics(names, s.values[part], s.grid[part], s.width[part], s.shift, s.half),
+            )
+        return found
 
     @property
     def family(self) -> Family:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
+from discreet.domain.unit import Unit
 from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
@@ -21,8 +22,6 @@ _HIGHEST_RHO = 10**5
 _UP = Context(prec=3, rounding=ROUND_CEILING)
 # labels named in a statement; a longer list is cut
 _MOST_LABELS = 12
-# people whom models are named after
-_NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
 
 def statement(release: Release) -> str:
@@ -31,8 +30,7 @@ def statement(release: Release) -> str:
     source = "" if release.dataset is None else f" of the data set “{shown(release.dataset)}”"
     return " ".join(
         [
-            f"This file describes {columns}{source} by {_held(release)} "
-            f"for {_article(release.model.name)} {_model(release.model.name)} model.",
+            f"This file describes {columns}{source} by {_held(release)} for {_purpose(release)}.",
             *_sampled(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
@@ -44,6 +42,13 @@ def statement(release: Release) -> str:
             *_charged(release),
         ]
     )
+
+
+def _purpose(release: Release) -> str:
+    """Say which model it is, and of how many groups."""
+    name = release.model.in_words
+    groups = f" in each of {_count(len(release.model.groups))} groups" if release.model.groups else ""
+    return f"{_article(name.lower())} {name} model{groups}"
 
 
 def _held(release: Release) -> str:
@@ -84,6 +89,8 @@ def _number(value: Fraction) -> str:
 
 
 def _who(release: Release) -> str:
+    if release.unit is not None:
+        return _which_person(release, release.unit)
     if release.neighbors == "replace":
         return (
             "It protects every single record of the table: whatever that record holds, and even if it were replaced by "
@@ -95,18 +102,36 @@ def _who(release: Release) -> str:
     )
 
 
+def _which_person(release: Release, unit: Unit) -> str:
+    rows = f"all their rows (those with the same {shown(unit.column)})"
+    person = f"It protects every single person, with {rows}: whatever "
+    if release.neighbors == "replace":
+        return (
+            f"{person}these rows hold, and even if the person were replaced by any other. The number of people, "
+            f"{release.records}, is public and not protected."
+        )
+    return (
+        f"{person}these rows hold, and whether the person is in the table at all. The number of people is protected "
+        "too."
+    )
+
+
+def _whom(release: Release) -> str:
+    return "record" if release.unit is None else "person"
+
+
 def _how_much(release: Release) -> str:
     promised = release.guarantee
     if isinstance(promised, PureDP):
         factor = _factor(promised.epsilon)
         return (
             f"no conclusion from this file becomes more than {factor} times likelier or less likely "
-            "because of one record."
+            f"because of one {_whom(release)}."
         )
     if isinstance(promised, ApproxDP):
         factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier because of one record, "
+            f"no conclusion from this file becomes more than {factor} times likelier because of one {_whom(release)}, "
             f"up to an extra probability of {plain(promised.delta)}."
         )
     if isinstance(promised, RenyiDP):
@@ -117,22 +142,21 @@ def _how_much(release: Release) -> str:
         )
         said = f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
         # one order alone is too little to be put into other words
-        return (
-            said if len(promised.orders) == 1 else f"{said} {_in_words(_implied_epsilon(promised))}".rstrip()
-        )
+        in_words = _in_words(_implied_epsilon(promised), _whom(release))
+        return said if len(promised.orders) == 1 else f"{said} {in_words}".rstrip()
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
-    return f"{divergence}. {_in_words(_implied_epsilon(promised))}".rstrip()
+    return f"{divergence}. {_in_words(_implied_epsilon(promised), _whom(release))}".rstrip()
 
 
-def _in_words(epsilon: Fraction | None) -> str:
+def _in_words(epsilon: Fraction | None, whom: str) -> str:
     """Say what an epsilon at the usual delta means; nothing if it is beyond words."""
     if epsilon is None:
         return ""
     return (
         f"It implies epsilon = {plain(epsilon)} with delta = {plain(_DELTA)}: no conclusion from this file becomes "
-        f"more than {_factor(epsilon)} times likelier because of one record, up to an extra probability of "
+        f"more than {_factor(epsilon)} times likelier because of one {whom}, up to an extra probability of "
         f"{plain(_DELTA)}."
     )
 
@@ -192,8 +216,16 @@ def _factor(epsilon: Fraction) -> str:
 
 def _assumed(release: Release) -> str:
     d = release.domain
+    one = (
+        ["each person has at most one record (in a text file, one line)"]
+        if release.unit is None
+        else [
+            f"each person has one value of {shown(release.unit.column)!r}",
+            *release.unit.in_words([shown(column) for column in release.columns]),
+        ]
+    )
     parts = [
-        "each person has at most one record (in a text file, one line)",
+        *one,
         "the declarations were made without looking at the data",
     ]
     if d.bounds is not None:
@@ -255,12 +287,6 @@ def _some(labels: tuple[str, ...]) -> str:
 
 def _listing(items: list[str]) -> str:
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
-
-
-def _model(name: str) -> str:
-    """Return a model's name as one writes it."""
-    words = [word.capitalize() if word in _NAMESAKES else word for word in name.split("_")]
-    return " ".join(words)
 
 
 def _article(name: str) -> str:

@@ -16,16 +16,24 @@ from discreet.cli.options import (
     Bins,
     BoughtBounds,
     BoundsEpsilon,
+    By,
     Columns,
     Data,
     Delta,
     Epsilon,
+    LastBy,
     Model,
     Neighbors,
+    NullUnit,
+    PerUnit,
     Rho,
+    RowBounds,
+    Unit,
     Within,
     read_bounds_or_quantiles,
+    read_by,
     read_model,
+    read_pair,
 )
 from discreet.cli.sampling import (
     AnyMechanism,
@@ -46,6 +54,9 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
+
+
+_ROWS = "for example --row-bounds 0,100"
 
 
 def release(
@@ -74,6 +85,12 @@ def release(
     order: Order = None,
     mode: Mode = None,
     impute: Impute = None,
+    unit: Unit = None,
+    per_unit: PerUnit = None,
+    row_bounds: RowBounds = None,
+    last_by: LastBy = None,
+    null_unit: NullUnit = "leave_out",
+    by: By = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -127,6 +144,7 @@ def release(
     # a release that cannot be saved is budget thrown away
     ensure_distinct(output, data)
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
+    groups = read_by(by)
     arguments: dict[str, Any] = {
         "columns": column,
         **chosen,
@@ -135,6 +153,13 @@ def release(
         "missing": missing,
         "impute": impute,
         "neighbors": neighbors,
+        "unit": unit,
+        "per_unit": per_unit,
+        "row_bounds": [read_pair(text, "--row-bounds", _ROWS) for text in row_bounds] if row_bounds else None,
+        "last_by": last_by,
+        "null_unit": null_unit,
+        "by": None if groups is None else list(groups),
+        "groups": groups,
         "dataset": dataset,
         "ledger": ledger,
         "analyst": analyst,
@@ -159,6 +184,7 @@ def release(
                 "model": family.name,
                 "columns": list(made.columns),
                 "records": made.records,
+                "unit": None if made.unit is None else made.unit.column,
                 "guarantee": guarantee_json(made.guarantee),
                 "guarantees": {name: guarantee_json(part) for name, part in made.guarantees.items()},
                 "bounds": _bounds_json(made),

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.record_sums import RecordSums
@@ -38,6 +39,7 @@ class Declaration:
     layout: Layout | None
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
+    unit: Unit | None = None
 
     @property
     def label(self) -> str:
@@ -64,12 +66,10 @@ def declare(
     missing: Missing | None = None,
     impute: Any = None,
     neighbors: Neighbors = "replace",
+    people: Mapping[str, Any] | None = None,
 ) -> Declaration:
-    """Check all declarations; no row is read."""
-    if not isinstance(model, Model):
-        if isinstance(model, type) and issubclass(model, Model):
-            raise UsageError(f"model is a class: write dc.{model.__name__}().")
-        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+    """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
+    model = as_model(model)
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
@@ -98,12 +98,26 @@ def declare(
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
-    asked = Declaration(
-        data, model, mechanism, columns, domain, neighbors, None, guarantees, bounds_choice=choices
-    )
+    unit = None
+    if people is not None:
+        if choices is not None:
+            raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
+        limits = model.record_bounds(domain)
+        unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
+        guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
+    asked = Declaration(data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, unit)
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
+
+
+def as_model(model: Any) -> Model:
+    """Return a model, or say what one is."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, type) and issubclass(model, Model):
+        raise UsageError(f"model is a class: write dc.{model.__name__}().")
+    raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
 
 
 def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:

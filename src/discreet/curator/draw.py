@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.artifact import LedgerStamp, Record, Release
 from discreet.artifact.possible_totals import MOST_RECORDS
@@ -52,7 +52,7 @@ def read(asked: Declaration) -> Reading:
         data, n_records, columns = None, bins.n_records, asked.columns or ()
     elif asked.mechanism.reads == "records":
         model = asked.model.require(ColumnModel, "records are read of a model of several columns")
-        data = read_records(asked.data, model, asked.reading_domain)
+        data = read_records(_rows(asked), model, asked.reading_domain)
         n_records, columns = data.n_records, data.columns
     else:
         data, columns = read_totals(asked)
@@ -72,6 +72,15 @@ def read(asked: Declaration) -> Reading:
     return Reading(asked, columns, n_records, record, data, bins)
 
 
+def _rows(asked: Declaration) -> Any:
+    """Return the data, with each person's rows as one record if there is a unit."""
+    if asked.unit is None:
+        return asked.data
+    from discreet.data.sources.people import PeopleRows
+
+    return PeopleRows(asked.data, asked.unit)
+
+
 def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
     """Return the exact totals of the layout, and the columns they are of."""
     from discreet.data.summaries.registry import SUMMARIES
@@ -79,7 +88,7 @@ def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
     # the summary that the model names
     module, _, name = SUMMARIES[asked.model.summary].partition(":")
     summarize = getattr(import_module(module), name)
-    summary: Summary = summarize(asked.data, asked.model, asked.reading_domain, asked.layout, asked.columns)
+    summary: Summary = summarize(_rows(asked), asked.model, asked.reading_domain, asked.layout, asked.columns)
     return (
         Totals(asked.model, asked.domain, summary.values, summary.n_records, asked.layout),
         summary.columns,
@@ -110,7 +119,7 @@ def draw(
         columns=reading.columns,
         domain=asked.domain,
         neighbors=asked.neighbors,
-        unit=None,
+        unit=asked.unit,
         max_rows=1,
         records=reading.n_records if asked.neighbors == "replace" else None,
         mechanism=reading.record,

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, declare
+from discreet.curator.declare import Declaration, as_model, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import NullUnit
 from discreet.errors import DataError, UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
-from discreet.names import check_name
+from discreet.names import asked_for, check_name
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -47,8 +48,13 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -72,8 +78,13 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -96,8 +107,13 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
-    unit: str | None = None,
-    max_rows: int = 1,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -144,11 +160,24 @@ def release(
         With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
         three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
         too (the last two may be the same for all).
+    by, groups
+        Release the model for every group of the table at once: the column that makes the groups, or a list of them,
+        and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
+        all groups together, and a group without a record is released like any other.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
-    unit, max_rows
-        Not available yet: leave them out.
+    unit, per_unit
+        The column that tells people apart, such as ``unit="patient_id"``, and how the rows of one person become one
+        record: ``"mean"``, ``"sum"``, ``"max"``, ``"min"`` or ``"count"`` for numbers, ``"any"`` or ``"all"`` for yes
+        and no, ``"last"``; or rules by column. The person with all rows is then protected, and the posterior is about
+        people. Without ``unit``, a record is one row.
+    row_bounds
+        What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
+    last_by
+        The column by which a row is the last, for ``"last"``.
+    null_unit
+        Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
 
     Returns
     -------
@@ -166,8 +195,6 @@ def release(
     :class:`PosteriorSampling` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
-    if unit is not None or isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows != 1:
-        raise UsageError("only one record per person is supported so far: unit must be None and max_rows 1.")
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
@@ -176,7 +203,14 @@ def release(
         from discreet.curator.charge import payer_of
 
         payer = payer_of(ledger, dataset, analyst)
-    policies = {"bounds": bounds, "outside": outside, "missing": missing, "neighbors": neighbors}
+    people = _people(unit, per_unit, row_bounds, last_by, null_unit)
+    policies = {
+        "people": people,
+        "bounds": bounds,
+        "outside": outside,
+        "missing": missing,
+        "neighbors": neighbors,
+    }
     if isinstance(model, Mapping):
         from discreet.curator.several import declare_several
 
@@ -188,6 +222,8 @@ def release(
             )
         if impute is not None:
             raise UsageError("impute is for mechanisms that release samples.")
+        if by is not None or groups is not None:
+            raise UsageError("several models are not released by groups yet: make one release for each.")
         budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
         several = declare_several(
             data,
@@ -202,8 +238,33 @@ def release(
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
+    if by is not None or groups is not None:
+        from discreet.models.grouped import read_groups
+
+        model = read_groups(as_model(model), by, groups)
     one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
     return _publish({"": one}, payer, secure_source(), dataset)[""]
+
+
+def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
+    """Return what was said about people, or None if a record is a row."""
+    if unit is None:
+        if (per_unit, row_bounds, last_by, null_unit) != (None, None, None, "leave_out"):
+            raise UsageError(
+                "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
+            )
+        return None
+    names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
+    for what, name in names.items():
+        if name is not None:
+            check_name(name, what)
+    return {
+        "column": names["unit"],
+        "per_unit": per_unit,
+        "row_bounds": row_bounds,
+        "last_by": names["last_by"],
+        "null": null_unit,
+    }
 
 
 def _publish(

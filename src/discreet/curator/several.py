@@ -49,6 +49,7 @@ def declare_several(
     outside: Any,
     missing: Any,
     neighbors: Neighbors,
+    people: Mapping[str, Any] | None = None,
 ) -> dict[str, Declaration]:
     """Check the declarations of every model; unless told otherwise, a model is of the column it is named after."""
     for argument, given in (("bounds", bounds), ("columns", columns)):
@@ -59,6 +60,8 @@ def declare_several(
         ("columns", columns),
         ("outside", outside),
         ("missing", missing),
+        ("per_unit", (people or {}).get("per_unit")),
+        ("row_bounds", (people or {}).get("row_bounds")),
     ):
         unknown = [name for name in given if name not in models] if isinstance(given, Mapping) else []
         if unknown:
@@ -78,5 +81,13 @@ def declare_several(
             outside=outside.get(name) if isinstance(outside, Mapping) else outside,
             missing=missing.get(name) if isinstance(missing, Mapping) else missing,
             neighbors=neighbors,
+            people=None if people is None else {**people, **_own(people, name)},
         )
     return asked
+
+
+def _own(people: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return what is said about people's records for one of the models: the same for all, or by name."""
+    given = {argument: people[argument] for argument in ("per_unit", "row_bounds")}
+    own = {k: v.get(name) if isinstance(v, Mapping) else v for k, v in given.items()}
+    return {**own, "last_by": people["last_by"] if own["per_unit"] == "last" else None}

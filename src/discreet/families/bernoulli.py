@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 
 from discreet.domain.declarations import Domain
 from discreet.domain.labels import read_labels
+from discreet.domain.unit import FOR_FLAGS, Rule
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
 from discreet.models.layout import UNIT
@@ -59,6 +60,8 @@ class Bernoulli(Family):
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+
+    unit_rules: ClassVar[tuple[tuple[Rule, ...], ...]] = (FOR_FLAGS,)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     yes: tuple[str, ...] | None = None
     no: tuple[str, ...] | None = None

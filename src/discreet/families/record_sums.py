@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
 from discreet.families.impute import check_impute, imputed_position, read_impute
 from discreet.models.base import Model
@@ -138,6 +139,18 @@ class RecordSums(Model):
 
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return columns
+
+    @property
+    def takes_groups(self) -> bool:
+        return self.summary == "sums" and not self.measure_needs_arrays
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        numbers = FOR_COUNTS if self.support.discrete else FOR_NUMBERS
+        return (FOR_LABELS if self.vocabulary is not None else numbers,) * self.n_columns
+
+    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        return domain.bounds or (None,) * self.n_columns
 
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)

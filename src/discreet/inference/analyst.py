@@ -21,7 +21,7 @@ from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engin
 from discreet.inference.engines.registry import ENGINES, EngineName, load
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
-from discreet.inference.posteriors import Posteriors
+from discreet.inference.posteriors import GroupPosteriors, Posteriors
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.inference.several import by_name, loaded, spawned
 from discreet.priors.base import Prior
@@ -117,13 +117,20 @@ def infer(
         Whose ``diagnostics`` say which engine was used, why, and what it approximates.
     """
     rng = generator(rng)
+    if not isinstance(release, Mapping | list | tuple | set | frozenset | Release):
+        release = Release.load(release)
+    if isinstance(release, Release) and release.model.groups:
+        together: type[Posteriors] = GroupPosteriors
+        release = release.by_group()
+    else:
+        together = Posteriors
     if isinstance(release, Mapping):
         several = loaded(release)
         own_prior, own_records = by_name(prior, "prior", several), by_name(records, "records", several)
         own_missing = by_name(missing, "missing", several)
         # in the order of the names, so that the order of the dictionary does not matter
         streams = dict(zip(sorted(several), spawned(rng, len(several)), strict=True))
-        return Posteriors(
+        return together(
             {
                 name: infer(
                     each,
@@ -142,8 +149,6 @@ def infer(
         raise UsageError(
             "a list of releases cannot be read together yet: give one release, or a dictionary of them by name.",
         )
-    if not isinstance(release, Release):
-        release = Release.load(release)
     engine = one_of(engine, "engine", EngineName)
     draws, chains = whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
     if draws % chains:

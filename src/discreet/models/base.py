@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.arguments import Constructed
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.names import shown_label
@@ -54,6 +55,8 @@ class Model(metaclass=Constructed):
     draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: What becomes of values outside the bounds, if the model can read only one answer; None if either.
     only_outside: ClassVar[Outside | None] = None
+    #: The groups of a table that it is released for, by name; empty if it is for the whole table.
+    groups: tuple[str, ...] = ()
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -61,6 +64,10 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def draw_names(self) -> tuple[str, ...]:
         """Names of the draws."""
+
+    def title(self, columns: Sequence[str]) -> str:
+        """Return which model of which columns this is, in a few words."""
+        return f"{self.name} model of {', '.join(columns)}"
 
     def describe(self) -> str:
         """Return the name, with the known constants of a family, for reports."""
@@ -107,6 +114,20 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         """Check the curator's declarations and return them; ``impute`` is read if ``missing`` is ``"impute"``."""
+
+    @property
+    def takes_groups(self) -> bool:
+        """Whether it can be released for every group of a table at once."""
+        return False
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        """By which rules rows of one person may become one record, for each column; empty if by none."""
+        return ()
+
+    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        """Return the bounds of each column of a record, None for columns of labels."""
+        return ()
 
     @abstractmethod
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:

@@ -87,6 +87,11 @@ class ColumnModel(Model):
             )
         return self.column_names
 
+    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        return tuple(
+            (column.low, column.high) if isinstance(column, Numeric) else None for column in self.columns
+        )
+
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         if bounds is not None:
             raise UsageError(f"{self.name} declares its own columns and bounds: leave out bounds.")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
+    "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
     "linear_regression": "discreet.models.regression:LinearRegression",
     "logistic_regression": "discreet.models.regression:LogisticRegression",

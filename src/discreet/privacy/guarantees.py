@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from discreet.arguments import Constructed, one_of
 from discreet.domain.declarations import Neighbors
@@ -86,6 +86,12 @@ class Guarantee(metaclass=Constructed):
         from discreet.privacy.renyi import renyi_of
 
         return renyi_of(self.parts or (self,), orders)
+
+    def for_unit(self, unit: str | None) -> Self:
+        """Return the same promise for another unit: a person, whose rows are one record, instead of a record."""
+        whole = copy.copy(self)
+        fill(whole, unit=unit, parts=tuple(part.for_unit(unit) for part in self.parts))
+        return whole
 
     def to_replace(self) -> Guarantee:
         """Return what a guarantee for ``add_remove`` says about ``replace``: the record leaves, another comes.

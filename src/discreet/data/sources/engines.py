@@ -5,6 +5,7 @@ Only sums leave the engine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,11 @@ class PolarsSource(Source):
         kinds = [
             _kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at, need in wanted
         ]
-        texts = [i for i, (at, need) in enumerate(wanted) if not need.labels and is_text(types[at])]
+        texts = [
+            i
+            for i, (at, need) in enumerate(wanted)
+            if not need.labels and not need.key and is_text(types[at])
+        ]
         # by position, because Polars takes a name like "^a.*$" for a pattern
         frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
@@ -117,7 +122,9 @@ class DuckSource(Source):
         types, kinds = self._kinds(positions, needs)
         # wide numbers and enumerations travel as text, which both sides read alike
         casts = [
-            f"CAST({name} AS VARCHAR)" if is_wide(dtype) or kind is Kind.TEXT else name
+            f"CAST({name} AS VARCHAR)"
+            if is_wide(dtype) or kind is Kind.TEXT or _is_key_text(dtype, kind)
+            else name
             for name, dtype, kind in zip(names, types, kinds, strict=True)
         ]
         chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))
@@ -158,7 +165,7 @@ class ParquetSource(DuckSource):
         texts = [
             at
             for at, need in zip(positions, needs, strict=True)
-            if need.labels and str(self._relation.types[at]) == "VARCHAR"
+            if (need.labels or need.key) and str(self._relation.types[at]) == "VARCHAR"
         ]
         if texts:
             import pyarrow.parquet as pq
@@ -172,7 +179,7 @@ class ParquetSource(DuckSource):
             # declared text is no number here either, whoever reads it
             self._kinds(positions, needs)
             # a dictionary, because few labels are many values; of many labels it costs more than it saves
-            words = [self._relation.columns[at] for at in texts if n_labels[at] <= _FEW_LABELS]
+            words = [self._relation.columns[at] for at in texts if n_labels.get(at, math.inf) <= _FEW_LABELS]
             file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
             schema = file.schema_arrow
             names = [schema.names[at] for at in positions]
@@ -268,10 +275,15 @@ def literal(text: str) -> str:
 
 
 def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
-    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
+    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared, key=need.key)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind
+
+
+def _is_key_text(dtype: Any, kind: Kind) -> bool:
+    """Tell whether a key travels as text."""
+    return kind is Kind.KEY and not (dtype.is_integer() or dtype.is_float())
 
 
 def unsupported(data: Any) -> UsageError:

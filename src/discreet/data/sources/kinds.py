@@ -36,14 +36,17 @@ class Kind(Enum):
     FLAG = auto()  #: boolean, for labels
     TEXT = auto()  #: trimmed text, for labels
     CODE = auto()  #: position of the label, for labels read from Python objects
+    KEY = auto()  #: as it is, or as text: what tells people apart; null where it is missing
 
 
-def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool) -> Kind | None:
+def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool, key: bool = False) -> Kind | None:
     """Return the kind a column of this type is read as, or ``None`` if the type cannot be used.
 
     ``empty_type`` marks the type of a column that holds nothing but nulls, which narwhals has no name for;
     ``declared`` says that somebody chose the type, rather than a reader that saw the rows.
     """
+    if key:
+        return None if dtype.is_nested() else Kind.KEY
     if empty_type:
         return Kind.NUMBER
     if not labels:
@@ -85,6 +88,14 @@ def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
     """Return a column in the form of its kind, for engines that evaluate expressions themselves."""
     if kind is Kind.NUMBER:
         return (expression.cast(nw.String) if is_wide(dtype) else expression).cast(nw.Float64)
+    if kind is Kind.KEY:
+        if dtype.is_integer() and not is_wide(dtype):
+            return expression
+        if dtype.is_float():
+            # one key for both zeros, and none for NaN
+            return nw.when(expression <= math.inf).then(expression + 0.0)
+        text = expression.cast(nw.String).str.strip_chars(BLANKS)
+        return nw.when(text != "").then(text)
     if kind is Kind.TEXT:
         text = expression.cast(nw.String)
         # most texts have nothing to trim, and some engines are slow at it

@@ -81,11 +81,11 @@ class LineSource(Source):
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
         texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
         relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
-        kinds = tuple(Kind.NUMBER if need.vocabulary is None else Kind.TEXT for need in needs)
-        columns = [
-            f"{_number_sql(f't{i}')} AS c{i}" if kind is Kind.NUMBER else f"t{i} AS c{i}"
-            for i, kind in enumerate(kinds)
-        ]
+        kinds = tuple(
+            Kind.KEY if need.key else Kind.NUMBER if need.vocabulary is None else Kind.TEXT for need in needs
+        )
+        read = {Kind.NUMBER: _number_sql, Kind.KEY: lambda field: f"nullif({field}, '')"}
+        columns = [f"{read.get(kind, str)(f't{i}')} AS c{i}" for i, kind in enumerate(kinds)]
         numbers = [i for i, kind in enumerate(kinds) if kind is Kind.NUMBER]
         unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in numbers) or "false"
         relation = relation.project(

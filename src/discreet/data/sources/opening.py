@@ -24,6 +24,7 @@ from discreet.data.sources.memory import (
     pandas_columns,
     table_columns,
 )
+from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.objects import spells_number
@@ -35,6 +36,8 @@ def open_source(data: Any) -> Source:
     """Return the source of rows behind ``data``; raise for a type or file that cannot be read."""
     if isinstance(data, str | os.PathLike):
         return _open_path(Path(data))
+    if isinstance(data, PeopleRows):
+        return PeopleSource(open_source(data.rows), data.unit)
     data = nw.to_native(data, pass_through=True)
     known = nw.dependencies
     if isinstance(data, np.ndarray):

@@ -19,10 +19,11 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What a model wants of one column: numbers, or the labels of a vocabulary."""
+    """What a model wants of one column: numbers, the labels of a vocabulary, or a key that tells people apart."""
 
     family: str
     vocabulary: Vocabulary | None
+    key: bool = False
 
     @property
     def labels(self) -> bool:

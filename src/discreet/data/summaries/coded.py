@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from discreet.data.sources.batches import batches
 from discreet.data.sources.conceal import sealed
+from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.opening import open_source, resolve
 from discreet.data.sources.source import Need, Source
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.label_lookup import Lookup
 from discreet.domain.columns import Column, Labels
 
 

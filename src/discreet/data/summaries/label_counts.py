@@ -3,7 +3,7 @@
 An engine joins its rows with a table of the declared spellings and groups what it finds by label: one query, whose
 number of expressions does not depend on the number of labels. The join comes first, so neither memory nor what leaves
 the engine grows with the number of different values in the rows: everything undeclared is one group. Arrow batches,
-which no engine holds, are looked up by :class:`~discreet.data.summaries.label_lookup.Lookup` and counted one batch
+which no engine holds, are looked up by :class:`~discreet.data.sources.label_lookup.Lookup` and counted one batch
 after the other.
 """
 
@@ -22,10 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.batches import batches
-from discreet.data.sources.kinds import Kind
+from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.source import Frame, Picked
-from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary
-from discreet.data.summaries.label_lookup import Lookup
+from discreet.data.sources.values import Vocabulary
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
 
@@ -75,7 +74,7 @@ def count_labels(
             raised = {name: n + held[name] for name, n in raised.items()}
     else:
         for frame in picked.frames:
-            for label, n, *held in _fetched(by_label(frame, picked.beside, lookup, flags)):
+            for label, n, *held in fetched(by_label(frame, picked.beside, lookup, flags)):
                 counts[lookup.n_labels if label is None else label] += n
                 if label is None:
                     raised = {
@@ -135,24 +134,15 @@ def by_label(
 ) -> nw.LazyFrame[Any]:
     """Return the query: (label or null, records, flags) of every label that is there."""
     rows = frame.select(
-        key=_key(nw.col("c0"), lookup.kind),
+        key=lookup_key(nw.col("c0"), lookup.kind),
         **{name: flag.cast(nw.Int64) for name, flag in flags.items()},
     )
     joined = rows.lazy().join(beside(lookup.table()).lazy(), on="key", how="left")
     return joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
 
 
-def _fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+def fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     """Run a query of integers."""
     native = query.to_native()
     # fetched as Python integers, because DuckDB's sums are 128 bits wide
     return native.fetchall() if nw.dependencies.is_duckdb_relation(native) else query.collect().rows()
-
-
-def _key(column: nw.Expr, kind: Kind) -> nw.Expr:
-    """Return what is compared with the keys of a look-up."""
-    if kind is Kind.NUMBER:
-        # as integers, because some engines tell -0.0 from 0.0; NaN and infinities fail the comparisons
-        whole = (column >= -EXACT_IN_FLOAT) & (column <= EXACT_IN_FLOAT) & (column.floor() == column)
-        return nw.when(whole).then(column).cast(nw.Int64)
-    return column if kind is Kind.TEXT else column.cast(nw.Int64)

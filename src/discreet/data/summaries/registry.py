@@ -5,6 +5,7 @@ from __future__ import annotations
 #: Where each summary is computed, as ``module:function``, by the name that a model gives in ``summary``.
 SUMMARIES: dict[str, str] = {
     "bins": "discreet.data.summaries.histogram_counts:count_histogram",
+    "groups": "discreet.data.summaries.group_sums:sum_groups",
     "sums": "discreet.data.summaries.sums:summarize",
     "tables": "discreet.data.summaries.cell_counts:count_tables",
     "transitions": "discreet.data.summaries.transitions:count_transitions",

@@ -170,8 +170,10 @@ def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
 
 
-def numeric_records(frame: Frame, family: RecordSums, domain: Domain, layout: Layout) -> Frame:
-    """Turn columns c0, c1, ... into z0, z1, ... and the usable flag.
+def numeric_records(
+    frame: Frame, family: RecordSums, domain: Domain, layout: Layout, *, keep: Sequence[str] = ()
+) -> Frame:
+    """Turn columns c0, c1, ... into z0, z1, ... and the usable flag; columns to ``keep`` stay as they are.
 
     Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
     """
@@ -188,7 +190,7 @@ def numeric_records(frame: Frame, family: RecordSums, domain: Domain, layout: La
         x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
         measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
         mapped[f"z{i}"] = nw.when(kept).then(m.z(measured)).otherwise(0.0)
-    return frame.select(usable=usable.cast(nw.Int64), **mapped)
+    return frame.select(*keep, usable=usable.cast(nw.Int64), **mapped)
 
 
 def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
@@ -240,14 +242,22 @@ def _sums(records: Frame, family: RecordSums, layout: Layout) -> tuple[int, list
     z = [f"z{i}" for i in range(family.n_columns)]
     if len(layout.names) > _FEW:
         return _by_blocks(records, z, family, layout)
-    features = family.geometry.features([nw.col(name) for name in z])
-    steps = {}
-    for j, t in enumerate(layout.coordinates(nw.col("usable"), features)):
-        # a power of two scales exactly
-        steps[f"k{j}"] = (t * float(1 / layout.grid[j]) + 0.5).floor().cast(nw.Int64)
+    steps = grid_steps(family, layout)
     totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
     n, *values = only_row(totals)
     return n, values
+
+
+def grid_steps(family: RecordSums, layout: Layout) -> dict[str, nw.Expr]:
+    """Return each coordinate of the records z0, z1, ... in whole steps of its grid."""
+    features = family.geometry.features([nw.col(f"z{i}") for i in range(family.n_columns)])
+    # a power of two scales exactly
+    return {
+        f"k{j}": (t * float(1 / grid) + 0.5).floor().cast(nw.Int64)
+        for j, (t, grid) in enumerate(
+            zip(layout.coordinates(nw.col("usable"), features), layout.grid, strict=True)
+        )
+    }
 
 
 def _by_blocks(records: Frame, z: list[str], family: RecordSums, layout: Layout) -> tuple[int, list[int]]:

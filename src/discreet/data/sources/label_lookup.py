@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,6 +90,15 @@ class Lookup:
             return table[np.where(inside, x - low, len(table) - 1)]
         at = np.minimum(np.searchsorted(ordered, x), len(ordered) - 1)
         return np.where(ordered[at] == x, self.positions[at], np.int32(k))
+
+
+def lookup_key(column: nw.Expr, kind: Kind) -> nw.Expr:
+    """Return what is compared with the keys of a look-up, for engines that join it with their rows."""
+    if kind is Kind.NUMBER:
+        # as integers, because some engines tell -0.0 from 0.0; NaN and infinities fail the comparisons
+        whole = (column >= -EXACT_IN_FLOAT) & (column <= EXACT_IN_FLOAT) & (column.floor() == column)
+        return nw.when(whole).then(column).cast(nw.Int64)
+    return column if kind is Kind.TEXT else column.cast(nw.Int64)
 
 
 def _is_unicode(word: str) -> bool:

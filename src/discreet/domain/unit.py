@@ -1,0 +1,195 @@
+"""The unit of protection: whose rows belong together, and how they become one record.
+
+A table often holds several rows of a person: visits, purchases, readings. Protecting a row does not protect the person.
+So a curator names the column that tells people apart, and a rule by which each person's rows become **one** record; the
+person is then the record, for the sensitivity and for the analyst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from discreet.arguments import one_of, shown
+from discreet.domain.bounds import check_pair, read_pairs
+from discreet.errors import UsageError
+
+#: How the rows of one person become one value of a column.
+Rule = Literal["any", "all", "mean", "sum", "max", "min", "count", "last"]
+#: What becomes of rows that do not say whose they are: left out, or each a person of its own.
+NullUnit = Literal["leave_out", "own"]
+
+Pair = tuple[Fraction, Fraction]
+
+_ZERO = Fraction(0)
+
+#: Rules for numbers; a mean of whole numbers is no whole number, so models of counts do without it.
+FOR_NUMBERS: tuple[Rule, ...] = ("mean", "sum", "max", "min", "count", "last")
+FOR_COUNTS: tuple[Rule, ...] = ("sum", "max", "min", "count", "last")
+#: Rules for yes and no.
+FOR_FLAGS: tuple[Rule, ...] = ("any", "all", "last")
+#: Rules for labels, whose order is the declared one.
+FOR_LABELS: tuple[Rule, ...] = ("last", "max", "min")
+
+_IN_WORDS: dict[Rule, str] = {
+    "any": "whether any of their rows says yes",
+    "all": "whether all of their rows say yes",
+    "mean": "the mean of their rows",
+    "sum": "the sum of their rows",
+    "max": "the largest of their rows",
+    "min": "the smallest of their rows",
+    "count": "the number of their rows",
+    "last": "the last of their rows",
+}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Who is protected, and what one person's record is.
+
+    Attributes
+    ----------
+    column
+        The column that tells people apart: rows with the same value belong to one person.
+    rules
+        How rows become one value, for each column of the model.
+    row_bounds
+        For each column of numbers, the bounds that every row is clipped to before the rule is applied.
+    last_by
+        The column by which ``last`` is decided; of rows that tie, the largest value counts.
+    null
+        What becomes of rows in which ``column`` is missing.
+    """
+
+    column: str
+    rules: tuple[Rule, ...]
+    row_bounds: tuple[Pair | None, ...]
+    last_by: str | None = None
+    null: NullUnit = "leave_out"
+
+    def in_words(self, columns: Sequence[str]) -> list[str]:
+        """Say what a person's record is, for the privacy statement."""
+        said = []
+        for at, (column, rule) in enumerate(zip(columns, self.rules, strict=True)):
+            words = f"each person's record has, of {column!r}, {_IN_WORDS[rule]}"
+            if rule == "last":
+                words += f" by {self.last_by!r}"
+            pair = self.row_bounds[at]
+            if pair is not None and rule != "count":
+                low, high = (f"{float(bound):g}" for bound in pair)
+                words += f", each row clipped to [{low}, {high}] first"
+            said.append(words)
+        rows = f"rows without a value of {self.column!r}"
+        said.append(
+            f"{rows} were left out"
+            if self.null == "leave_out"
+            else f"{rows} count as a person of their own each"
+        )
+        return said
+
+
+def read_unit(
+    column: str,
+    per_unit: Any,
+    *,
+    allowed: Sequence[Sequence[Rule]],
+    names: Sequence[str] | None,
+    bounds: Sequence[Pair | None],
+    row_bounds: Any = None,
+    last_by: str | None = None,
+    null: Any = "leave_out",
+    model: str,
+) -> Unit:
+    """Check what the curator declares about people, and return it.
+
+    Parameters
+    ----------
+    per_unit
+        A rule for all columns, or rules by column.
+    allowed
+        The rules that the model takes, column by column; empty where it takes none.
+    names
+        The columns of the model, if they are known.
+    bounds
+        The bounds of a person's record, None for labels. Rows are clipped to the same bounds unless ``row_bounds`` says
+        otherwise, but rows to be summed to bounds that include 0.
+    """
+    if not allowed:
+        raise UsageError(
+            f"{model} reads rows in their last_by, or several of a person together, and takes no unit.",
+            hint="leave out unit, and protect each row",
+        )
+    if per_unit is None:
+        raise UsageError(
+            "unit needs per_unit, by which a person's rows become one record.",
+            hint=f"for example per_unit={allowed[0][0]!r}; {_listed(allowed[0])} are there",
+        )
+    rules = tuple(_rule(per_unit, at, names, allowed[at], model) for at in range(len(allowed)))
+    if names is not None and column in names and "count" not in rules:
+        raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
+    if ("last" in rules) != (last_by is not None):
+        raise UsageError(
+            "per_unit='last' needs last_by, a column of numbers or dates that says which row is last."
+            if last_by is None
+            else "last_by is for per_unit='last'."
+        )
+    one_of(null, "null_unit", NullUnit)
+    return Unit(column, rules, _row_bounds(row_bounds, bounds, rules, model), last_by, null)
+
+
+def check_unit(unit: Unit, allowed: Sequence[Sequence[Rule]], bounds: Sequence[Pair | None]) -> None:
+    """Raise ValueError unless what a file says of people is what its model takes."""
+    if len(unit.rules) != len(allowed) or any(
+        rule not in some for rule, some in zip(unit.rules, allowed, strict=True)
+    ):
+        raise ValueError("its model does not take its rules for people")
+    if [pair is None for pair in unit.row_bounds] != [pair is None for pair in bounds]:
+        raise ValueError("its bounds of rows do not fit its columns")
+    if any(pair is not None and not pair[0] < pair[1] for pair in unit.row_bounds):
+        raise ValueError("its bounds of rows are not in order")
+    if ("last" in unit.rules) != (unit.last_by is not None):
+        raise ValueError("it does not say by what a row is the last")
+
+
+def _row_bounds(
+    declared: Any, bounds: Sequence[Pair | None], rules: Sequence[Rule], model: str
+) -> tuple[Pair | None, ...]:
+    """Return the bounds of rows: those declared, or those of the record, with 0 in them where rows are summed."""
+    numbers = [at for at, pair in enumerate(bounds) if pair is not None]
+    if declared is None:
+        return tuple(
+            pair if pair is None or rule != "sum" else (min(pair[0], _ZERO), max(pair[1], _ZERO))
+            for pair, rule in zip(bounds, rules, strict=True)
+        )
+    if not numbers:
+        raise UsageError("row_bounds are for numbers, and these are labels.")
+    pairs = read_pairs(declared, "row_bounds")
+    if len(pairs) != len(numbers):
+        raise UsageError(
+            f"row_bounds are one pair for each column of numbers: {len(numbers)}, got {len(pairs)}."
+        )
+    for pair in pairs:
+        check_pair(pair, model, float("-inf"), float("inf"), discrete=False, name="row_bounds")
+    each = dict(zip(numbers, pairs, strict=True))
+    return tuple(each.get(at) for at in range(len(bounds)))
+
+
+def _rule(per_unit: Any, at: int, names: Sequence[str] | None, allowed: Sequence[Rule], model: str) -> Rule:
+    rule = per_unit
+    if isinstance(per_unit, Mapping):
+        if names is None or set(per_unit) != set(names):
+            raise UsageError("per_unit has one rule for all columns, or one for each by its name.")
+        rule = per_unit[names[at]]
+    if not isinstance(rule, str) or rule not in get_args(Rule):
+        raise UsageError(f"per_unit must be one of {_listed(get_args(Rule))}, got per_unit={shown(rule)}.")
+    if rule not in allowed:
+        raise UsageError(
+            f"per_unit={rule!r} is not for this column of {model}.", hint=f"use {_listed(allowed)}"
+        )
+    return rule  # pyright: ignore[reportReturnType]
+
+
+def _listed(rules: Sequence[str]) -> str:
+    return ", ".join(map(repr, rules))

@@ -1,0 +1,194 @@
+r"""One family in every group of a table: the groups are declared, and all of them are released at once.
+
+What is released is one block of totals for each declared group, the same as the family releases about one column under
+``add_remove``, because how many records a group has is nobody's public knowledge.
+
+**Privacy.** A record is in one group, or in none. Under ``add_remove`` it moves the block of its own group, by the
+family's sensitivity: the groups compose in parallel, and cost together what one of them costs. Under ``replace`` it may
+leave one group and enter another, and moves two blocks, each by at most that sensitivity s: by 2 s in L1. In L2 by
+sqrt(2) s if it changes groups. If it stays, by at most sqrt(2) s too where no coordinate of a record is negative, as
+|f - f'|^2 <= |f|^2 + |f'|^2 then; otherwise by 2 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any, ClassVar, Self
+
+from discreet.domain.columns import Labels, decode_columns, encode_columns, only_labels
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import FOR_LABELS, Rule
+from discreet.errors import UsageError
+from discreet.models.base import Model
+from discreet.models.layout import Layout
+from discreet.rational import sqrt_up
+
+#: Groups of one release: their totals make a file of some hundred bytes each.
+MOST_GROUPS = 100_000
+
+
+@dataclass(frozen=True)
+class Grouped(Model):
+    """A model of one record, in each of the groups that the columns ``by`` make."""
+
+    name: ClassVar[str] = "grouped"
+    summary: ClassVar[str] = "groups"
+    engines: ClassVar[str] = "none"
+
+    model: Model
+    by: tuple[Labels, ...]
+
+    def __post_init__(self) -> None:
+        if prod(column.n_labels for column in self.by) > MOST_GROUPS:
+            raise UsageError(f"a release has at most {MOST_GROUPS:,} groups.")
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups, the last column changing fastest."""
+        return tuple(", ".join(labels) for labels in product(*(column.labels for column in self.by)))
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        return self.model.draw_names
+
+    @property
+    def in_words(self) -> str:
+        return self.model.in_words
+
+    def title(self, columns: Sequence[str]) -> str:
+        return f"{self.model.title(columns[: len(columns) - len(self.by)])} by {', '.join(c.name for c in self.by)}"
+
+    def describe(self) -> str:
+        return f"{self.model.describe()} by {' and '.join(column.name for column in self.by)}"
+
+    # -- what a file records --------------------------------------------------------------------------
+
+    def constants(self) -> dict[str, Any]:
+        inner = {"name": self.model.name, "parameters": self.model.constants()}
+        return {"model": inner, "by": encode_columns(self.by)}
+
+    @classmethod
+    def from_constants(cls, constants: Mapping[str, Any]) -> Self:
+        from discreet.models.registry import build
+
+        if set(constants) != {"model", "by"} or set(constants["model"]) != {"name", "parameters"}:
+            raise ValueError("its model has other constants than a grouped one")
+        inner = build(constants["model"]["name"], constants["model"]["parameters"])
+        return cls(*checked(inner, only_labels(decode_columns(constants["by"], least_labels=1), cls.name)))
+
+    # -- declarations ---------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.model.labels
+
+    @property
+    def only_outside(self) -> Outside | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.model.only_outside
+
+    @property
+    def has_numbers(self) -> bool:
+        return self.model.has_numbers
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        return (*self.model.unit_rules, *[FOR_LABELS] * len(self.by))
+
+    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        return (*self.model.record_bounds(domain), *[None] * len(self.by))
+
+    def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+        if columns is None:
+            raise UsageError("name the column that is learned about in each group.")
+        names = (*columns, *(column.name for column in self.by))
+        if len(set(names)) < len(names):
+            raise UsageError("a column that makes groups cannot be the one that is learned about.")
+        return names
+
+    def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
+        return self.model.read_domain(bounds, outside, missing, impute)
+
+    def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
+        at = len(columns) - len(self.by)
+        if tuple(columns[at:]) != tuple(column.name for column in self.by):
+            raise ValueError("its columns are not its model's")
+        self.model.check_domain(domain, columns[:at])
+
+    def decode_impute(self, values: Sequence[str]) -> tuple[Fraction | str, ...]:
+        raise ValueError("nothing is imputed in groups")
+
+    def stand_ins(self, domain: Domain) -> tuple[Fraction | str, ...]:
+        return self.model.stand_ins(domain)
+
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        block = self.model.layout(domain, "add_remove")
+        l1, l2 = block.l1_sensitivity, block.l2_sensitivity
+        if neighbors == "replace":
+            ranges = self.model.coordinate_ranges(domain, "add_remove")
+            l1 *= 2
+            l2 *= sqrt_up(Fraction(2)) if all(low >= 0 for low, _ in ranges) else 2
+        n = len(self.groups)
+        return replace(
+            block,
+            names=tuple(f"{group}: {name}" for group in self.groups for name in block.names),
+            rows=(),
+            grid=block.grid * n,
+            width=block.width * n,
+            l1_sensitivity=l1,
+            l2_sensitivity=l2,
+        )
+
+    def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
+        return tuple(self.model.coordinate_ranges(domain, "add_remove")) * len(self.groups)
+
+    def assumptions(self, domain: Domain) -> list[str]:
+        said = [column.in_words() for column in self.by]
+        return [*self.model.assumptions(domain), *said, "records of no declared group were left out"]
+
+    def missing_in_words(self, neighbors: Neighbors) -> str:
+        return self.model.missing_in_words("add_remove")
+
+
+def checked(model: Model, by: Sequence[Labels]) -> tuple[Model, tuple[Labels, ...]]:
+    """Return a model and the columns that make groups of it, or raise unless they go together."""
+    if not by:
+        raise UsageError("groups need a column that makes them.")
+    if len({column.name for column in by}) < len(by):
+        raise UsageError("each column that makes groups is named once.")
+    if not model.takes_groups:
+        raise UsageError(
+            f"{model.name} is not released by groups.",
+            hint="dc.Mean(), dc.Bernoulli() and other families are",
+        )
+    return model, tuple(by)
+
+
+def read_groups(model: Model, by: Any, groups: Any) -> Grouped:
+    """Return a model in each of the groups that a curator declares.
+
+    Parameters
+    ----------
+    by
+        The name of a column, or a list of them.
+    groups
+        The labels that each of these columns may hold, chosen without looking: a list for one column, or lists by name.
+    """
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, list | tuple) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            "by must be the name of a column, or a list of names.", hint='for example by="region"'
+        )
+    if groups is None:
+        raise UsageError(
+            "by needs groups, the labels that make them, chosen without looking at the data.",
+            hint=f'for example groups={{"{names[0]:.40}": ["north", "south"]}}',
+        )
+    declared = groups if isinstance(groups, Mapping) else {names[0]: groups}
+    if set(declared) != set(names):
+        raise UsageError("groups must have the labels of every column in by, and of no other.")
+    return Grouped(*checked(model, [Labels(name, declared[name]) for name in names]))
