@@ -11,6 +11,7 @@ from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
@@ -26,7 +27,7 @@ class Declaration:
     """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
 
     ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
-    bounds are to be bought, if they are; ``guarantees`` are what will be promised, part by part.
+    bounds are to be bought, if they are; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are what will be promised, part by part.
     """
 
     data: Any = field(repr=False)
@@ -38,6 +39,7 @@ class Declaration:
     layout: Layout | None
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
+    checker: Mechanism | None = None
 
     @property
     def label(self) -> str:
@@ -63,6 +65,7 @@ def declare(
     missing: Missing | None = None,
     impute: Any = None,
     neighbors: Neighbors = "replace",
+    fit_check: Any = None,
 ) -> Declaration:
     """Check all declarations; no row is read."""
     if not isinstance(model, Model):
@@ -75,6 +78,10 @@ def declare(
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
     elif mechanism.every_record:
         model.require(Family, f"{type(mechanism).__name__} samples a family")
+    checker = None
+    if fit_check is not None:
+        mechanism, checker = mechanism.divided(read_share(fit_check))
+        checkable(model)
     outside, missing = _policies(mechanism, outside or model.only_outside, missing, impute)
     if neighbors not in mechanism.relations:
         raise UsageError(
@@ -95,14 +102,29 @@ def declare(
     domain = model.read_domain(bounds, outside, missing, impute)
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
+    if checker is not None:
+        guarantees["fit_check"] = checker.guarantee(neighbors)
+        checker.check(model, domain, bin_layout(2, neighbors))
+        _check_grids(model, domain, choices)
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
     asked = Declaration(
-        data, model, mechanism, columns, domain, neighbors, None, guarantees, bounds_choice=choices
+        data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, checker
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
+
+
+def _check_grids(model: Model, domain: Domain, choices: tuple[BoundsChoice, ...] | None) -> None:
+    """Raise unless a fit check can cut the bounds, whichever they will be, into cells."""
+    family = checkable(model)
+    fit_grid(family, domain.bounds)
+    for how in choices or ():
+        # the narrowest that can be chosen, where floating point tells least apart
+        cells = how.grid(family)
+        fit_grid(family, (cells.pair(0, 0),))
+        fit_grid(family, (cells.pair(cells.n_cells - 1, cells.n_cells - 1),))
 
 
 def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:

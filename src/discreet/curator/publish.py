@@ -47,6 +47,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: str | None = None,
     max_rows: int = 1,
     ledger: Ledger | str | None = None,
@@ -72,6 +73,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: str | None = None,
     max_rows: int = 1,
     ledger: Ledger | str | None = None,
@@ -96,6 +98,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: str | None = None,
     max_rows: int = 1,
     ledger: Ledger | str | None = None,
@@ -144,6 +147,11 @@ def release(
         With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
         three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
         too (the last two may be the same for all).
+    fit_check
+        A share of the budget, such as ``0.2``, that buys noisy counts by which :func:`infer` tells whether the column
+        follows the family: of bins that are equally likely under the family as the noisy totals say it is. The totals
+        get the rest, and the guarantee stays what was asked for. For families of one column of numbers; with several
+        models one share for all, or by name.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
@@ -177,6 +185,7 @@ def release(
 
         payer = payer_of(ledger, dataset, analyst)
     policies = {"bounds": bounds, "outside": outside, "missing": missing, "neighbors": neighbors}
+    policies["fit_check"] = fit_check
     if isinstance(model, Mapping):
         from discreet.curator.several import declare_several
 

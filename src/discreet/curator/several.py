@@ -49,6 +49,7 @@ def declare_several(
     outside: Any,
     missing: Any,
     neighbors: Neighbors,
+    fit_check: Any = None,
 ) -> dict[str, Declaration]:
     """Check the declarations of every model; unless told otherwise, a model is of the column it is named after."""
     for argument, given in (("bounds", bounds), ("columns", columns)):
@@ -59,6 +60,7 @@ def declare_several(
         ("columns", columns),
         ("outside", outside),
         ("missing", missing),
+        ("fit_check", fit_check),
     ):
         unknown = [name for name in given if name not in models] if isinstance(given, Mapping) else []
         if unknown:
@@ -78,5 +80,6 @@ def declare_several(
             outside=outside.get(name) if isinstance(outside, Mapping) else outside,
             missing=missing.get(name) if isinstance(missing, Mapping) else missing,
             neighbors=neighbors,
+            fit_check=fit_check.get(name) if isinstance(fit_check, Mapping) else fit_check,
         )
     return asked

@@ -12,7 +12,6 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.domain.declarations import REDACTED
 from discreet.inference.engine import Answer, Question
-from discreet.inference.engines.naive import noisy_sums
 from discreet.rational import plain
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
@@ -90,7 +89,7 @@ def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
         return (*said, *_mean_drowned(release, answer.draws["sd"], answer.table))
     if not release.model.can_sample:
         return said
-    usable = noisy_sums(release)[1]
+    usable = release.noisy_sums()[1]
     if not release.model.has_numbers:
         return (*said, *_labels_drowned(release, answer.draws, usable))
     if release.domain.bounds is None:
@@ -244,7 +243,7 @@ def _bought_bounds(release: Release) -> tuple[str, ...]:
     """
     if release.bounds_choice is None:
         return ()
-    n = noisy_sums(release)[1] if release.records is None else release.records
+    n = release.noisy_sums()[1] if release.records is None else release.records
     precision = max(
         float(min(made.quantiles[0], 1 - made.quantiles[1]) * made.epsilon) * n
         for made in release.bounds_choice

@@ -38,6 +38,9 @@ class Laplace(NoiseMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
+    def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
+        return Laplace(self.epsilon * (1 - share)), Laplace(self.epsilon * share)
+
     def sensitivity(self, layout: Layout) -> Fraction:
         return layout.l1_sensitivity
 

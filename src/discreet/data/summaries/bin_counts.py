@@ -1,4 +1,4 @@
-"""How many records fall into each cell of a public grid: what private bounds are chosen from."""
+"""How many records fall into each cell of a public grid: what bounds are chosen from, and bins of a fit check."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ class BinCounts:
 
 
 def count_bins(
-    data: Any, family: RecordSums, grids: Sequence[Grid], columns: Sequence[str] | None = None
+    data: Any,
+    family: RecordSums,
+    grids: Sequence[Grid],
+    columns: Sequence[str] | None = None,
+    *,
+    purpose: str = "a choice of bounds",
 ) -> BinCounts:
     """Count the usable records in each cell of each column's grid.
 
@@ -43,7 +48,7 @@ def count_bins(
     def look(source: Source) -> BinCounts:
         if source.once:
             raise UsageError(
-                "private bounds read the data twice, and a stream of batches can be read once.",
+                f"{purpose} takes reading the data twice, and a stream of batches can be read once.",
                 hint="give a table, or the path of a file",
             )
         positions, _ = resolve(source, columns, needs)

@@ -1,0 +1,212 @@
+r"""Does the column follow the family? A predictive p-value from the noisy counts of a fit check.
+
+Given the released sums R, the model predicts the noisy counts y of the bins, and the p-value is the probability that
+
+    T(y) = sum over bins of (y - E[y | R])^2 / Var[y | R]
+
+is as large as it is, or larger, for counts drawn from p(y | R). The counts and the sums are of the same records, so
+that counts replicated from the posterior of the parameters alone would be too wide, and those from one estimate too
+narrow. Here both are simulated, and the counts are brought into line with the sums that were released: for parameters
+theta from the posterior,
+
+    records ~ p(x | theta),   C, S = their counts and sums,   R' = S + noise,
+    y = C + K (R - R') + noise,   K = Cov(C, S) (Cov(S) + Cov(noise))^-1 given theta,
+
+which has the conditional mean and covariance of y given theta and R, and the very distribution where C and R are
+jointly normal (Matheron's rule). Records are simulated by their number in a few cells of each bin.
+
+References
+----------
+Journel and Huijbregts (1978), Mining geostatistics, VII.A.1 (conditioning by kriging). Bayarri and Berger (2000),
+P values for composite null models: predictive p-values that condition on what the parameters were fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import FitCheck, Release
+from discreet.families.base import Family, Theta
+from discreet.families.fit_bins import checkable
+from discreet.inference.engine import Question
+from discreet.inference.record_prior import CountPrior
+
+#: A p-value below this makes a warning.
+UNLIKELY = 0.005
+# Parameters that records are simulated from, tables for each, and cells within a bin.
+_THETAS, _TABLES, _CELLS = 500, 8, 12
+# Usable counts that are weighed one by one; of more, some.
+_MOST_COUNTS = 100_001
+_REACH = 8.0
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What a fit check says.
+
+    ``p`` is the probability of noisy counts as far from what is expected, or further, if the column follows the family;
+    ``edges`` are the ends of the bins, ``counts`` the noisy counts, ``expected`` what the model expects given the
+    noisy sums and ``sd`` by how much such a count varies.
+    """
+
+    p: float
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    expected: tuple[float, ...]
+    sd: tuple[float, ...]
+    least: float
+
+    def __str__(self) -> str:
+        small = self.p <= self.least
+        return f"p {'<' if small else '='} {self.least if small else self.p:.2g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a JSON file can hold."""
+        return {
+            "p": self.p,
+            "edges": list(self.edges),
+            "counts": list(self.counts),
+            "expected": list(self.expected),
+            "sd": list(self.sd),
+        }
+
+
+def fit_result(question: Question, draws: Mapping[str, np.ndarray]) -> FitResult | None:
+    """Return what the fit check of a release says of its family, None if the release has none."""
+    release = question.release
+    if release.fit_check is None:
+        return None
+    # a stream of its own: whether this is asked must not change the draws
+    rng = np.random.default_rng(0)
+    cells = _Cells(release, checkable(release.model), release.fit_check)
+    size = len(next(iter(draws.values())))
+    picked = np.linspace(0, size - 1, _THETAS).astype(int)
+    theta = {name: np.asarray(values, dtype=float)[picked] for name, values in draws.items()}
+    usable = _usable_draws(release, question.usable, _THETAS, rng)
+    counts = cells.simulated(theta, usable, rng)
+    noise = release.noise_record.distribution(float(release.fit_check.scale))
+    replicated = counts + noise.sample(counts.size, rng).reshape(counts.shape)
+    expected, variance = replicated.mean(axis=0), replicated.var(axis=0)
+    observed = np.array(release.fit_check.values, dtype=float)
+    statistic = ((replicated - expected) ** 2 / variance).sum(axis=1)
+    beyond = int((statistic >= ((observed - expected) ** 2 / variance).sum()).sum())
+    return FitResult(
+        (1 + beyond) / (1 + len(statistic)),
+        tuple(cells.edges.tolist()),
+        release.fit_check.values,
+        tuple(expected.tolist()),
+        tuple(np.sqrt(variance).tolist()),
+        1 / (1 + len(statistic)),
+    )
+
+
+def doubts(release: Release, found: FitResult | None) -> tuple[str, ...]:
+    """Return a warning if the column does not look like the family."""
+    if found is None or found.p >= UNLIKELY:
+        return ()
+    return (
+        f"fit check: {found}: the column does not look {release.model.in_words}; release dc.Mean() or dc.Histogram() "
+        "instead, which assume nothing",
+    )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The bins of a fit check in smaller cells, and what a record in each adds to the released sums.
+
+    Beside the cells within the bounds there is one below them and one above, whose records count in the first and the
+    last bin, and in the sums as the declarations say.
+    """
+
+    release: Release
+    family: Family
+    made: FitCheck
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """The ends of the bins, within the bounds."""
+        ((low, high),) = self.release.domain.bounds or ((0, 0),)
+        return np.array([float(low), *map(float, self.made.cuts), float(high)])
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """Where the cells within the bounds begin; a cell of counts holds the integers before the next one."""
+        ends = self.edges + np.append(np.zeros(len(self.edges) - 1), float(self.family.support.discrete))
+        parts = [np.linspace(a, b, _CELLS, endpoint=False) for a, b in zip(ends, ends[1:], strict=False)]
+        starts = np.append(np.concatenate(parts), ends[-1])
+        return np.unique(np.ceil(starts)) if self.family.support.discrete else starts
+
+    @cached_property
+    def _bins(self) -> np.ndarray:
+        """The bin of each cell, those beyond the bounds included."""
+        inside = np.searchsorted(self.edges[1:-1], self._starts[:-1], side="right")
+        return np.concatenate([[0], inside, [len(self.edges) - 2]])
+
+    @cached_property
+    def indicators(self) -> np.ndarray:
+        """Cells × bins: whether a cell is in a bin."""
+        return np.eye(len(self.edges) - 1)[self._bins]
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """Cells × coordinates: what a record in the middle of each cell adds to the released sums."""
+        release, discrete = self.release, float(self.family.support.discrete)
+        starts = self._starts
+        x = np.concatenate([self.edges[:1], (starts[:-1] + starts[1:] - discrete) / 2, self.edges[-1:]])
+        shift, half = (float(v[0]) for v in (release.totals.shift or (0,), release.totals.half or (1,)))
+        z = np.clip((np.asarray(self.family.measure(x), dtype=float) - shift) / half, -1.0, 1.0)
+        if release.domain.outside == "redact":
+            z[[0, -1]] = 0.0
+        features = np.stack(self.family.geometry.features([z]), axis=-1)
+        return np.stack(release.layout.coordinates(np.ones(len(z)), list(features.T)), axis=-1)
+
+    def probabilities(self, theta: Theta) -> np.ndarray:
+        """Return the probability of each cell, parameters × cells."""
+        below = self.family.cdf(self._starts - float(self.family.support.discrete), theta)
+        size = len(below)
+        whole = np.concatenate([np.zeros((size, 1)), below, np.ones((size, 1))], axis=1)
+        mass = np.maximum(np.diff(np.nan_to_num(whole), axis=1), 0.0)
+        return mass / mass.sum(axis=1, keepdims=True)
+
+    def simulated(self, theta: Theta, usable: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return counts of the bins given the released sums, without noise: tables × bins."""
+        release, h, t = self.release, self.indicators, self.coordinates
+        p = self.probabilities(theta)
+        laws = list(zip(release.noise, release.totals.grid, strict=True))
+        noise = np.diag([(law.sd * float(grid)) ** 2 for law, grid in laws])
+        mean_h, mean_t = p @ h, p @ t
+        of_sums = np.einsum("sc,ci,cj->sij", p, t, t) - mean_t[:, :, None] * mean_t[:, None, :]
+        both = np.einsum("sc,cb,ci->sbi", p, h, t) - mean_h[:, :, None] * mean_t[:, None, :]
+        n = usable[:, None, None].astype(float)
+        gain = np.linalg.solve(n * of_sums + noise, n * both.transpose(0, 2, 1)).transpose(0, 2, 1)
+        tables = rng.multinomial(np.repeat(usable, _TABLES), np.repeat(p, _TABLES, axis=0))
+        drawn = tables @ t + np.stack(
+            [law.sample(len(tables), rng) * float(grid) for law, grid in laws], axis=-1
+        )
+        released = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
+        return tables @ h + np.einsum("sbi,si->sb", np.repeat(gain, _TABLES, axis=0), released - drawn)
+
+
+def _usable_draws(release: Release, prior: CountPrior, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw usable counts given the noisy one, whose noise is taken for normal; the public one where it is."""
+    if prior.low == prior.high:
+        return np.full(size, prior.low, dtype=np.int64)
+    weights = release.layout.usable_weights()
+    steps = weights * np.array([float(grid) for grid in release.totals.grid])
+    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
+    read = float(steps @ np.array(release.totals.values, dtype=float))
+    most = np.inf if prior.high is None else float(prior.high)
+    low = int(np.clip(np.floor(read - _REACH * sd - 1), prior.low, most))
+    high = int(np.clip(np.ceil(read + _REACH * sd + 1), prior.low, most))
+    counts = np.unique(np.linspace(low, high, min(high - low + 1, _MOST_COUNTS)).astype(np.int64))
+    with np.errstate(divide="ignore"):
+        log_weight = prior.log_mass(counts) - 0.5 * ((counts - read) / max(sd, 1e-9)) ** 2
+    if not np.isfinite(log_weight).any():
+        return np.full(size, low, dtype=np.int64)
+    weight = np.exp(log_weight - log_weight.max())
+    return rng.choice(counts, size, p=weight / weight.sum())
