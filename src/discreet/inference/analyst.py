@@ -19,6 +19,7 @@ from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
 from discreet.inference.engines.registry import ENGINES, EngineName, load
+from discreet.inference.fit_check import fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.posteriors import Posteriors
@@ -155,6 +156,7 @@ def infer(
         )
     expected = _expected(missing, release)
     said = weak = ""
+    fit = None
     if release.samples is not None:
         sampled.check(engine, prior, records)
         answer, name, reason, chains = sampled.answer(release), "samples", "the release holds samples", 1
@@ -170,7 +172,9 @@ def infer(
         question = Question(release, prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
         said = _said_of_missing(question, name) if answer.missing is None else answer.missing
-        warnings = (*answer.warnings, *warnings_about(question, answer, name))
+        if name != "naive":
+            fit = fit_result(question, answer.draws)
+        warnings = (*answer.warnings, *warnings_about(question, answer, name), *misfit(release, fit))
     how = Diagnostics(
         name,
         answer.approximation,
@@ -180,6 +184,7 @@ def infer(
         missing=said,
         prior=weak,
         given=release.model.assumption if release.samples is None else "",
+        fit_check=fit,
     )
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}

@@ -1,10 +1,13 @@
 r"""Does the column follow the family? A predictive p-value from the noisy counts of a fit check.
 
-Given the released sums R, the model predicts the noisy counts y of the bins, and the p-value is the probability that
+Given the released sums R, the model predicts the noisy counts y of the bins. Two statistics say how far off they are,
 
-    T(y) = sum over bins of (y - E[y | R])^2 / Var[y | R]
+    T(y) = sum over bins of (y - E[y | R])^2 / Var[y | R],
+    S(y) = (A (y - E[y | R]))' Cov[A y | R]^-1 A (y - E[y | R]),
 
-is as large as it is, or larger, for counts drawn from p(y | R). The counts and the sums are of the same records, so
+where A has the first four Legendre polynomials of the expected rank of each bin: T sees any bin that is off, S smooth
+departures, such as skewness, that are small in every bin (Neyman 1937). Each has a tail probability under p(y | R); the
+p-value is the probability of a smaller one than the smaller of the two, under p(y | R) again. The counts and the sums are of the same records, so
 that counts replicated from the posterior of the parameters alone would be too wide, and those from one estimate too
 narrow. Here both are simulated, and the counts are brought into line with the sums that were released: for parameters
 theta from the posterior,
@@ -17,7 +20,7 @@ jointly normal (Matheron's rule). Records are simulated by their number in a few
 
 References
 ----------
-Journel and Huijbregts (1978), Mining geostatistics, VII.A.1 (conditioning by kriging). Bayarri and Berger (2000),
+Neyman (1937), "Smooth" test for goodness of fit. Journel and Huijbregts (1978), Mining geostatistics, VII.A.1 (conditioning by kriging). Bayarri and Berger (2000),
 P values for composite null models: predictive p-values that condition on what the parameters were fitted to.
 """
 
@@ -29,6 +32,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from discreet.artifact import FitCheck, Release
 from discreet.families.base import Family, Theta
@@ -40,6 +44,8 @@ from discreet.inference.record_prior import CountPrior
 UNLIKELY = 0.005
 # Parameters that records are simulated from, tables for each, and cells within a bin.
 _THETAS, _TABLES, _CELLS = 500, 8, 12
+# Of the polynomials in the smooth statistic.
+_DEGREE = 4
 # Usable counts that are weighed one by one; of more, some.
 _MOST_COUNTS = 100_001
 _REACH = 8.0
@@ -91,21 +97,35 @@ def fit_result(question: Question, draws: Mapping[str, np.ndarray]) -> FitResult
     counts = cells.simulated(theta, usable, rng)
     noise = release.noise_record.distribution(float(release.fit_check.scale))
     replicated = counts + noise.sample(counts.size, rng).reshape(counts.shape)
-    expected, variance = replicated.mean(axis=0), replicated.var(axis=0)
-    observed = np.array(release.fit_check.values, dtype=float)
-    statistic = ((replicated - expected) ** 2 / variance).sum(axis=1)
-    beyond = int((statistic >= ((observed - expected) ** 2 / variance).sum()).sum())
+    expected, sd = replicated.mean(axis=0), replicated.std(axis=0)
+    together = np.vstack([np.array(release.fit_check.values, dtype=float), replicated]) - expected
+    smallest = np.minimum(_tail(((together / sd) ** 2).sum(axis=1)), _tail(_smooth(together, expected)))
     return FitResult(
-        (1 + beyond) / (1 + len(statistic)),
+        float((smallest <= smallest[0]).mean()),
         tuple(cells.edges.tolist()),
         release.fit_check.values,
         tuple(expected.tolist()),
-        tuple(np.sqrt(variance).tolist()),
-        1 / (1 + len(statistic)),
+        tuple(sd.tolist()),
+        1 / len(smallest),
     )
 
 
-def doubts(release: Release, found: FitResult | None) -> tuple[str, ...]:
+def _tail(statistic: np.ndarray) -> np.ndarray:
+    """Return for each value the share of values that are as large, or larger."""
+    return 1 - np.searchsorted(np.sort(statistic), statistic, side="left") / len(statistic)
+
+
+def _smooth(off: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return Neyman's statistic of each row of counts less the expected ones; the first row is not to be learned from."""
+    share = np.maximum(expected, 0.0) / max(np.maximum(expected, 0.0).sum(), 1e-9)
+    rank = np.cumsum(share) - share / 2
+    degree = min(_DEGREE, len(expected) - 1)
+    parts = off @ legvander(2 * rank - 1, degree)[:, 1:]
+    scatter = np.atleast_2d(np.cov(parts[1:].T))
+    return np.einsum("si,ij,sj->s", parts, np.linalg.pinv(scatter), parts)
+
+
+def misfit(release: Release, found: FitResult | None) -> tuple[str, ...]:
     """Return a warning if the column does not look like the family."""
     if found is None or found.p >= UNLIKELY:
         return ()
