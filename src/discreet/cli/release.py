@@ -20,6 +20,7 @@ from discreet.cli.options import (
     Data,
     Delta,
     Epsilon,
+    FitCheck,
     Model,
     Neighbors,
     Rho,
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantees import Guarantee
 
 
+# A posterior is read for its warnings alone: few draws will do, of models that are read in a moment.
+_FEW_DRAWS, _MOST_TOTALS = 400, 128
+
+
 def release(
     data: Data,
     model: Model,
@@ -64,6 +69,7 @@ def release(
     bins: Bins = None,
     within: Within = None,
     bounds_epsilon: BoundsEpsilon = None,
+    fit_check: FitCheck = None,
     outside: AnyOutside = None,
     missing: AnyMissing = None,
     neighbors: Neighbors = "replace",
@@ -135,19 +141,19 @@ def release(
         "missing": missing,
         "impute": impute,
         "neighbors": neighbors,
+        "fit_check": fit_check,
         "dataset": dataset,
         "ledger": ledger,
         "analyst": analyst,
     }
     with busy(f"Summing {data.name} …"):
         from discreet.curator.publish import release as make_release
-        from discreet.inference.cautions import few_usable
 
         made = make_release(data, family, **arguments)
         made.save(output)
+        doubts = _doubts(made)
     _note_weakness(made.guarantee)
     _note_redaction(made)
-    doubts = few_usable(made)
     for said in doubts:
         print(f"warning: {said}", file=sys.stderr)
     if json:
@@ -174,6 +180,20 @@ def release(
         out.print(paragraph(f"Charged as entry {made.ledger.sequence}{_left(ledger, dataset, analyst)}."))
     out.print()
     out.print(paragraph(made.statement()))
+
+
+def _doubts(made: Release) -> tuple[str, ...]:
+    """Return what the release says of itself to any analyst: from its noisy values alone, so that it costs nothing."""
+    from discreet.inference.analyst import infer
+    from discreet.inference.cautions import few_usable
+
+    if made.samples is not None or len(made.totals.names) > _MOST_TOTALS:
+        return few_usable(made)
+    try:
+        said = infer(made, draws=_FEW_DRAWS, rng=0).diagnostics.warnings
+    except DiscreetError:
+        return few_usable(made)
+    return tuple(one for one in said if one != REDACTED)
 
 
 def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:

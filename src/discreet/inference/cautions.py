@@ -107,8 +107,8 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
     place = (float(np.median(table["mean"])) - low) / (high - low)
     if min(place, 1 - place) < _AT_A_BOUND and usable > 0:
         return (
-            f"nearly all values seem to be at a bound of {_pairs(release)}, or beyond: are these the bounds of this "
-            "column, in its units?",
+            f"nearly all values seem to be at a bound of {_pairs(release)}, beyond it, or so near that noise drowns the "
+            "column: are these the bounds of this column, in its units?",
         )
     noise, scatter = float(np.var(table["mean"])), spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)
@@ -168,11 +168,15 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
         release.totals.half[0]
     )
     spread = float(np.median(z.var(axis=1)))
-    # the sum of z is one combination of the released coordinates
+    # sums of z and of its square are combinations of the released coordinates
     rows = np.array([[float(v) for v in row] for row in release.layout.rows])
-    weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[1], rcond=None)[0]
-    steps = weights * np.array(release.totals.grid, dtype=float)
-    noise = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[:, 1:], rcond=None)[0]
+    steps = weights * np.array(release.totals.grid, dtype=float)[:, None]
+    noise = sum((step * law.sd) ** 2 for step, law in zip(steps[:, 0], release.noise, strict=True))
+    if steps.shape[1] == 2 and usable > 0:
+        # a prior on the scale of wide bounds keeps the posterior's spread up: what was released may be less
+        first, second = np.array(release.totals.values, dtype=float) @ steps / usable
+        spread = min(spread, max(float(second - first**2), 0.0))
     said = _words(release, "sum", float(noise), usable * spread)
     if said and spread < _NARROW**2:
         said += _too_wide(release)

@@ -16,7 +16,9 @@ theta from the posterior,
     y = C + K (R - R') + noise,   K = Cov(C, S) (Cov(S) + Cov(noise))^-1 given theta,
 
 which has the conditional mean and covariance of y given theta and R, and the very distribution where C and R are
-jointly normal (Matheron's rule). Records are simulated by their number in a few cells of each bin.
+jointly normal (Matheron's rule). To y is added how far other parameters from the posterior move its mean given R: twice
+the posterior's variance, which leaves room for a prior that pulls. Where the sums say what the parameters are, it is
+next to nothing.
 
 References
 ----------
@@ -29,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +46,7 @@ from discreet.inference.record_prior import CountPrior
 #: A p-value below this makes a warning.
 UNLIKELY = 0.005
 # Parameters that records are simulated from, tables for each, and cells within a bin.
-_THETAS, _TABLES, _CELLS = 500, 8, 12
+_THETAS, _TABLES, _CELLS = 500, 8, 64
 # Of the polynomials in the smooth statistic.
 _DEGREE = 4
 # Usable counts that are weighed one by one; of more, some.
@@ -89,20 +92,21 @@ def fit_result(question: Question, draws: Mapping[str, np.ndarray]) -> FitResult
         return None
     # a stream of its own: whether this is asked must not change the draws
     rng = np.random.default_rng(0)
-    cells = _Cells(release, checkable(release.model), release.fit_check)
+    bins = _Bins(release, checkable(release.model), release.fit_check)
     size = len(next(iter(draws.values())))
     picked = np.linspace(0, size - 1, _THETAS).astype(int)
     theta = {name: np.asarray(values, dtype=float)[picked] for name, values in draws.items()}
     usable = _usable_draws(release, question.usable, _THETAS, rng)
-    counts = cells.simulated(theta, usable, rng)
+    counts, means = bins.simulated(theta, usable, rng)
     noise = release.noise_record.distribution(float(release.fit_check.scale))
     replicated = counts + noise.sample(counts.size, rng).reshape(counts.shape)
+    replicated += (means - means.mean(axis=0))[rng.integers(len(means), size=len(counts))]
     expected, sd = replicated.mean(axis=0), replicated.std(axis=0)
     together = np.vstack([np.array(release.fit_check.values, dtype=float), replicated]) - expected
     smallest = np.minimum(_tail(((together / sd) ** 2).sum(axis=1)), _tail(_smooth(together, expected)))
     return FitResult(
         float((smallest <= smallest[0]).mean()),
-        tuple(cells.edges.tolist()),
+        tuple(bins.edges.tolist()),
         release.fit_check.values,
         tuple(expected.tolist()),
         tuple(sd.tolist()),
@@ -116,13 +120,12 @@ def _tail(statistic: np.ndarray) -> np.ndarray:
 
 
 def _smooth(off: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return Neyman's statistic of each row of counts less the expected ones; the first row is not to be learned from."""
+    """Return Neyman's statistic for each row of counts less the expected ones; the first row is the release's own."""
     share = np.maximum(expected, 0.0) / max(np.maximum(expected, 0.0).sum(), 1e-9)
     rank = np.cumsum(share) - share / 2
-    degree = min(_DEGREE, len(expected) - 1)
-    parts = off @ legvander(2 * rank - 1, degree)[:, 1:]
+    parts = off @ legvander(2 * rank - 1, min(_DEGREE, len(expected) - 1))[:, 1:]
     scatter = np.atleast_2d(np.cov(parts[1:].T))
-    return np.einsum("si,ij,sj->s", parts, np.linalg.pinv(scatter), parts)
+    return np.einsum("si,ij,sj->s", parts, np.linalg.pinv(scatter, rcond=1e-6, hermitian=True), parts)
 
 
 def misfit(release: Release, found: FitResult | None) -> tuple[str, ...]:
@@ -136,11 +139,11 @@ def misfit(release: Release, found: FitResult | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The bins of a fit check in smaller cells, and what a record in each adds to the released sums.
+class _Bins:
+    """The bins of a fit check, and what records in them add to the released sums.
 
-    Beside the cells within the bounds there is one below them and one above, whose records count in the first and the
-    last bin, and in the sums as the declarations say.
+    Moments within a bin are summed over smaller cells. Beside those within the bounds there is one cell below them and
+    one above, whose records count in the first and the last bin, and in the sums as the declarations say.
     """
 
     release: Release
@@ -157,23 +160,19 @@ class _Cells:
     def _starts(self) -> np.ndarray:
         """Where the cells within the bounds begin; a cell of counts holds the integers before the next one."""
         ends = self.edges + np.append(np.zeros(len(self.edges) - 1), float(self.family.support.discrete))
-        parts = [np.linspace(a, b, _CELLS, endpoint=False) for a, b in zip(ends, ends[1:], strict=False)]
+        parts = [np.linspace(a, b, _CELLS, endpoint=False) for a, b in pairwise(ends)]
         starts = np.append(np.concatenate(parts), ends[-1])
         return np.unique(np.ceil(starts)) if self.family.support.discrete else starts
 
     @cached_property
-    def _bins(self) -> np.ndarray:
-        """The bin of each cell, those beyond the bounds included."""
+    def _firsts(self) -> np.ndarray:
+        """The first cell of each bin, the one below the bounds included."""
         inside = np.searchsorted(self.edges[1:-1], self._starts[:-1], side="right")
-        return np.concatenate([[0], inside, [len(self.edges) - 2]])
+        of_cells = np.concatenate([[0], inside, [len(self.edges) - 2]])
+        return np.searchsorted(of_cells, np.arange(len(self.edges) - 1))
 
     @cached_property
-    def indicators(self) -> np.ndarray:
-        """Cells × bins: whether a cell is in a bin."""
-        return np.eye(len(self.edges) - 1)[self._bins]
-
-    @cached_property
-    def coordinates(self) -> np.ndarray:
+    def _coordinates(self) -> np.ndarray:
         """Cells × coordinates: what a record in the middle of each cell adds to the released sums."""
         release, discrete = self.release, float(self.family.support.discrete)
         starts = self._starts
@@ -182,34 +181,54 @@ class _Cells:
         z = np.clip((np.asarray(self.family.measure(x), dtype=float) - shift) / half, -1.0, 1.0)
         if release.domain.outside == "redact":
             z[[0, -1]] = 0.0
-        features = np.stack(self.family.geometry.features([z]), axis=-1)
-        return np.stack(release.layout.coordinates(np.ones(len(z)), list(features.T)), axis=-1)
+        features = self.family.geometry.features([z])
+        return np.stack(release.layout.coordinates(np.ones(len(z)), features), axis=-1)
 
-    def probabilities(self, theta: Theta) -> np.ndarray:
+    def _mass(self, theta: Theta) -> np.ndarray:
         """Return the probability of each cell, parameters × cells."""
-        below = self.family.cdf(self._starts - float(self.family.support.discrete), theta)
-        size = len(below)
-        whole = np.concatenate([np.zeros((size, 1)), below, np.ones((size, 1))], axis=1)
-        mass = np.maximum(np.diff(np.nan_to_num(whole), axis=1), 0.0)
+        with np.errstate(all="ignore"):
+            below = np.nan_to_num(self.family.cdf(self._starts - float(self.family.support.discrete), theta))
+        ends = np.zeros((len(below), 1))
+        mass = np.maximum(np.diff(np.concatenate([ends, below, ends + 1], axis=1), axis=1), 0.0)
         return mass / mass.sum(axis=1, keepdims=True)
 
-    def simulated(self, theta: Theta, usable: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return counts of the bins given the released sums, without noise: tables × bins."""
-        release, h, t = self.release, self.indicators, self.coordinates
-        p = self.probabilities(theta)
-        laws = list(zip(release.noise, release.totals.grid, strict=True))
-        noise = np.diag([(law.sd * float(grid)) ** 2 for law, grid in laws])
-        mean_h, mean_t = p @ h, p @ t
-        of_sums = np.einsum("sc,ci,cj->sij", p, t, t) - mean_t[:, :, None] * mean_t[:, None, :]
-        both = np.einsum("sc,cb,ci->sbi", p, h, t) - mean_h[:, :, None] * mean_t[:, None, :]
-        n = usable[:, None, None].astype(float)
-        gain = np.linalg.solve(n * of_sums + noise, n * both.transpose(0, 2, 1)).transpose(0, 2, 1)
-        tables = rng.multinomial(np.repeat(usable, _TABLES), np.repeat(p, _TABLES, axis=0))
-        drawn = tables @ t + np.stack(
-            [law.sample(len(tables), rng) * float(grid) for law, grid in laws], axis=-1
+    def simulated(
+        self, theta: Theta, usable: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return counts of the bins given the released sums, tables × bins, and their means, parameters × bins."""
+        release, t = self.release, self._coordinates
+        values, grid = release.totals.values, np.array([float(g) for g in release.totals.grid])
+        released = np.array(values, dtype=float) * grid
+        mass = self._mass(theta)
+        p, first, second = (
+            np.add.reduceat(mass.reshape(*mass.shape, *(1,) * (of.ndim - 1)) * of, self._firsts, axis=1)
+            for of in (np.ones(len(t)), t, t[:, :, None] * t[:, None, :])
         )
-        released = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
-        return tables @ h + np.einsum("sbi,si->sb", np.repeat(gain, _TABLES, axis=0), released - drawn)
+        # moments of one record: over all bins, and within each
+        mean = first.sum(axis=1)
+        both = first - p[:, :, None] * mean[:, None, :]
+        all_sums = second.sum(axis=1) - mean[:, :, None] * mean[:, None, :]
+        safe = np.maximum(p, 1e-300)
+        middle = first / safe[:, :, None]
+        within = second / safe[:, :, None, None] - middle[:, :, :, None] * middle[:, :, None, :]
+        n, noise = usable.astype(float), np.diag([law.sd**2 for law in release.noise]) * grid**2
+        gain = np.linalg.solve(n[:, None, None] * all_sums + noise, n[:, None, None] * both.transpose(0, 2, 1))
+        means = n[:, None] * p + np.einsum("sib,si->sb", gain, released - n[:, None] * mean)
+        counts = rng.multinomial(usable, p, size=(_TABLES, len(usable))).astype(float)
+        scatter = np.einsum("ksb,sbij->ksij", counts, within)
+        drawn = np.einsum("ksb,sbi->ksi", counts, middle) + _normals(scatter, rng)
+        drawn += grid * np.stack(
+            [law.sample(_TABLES * len(usable), rng).reshape(_TABLES, -1) for law in release.noise], axis=-1
+        )
+        counts += np.einsum("sib,ksi->ksb", gain, released - drawn)
+        return counts.reshape(-1, counts.shape[-1]), means
+
+
+def _normals(covariance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a normal vector for each covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    scaled = np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(values.shape)
+    return np.einsum("...ij,...j->...i", vectors, scaled)
 
 
 def _usable_draws(release: Release, prior: CountPrior, size: int, rng: np.random.Generator) -> np.ndarray:
