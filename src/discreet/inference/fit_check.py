@@ -214,7 +214,7 @@ class _Bins:
         n, noise = usable.astype(float), np.diag([law.sd**2 for law in release.noise]) * grid**2
         gain = np.linalg.solve(n[:, None, None] * all_sums + noise, n[:, None, None] * both.transpose(0, 2, 1))
         means = n[:, None] * p + np.einsum("sib,si->sb", gain, released - n[:, None] * mean)
-        counts = rng.multinomial(usable, p, size=(_TABLES, len(usable))).astype(float)
+        counts = rng.multinomial(usable, np.minimum(p, 1.0), size=(_TABLES, len(usable))).astype(float)
         scatter = np.einsum("ksb,sbij->ksij", counts, within)
         drawn = np.einsum("ksb,sbi->ksi", counts, middle) + _normals(scatter, rng)
         drawn += grid * np.stack(
