@@ -89,7 +89,8 @@ def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:
     days = np.where(rng.random(500) < 0.05, np.nan, rng.poisson(9.5, 500))
     cases = {
         "normal-fit-check": (
-            rng.normal(40, 12, 500), dc.Normal(), dc.mechanisms.Laplace(1), {"bounds": ("-3", "100"), "fit_check": "0.2"}
+            rng.normal(40, 12, 500), dc.Normal(), dc.mechanisms.Laplace(1),
+            {"bounds": ("-3", "100"), "fit_check": "0.2"},
         ),
         "poisson-fit-check": (
             days, dc.Poisson(), dc.mechanisms.Gaussian(rho="0.1"),

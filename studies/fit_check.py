@@ -1,4 +1,4 @@
-"""Does a fit check see that a column does not follow its family, and is it quiet where it does?
+"""A fit check finds out columns that do not follow their family, and is quiet where they do.
 
     python -m studies.fit_check [--check] [--power 200] [--alarms 2000] [--json]
 
@@ -6,7 +6,7 @@ Power: real columns of statsmodels' tables (anes96, randhie, fair) as population
 epsilon = 1, a share 0.2 of it for the check, against families that they do not follow. False alarms: releases of
 records that follow the family, over several families, both kinds of noise, both neighbor relations, clipped and missing
 values. ``--check`` exits with 1 if a column is found out (p < 0.05) in less than 95% of its releases, or if more than
-6% of all simulated releases have p < 0.05 or more than 1.5% have p < 0.01. Takes about 40 minutes on one core.
+6% of all simulated releases have p < 0.05 or more than 1.5% have p < 0.01. Takes about 20 minutes on one core.
 """
 
 from __future__ import annotations

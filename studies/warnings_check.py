@@ -1,4 +1,4 @@
-"""Do warnings about a release fire where they should, and stay silent where nothing is wrong?
+"""Warnings about a release fire where they should, and stay silent where nothing is wrong.
 
     python -m studies.warnings_check [--check] [--trials 100] [--json]
 
@@ -144,7 +144,11 @@ def main() -> int:
             wanted = f"wants {', '.join(line.wanted)}; " if line.wanted else ""
             print(f"{line.name:36} {wanted}{words or 'silent'}{'' if good else '  falls short'}", flush=True)
     if asked.json:
-        print(json.dumps({"schema": "discreet/study-warnings/1", "trials": asked.trials, "fired": found}, indent=2))
+        print(
+            json.dumps(
+                {"schema": "discreet/study-warnings/1", "trials": asked.trials, "fired": found}, indent=2
+            )
+        )
     else:
         print(f"{failed} of {len(found)} lines fall short")
     return int(asked.check and failed > 0)

@@ -22,7 +22,7 @@ FORGERIES = {
     "not paid for": lambda body: body["guarantees"].pop(),
     "paid for twice": lambda body: body["guarantees"].append(body["guarantees"][1]),
     "paid for too little": _put("guarantees", 1, "epsilon", "1/6"),
-    "paid for in another currency": _put("guarantees", 1, {"kind": "zero_concentrated", "rho": "1", "for": "fit_check"}),
+    "another currency": _put("guarantees", 1, {"kind": "zero_concentrated", "rho": "1", "for": "fit_check"}),
     "check first": lambda body: body["guarantees"].reverse(),
     "less noise": _put("fit_check", "scale", "25/3"),
     "no noise": _put("fit_check", "scale", "0"),
@@ -60,7 +60,10 @@ def test_the_statement_says_it_in_words() -> None:
     said = dc.Release.from_json(CHECKED).statement()
     assert "it also holds noisy counts of the values in ten ranges of the column, cut at " in said
     assert "cuts that were computed from the noisy totals alone." in said
-    assert "epsilon = 0.8 for the totals, and pure differential privacy with epsilon = 0.2 for the counts of" in said
+    assert (
+        "epsilon = 0.8 for the totals, and pure differential privacy with epsilon = 0.2 for the counts of"
+        in said
+    )
     assert "The promise is pure differential privacy with epsilon = 1:" in said
 
 
@@ -69,7 +72,9 @@ def test_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("visits\n" + "".join(f"{20 * (i % 4 == 0)}\n" for i in range(2000)))
-    made = "release data.csv -m poisson -c visits --bounds 0,20 --epsilon 1 --fit-check 0.2 -o out.json --json"
+    made = (
+        "release data.csv -m poisson -c visits --bounds 0,20 --epsilon 1 --fit-check 0.2 -o out.json --json"
+    )
     assert run(made.split()) == 0
     printed = capsys.readouterr()
     answer = json.loads(printed.out)
@@ -81,5 +86,5 @@ def test_on_the_command_line(
     shown = capsys.readouterr().out
     assert "fit check   counts of " in shown
     assert "fit check: values from" in shown
-    assert run("infer out.json --json --draws 400".split()) == 0
+    assert run(["infer", "out.json", "--json", "--draws", "400"]) == 0
     assert json.loads(capsys.readouterr().out)["fit_check"]["p"] < 0.001

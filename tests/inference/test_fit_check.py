@@ -31,7 +31,7 @@ def result(rng: np.random.Generator, column: Any, family: Any, mechanism: Any, *
     return dc.infer(release, draws=400, rng=rng).diagnostics
 
 
-@pytest.mark.parametrize("trials", [6, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("trials", [3, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_few_false_alarms(case: str, trials: int, rng: np.random.Generator) -> None:
     """No more p-values below 0.05 than 6% makes likely, at a false-alarm rate of 1e-3 for all assertions here."""
@@ -40,7 +40,7 @@ def test_few_false_alarms(case: str, trials: int, rng: np.random.Generator) -> N
     assert (p < 0.05).sum() <= binom.isf(1e-3 / 12, trials, 0.06)
     assert (p < 0.01).sum() <= binom.isf(1e-3 / 12, trials, 0.015)
     # and they are spread: not a test that never rejects
-    assert p.min() < 0.6
+    assert p.min() < 0.9
 
 
 def test_a_column_of_another_shape_is_found_out(rng: np.random.Generator) -> None:
@@ -89,7 +89,12 @@ def test_odd_columns_have_a_p_value(column: list[float], neighbors: Any) -> None
     if not column and neighbors == "replace":
         pytest.skip("an empty table is refused where its size is public")
     release = dc.release(
-        np.array(column, dtype=float), dc.Exponential(), bounds=(0, 20), epsilon=1, fit_check=0.2, neighbors=neighbors
+        np.array(column, dtype=float),
+        dc.Exponential(),
+        bounds=(0, 20),
+        epsilon=1,
+        fit_check=0.2,
+        neighbors=neighbors,
     )
     found = dc.infer(release, draws=100, rng=1).diagnostics.fit_check
     assert found is not None

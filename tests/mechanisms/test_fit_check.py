@@ -103,9 +103,13 @@ def test_bins_are_about_equally_likely(family: Any, bounds: Any, rng: np.random.
     assert 0 < shares[EQUAL_BINS] < 0.03
 
 
-@pytest.mark.parametrize("missing", ["count", "none"])
+@pytest.mark.parametrize("missing", ["count", pytest.param("none", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize(("family", "bounds"), FAMILIES, ids=str)
+@pytest.mark.parametrize(
+    ("family", "bounds"),
+    [case if i % 3 == 0 else pytest.param(*case, marks=pytest.mark.slow) for i, case in enumerate(FAMILIES)],
+    ids=str,
+)
 def test_one_record_costs_at_most_the_budget(
     family: Any, bounds: Any, neighbors: Any, missing: Any, rng: np.random.Generator
 ) -> None:
@@ -118,7 +122,9 @@ def test_one_record_costs_at_most_the_budget(
     how: dict[str, Any] = {"bounds": bounds, "neighbors": neighbors, "missing": missing, "fit_check": "0.2"}
     tables = [[*base, value] for value in VALUES]
     read_all = [read(declare(table, family, dc.mechanisms.Laplace(1), **how)) for table in tables]
-    others = read_all if neighbors == "replace" else [read(declare(base, family, dc.mechanisms.Laplace(1), **how))]
+    others = (
+        read_all if neighbors == "replace" else [read(declare(base, family, dc.mechanisms.Laplace(1), **how))]
+    )
     budgets = {"exact": Fraction(1), "control": Fraction(6, 5)}
     losses = [_loss(one, other) for one in read_all for other in others]
     worst = {name: spent * max(losses) for name, spent in budgets.items()}

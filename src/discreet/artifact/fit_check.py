@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.artifact.possible_totals import LOG_TAIL, MOST_RECORDS, WIDEST_NOISE
@@ -63,7 +64,7 @@ def check_counts(release: Release, made: FitCheck, noise: Noise) -> None:
     places = [(cut - grid.low) / grid.step for cut in made.cuts]
     if any(place.denominator != 1 or not 0 < place < grid.n_cells for place in places):
         raise ValueError("a cut of its fit check is none of those it was chosen from")
-    if any(first >= second for first, second in zip(places, places[1:], strict=False)):
+    if any(first >= second for first, second in pairwise(places)):
         raise ValueError("the cuts of its fit check do not increase")
     if not 0 < made.scale <= WIDEST_NOISE:
         raise ValueError("the noise of its fit check is none that can be drawn")

@@ -27,7 +27,8 @@ class Declaration:
     """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
 
     ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
-    bounds are to be bought, if they are; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are what will be promised, part by part.
+    bounds are to be bought, if they are; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are
+    what will be promised, part by part.
     """
 
     data: Any = field(repr=False)

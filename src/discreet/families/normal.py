@@ -241,7 +241,10 @@ def _kind(mean: float | None, variance: float | None) -> type[Normal]:
 
 
 def _normal_cdf(x: np.ndarray, mean: np.ndarray | float, variance: np.ndarray | float) -> np.ndarray:
-    center, sd = np.asarray(mean, dtype=float)[..., None], np.sqrt(np.asarray(variance, dtype=float))[..., None]
+    center, sd = (
+        np.asarray(mean, dtype=float)[..., None],
+        np.sqrt(np.asarray(variance, dtype=float))[..., None],
+    )
     return ndtr((np.asarray(x) - center) / sd)
 
 

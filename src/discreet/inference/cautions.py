@@ -107,8 +107,8 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
     place = (float(np.median(table["mean"])) - low) / (high - low)
     if min(place, 1 - place) < _AT_A_BOUND and usable > 0:
         return (
-            f"nearly all values seem to be at a bound of {_pairs(release)}, beyond it, or so near that noise drowns the "
-            "column: are these the bounds of this column, in its units?",
+            f"nearly all values seem to be at a bound of {_pairs(release)}, beyond it, or so near that noise drowns "
+            "the column: are these the bounds of this column, in its units?",
         )
     noise, scatter = float(np.var(table["mean"])), spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)

@@ -7,10 +7,11 @@ Given the released sums R, the model predicts the noisy counts y of the bins. Tw
 
 where A has the first four Legendre polynomials of the expected rank of each bin: T sees any bin that is off, S smooth
 departures, such as skewness, that are small in every bin (Neyman 1937). Each has a tail probability under p(y | R); the
-p-value is the probability of a smaller one than the smaller of the two, under p(y | R) again. The counts and the sums are of the same records, so
-that counts replicated from the posterior of the parameters alone would be too wide, and those from one estimate too
-narrow. Here both are simulated, and the counts are brought into line with the sums that were released: for parameters
-theta from the posterior,
+p-value is the probability of a smaller one than the smaller of the two, under p(y | R) again.
+
+The counts and the sums are of the same records, so that counts replicated from the posterior of the parameters alone
+would be too wide, and those from one estimate too narrow. Here both are simulated, and the counts are brought into line
+with the sums that were released: for parameters theta from the posterior,
 
     records ~ p(x | theta),   C, S = their counts and sums,   R' = S + noise,
     y = C + K (R - R') + noise,   K = Cov(C, S) (Cov(S) + Cov(noise))^-1 given theta,
@@ -22,8 +23,9 @@ next to nothing.
 
 References
 ----------
-Neyman (1937), "Smooth" test for goodness of fit. Journel and Huijbregts (1978), Mining geostatistics, VII.A.1 (conditioning by kriging). Bayarri and Berger (2000),
-P values for composite null models: predictive p-values that condition on what the parameters were fitted to.
+Neyman (1937), "Smooth" test for goodness of fit. Journel and Huijbregts (1978), Mining geostatistics, VII.A.1
+(conditioning by kriging). Bayarri and Berger (2000), P values for composite null models: predictive p-values that
+condition on what the parameters were fitted to.
 """
 
 from __future__ import annotations
@@ -212,7 +214,9 @@ class _Bins:
         middle = first / safe[:, :, None]
         within = second / safe[:, :, None, None] - middle[:, :, :, None] * middle[:, :, None, :]
         n, noise = usable.astype(float), np.diag([law.sd**2 for law in release.noise]) * grid**2
-        gain = np.linalg.solve(n[:, None, None] * all_sums + noise, n[:, None, None] * both.transpose(0, 2, 1))
+        gain = np.linalg.solve(
+            n[:, None, None] * all_sums + noise, n[:, None, None] * both.transpose(0, 2, 1)
+        )
         means = n[:, None] * p + np.einsum("sib,si->sb", gain, released - n[:, None] * mean)
         counts = rng.multinomial(usable, np.minimum(p, 1.0), size=(_TABLES, len(usable))).astype(float)
         scatter = np.einsum("ksb,sbij->ksij", counts, within)
