@@ -16,7 +16,7 @@ help:
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
-	@echo "make studies figures of the papers redrawn and their claims checked (about 40 minutes)"
+	@echo "make studies figures of the papers redrawn and their claims checked (about an hour)"
 	@echo "make clean   remove everything the other targets made"
 
 demo: $(VENV)/.installed
@@ -64,7 +64,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/profiles.py --check
 	$(BIN)/python benchmarks/models.py --check
 
-studies: $(VENV)/.installed-dev
+studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/bernstein2018.py --check
 	$(BIN)/python studies/dimitrakakis2017.py --check
 	$(BIN)/python studies/foulds2016.py --check
@@ -75,6 +75,8 @@ studies: $(VENV)/.installed-dev
 	$(BIN)/python studies/geumlek2020_ch7.py --check
 	$(BIN)/python studies/head_to_head.py --check
 	$(BIN)/python studies/noisy_sgd.py --check
+	$(BIN)/python -m studies.fit_check --check
+	$(BIN)/python -m studies.warnings_check --check
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -88,6 +90,10 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-studies: $(VENV)/.installed-dev
+	$(PIP) -e '.[dev,studies]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev

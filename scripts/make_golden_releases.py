@@ -64,6 +64,7 @@ def main() -> None:
     write_regressions(np.random.default_rng(23), first=60)
     write_networks(np.random.default_rng(25), first=70)
     write_means(np.random.default_rng(26), first=80)
+    write_fit_checks(np.random.default_rng(27), first=90)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -78,6 +79,22 @@ def write_means(rng: np.random.Generator, *, first: int) -> None:
         "histogram-edges": (
             column, dc.Histogram(edges=["-3", "0.1", "100/3", 50, "1e2"]), dc.mechanisms.Gaussian(rho="0.1"),
             {"neighbors": "add_remove"},
+        ),
+    }  # fmt: skip
+    write(cases, rng, first=first)
+
+
+def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:
+    bought = dc.mechanisms.PrivateQuantiles("0.025", "0.975", within=(0, 365), epsilon="0.4")
+    days = np.where(rng.random(500) < 0.05, np.nan, rng.poisson(9.5, 500))
+    cases = {
+        "normal-fit-check": (
+            rng.normal(40, 12, 500), dc.Normal(), dc.mechanisms.Laplace(1),
+            {"bounds": ("-3", "100"), "fit_check": "0.2"},
+        ),
+        "poisson-fit-check": (
+            days, dc.Poisson(), dc.mechanisms.Gaussian(rho="0.1"),
+            {"bounds": bought, "neighbors": "add_remove", "fit_check": "1/4"},
         ),
     }  # fmt: skip
     write(cases, rng, first=first)

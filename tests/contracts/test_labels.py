@@ -20,12 +20,12 @@ import pytest
 import discreet as dc
 from discreet import data
 from discreet.artifact import readers
+from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.opening import open_source
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries import sums
 from discreet.data.summaries.label_counts import by_label
-from discreet.data.sources.label_lookup import Lookup
 from discreet.samplers import secure as sampler
 from tests.data.builders import NUMERIC, TEXT, Columns, declarations, expected, text_file
 

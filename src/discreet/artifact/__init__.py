@@ -1,6 +1,7 @@
 """The door between the two sides: a small, self-describing, versioned file."""
 
 from discreet.artifact.bounds_choice import BoundsChoice
+from discreet.artifact.fit_check import FitCheck
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.release import Release, Statistics
@@ -9,6 +10,7 @@ from discreet.artifact.stamp import LedgerStamp
 
 __all__ = [
     "BoundsChoice",
+    "FitCheck",
     "LedgerStamp",
     "NoiseRecord",
     "Record",

@@ -13,6 +13,7 @@ import json
 from typing import Any, get_args
 
 from discreet.artifact.bounds_choice import encode_choice, read_choice
+from discreet.artifact.fit_check import encode_fit, read_fit
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.readers import (
@@ -90,6 +91,8 @@ def encode(release: Release) -> str:
     }
     if release.bounds_choice is not None:
         body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
+    if release.fit_check is not None:
+        body["fit_check"] = encode_fit(release.fit_check)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -156,8 +159,8 @@ def decode(content: str) -> Release:
 
 
 def _read(body: dict[str, Any]) -> Release:
-    bought = "bounds_choice" in body
-    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought)
+    bought, fitted = "bounds_choice" in body, "fit_check" in body
+    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought + " fit_check" * fitted)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
     fills = isinstance(d, dict) and d.get("missing") == "impute"
@@ -191,6 +194,7 @@ def _read(body: dict[str, Any]) -> Release:
         ledger=optional(read_stamp, body["ledger"]),
         software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
+        fit_check=read_fit(body["fit_check"]) if fitted else None,
     )
 
 
@@ -253,14 +257,16 @@ def _check(release: Release) -> None:
 
 def _guarantee(value: dict[str, Any], neighbors: Any, unit: Unit | None) -> tuple[str, Guarantee]:
     rest = dict(value)
-    purpose = choice(rest.pop("for"), "statistics", "samples", "bounds")
+    purpose = choice(rest.pop("for"), "statistics", "samples", "fit_check", "bounds")
     return purpose, read_guarantee(rest, neighbors, None if unit is None else unit.column)
 
 
 def _guarantees(value: Any, neighbors: Any, unit: Unit | None, held: str) -> dict[str, Guarantee]:
     read = tuple_of(lambda one: _guarantee(one, neighbors, unit), value)
-    if [purpose for purpose, _ in read] not in ([held], [held, "bounds"]):
-        raise ValueError(f"there is not one guarantee for the {held}, and at most one for the bounds")
+    parts = [purpose for purpose, _ in read]
+    # each at most once, in this order
+    if parts[:1] != [held] or parts[1:] not in ([], ["fit_check"], ["bounds"], ["fit_check", "bounds"]):
+        raise ValueError(f"there is not one guarantee for the {held}, and at most one for each other part")
     return dict(read)
 
 

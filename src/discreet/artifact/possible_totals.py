@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MOST_RECORDS = 10**12
 #: The widest noise, in grid steps. Wider noise would touch the edge of a 64-bit integer with probability above e^-128.
 WIDEST_NOISE = 2**56
-# Noise goes further than this with probability below 2^-100: an honest file is never refused.
-_LOG_TAIL = 100 * math.log(2)
+#: Noise goes further than this with probability below 2^-100: an honest file is never refused.
+LOG_TAIL = 100 * math.log(2)
 
 
 def check_totals(release: Release) -> None:
@@ -31,6 +31,6 @@ def check_totals(release: Release) -> None:
         statistics.values, statistics.grid, ranges, release.noise, strict=True
     ):
         # one more step, for what rounds
-        room = math.ceil(noise.reach(_LOG_TAIL)) + 1
+        room = math.ceil(noise.reach(LOG_TAIL)) + 1
         if not most * low / grid - room <= value <= most * high / grid + room:
             raise ValueError("a value is further from every possible total than its noise goes")

@@ -9,8 +9,11 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+
 from discreet.arguments import path as read_path
 from discreet.artifact.bounds_choice import BoundsChoice
+from discreet.artifact.fit_check import FitCheck
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
@@ -19,6 +22,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
@@ -54,6 +58,7 @@ class Release:
     ``model`` is a family of one record's column, or a model of several columns; :attr:`family` is it if it is a family.
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
+    ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept.
     """
 
@@ -73,6 +78,7 @@ class Release:
     samples: Samples | None = None
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
+    fit_check: FitCheck | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -157,6 +163,23 @@ class Release:
         for (scale, grid), run in groupby(zip(record.scale, self.totals.grid, strict=True)):
             distributions += [record.distribution(float(scale / grid))] * len(list(run))
         return tuple(distributions)
+
+    def noisy_sums(self) -> tuple[np.ndarray, float]:
+        """Return the noisy statistics in the family's own units, and how many records they stand for.
+
+        As they are: with their noise, of values redacted or clipped.
+        """
+        totals, layout = self.totals, self.layout
+        y = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
+        usable, features = layout.inverted(y)
+        if usable is None:
+            # without a coordinate for it, the usable count is the public one, or the sum of the cells
+            usable = float(np.sum(features)) if self.records is None else self.records
+        n = float(np.clip(usable, 0, np.inf if self.records is None else self.records))
+        shift, half = totals.shift or (0,) * len(features), totals.half or (1,) * len(features)
+        family = self.model.require(RecordSums, "sums of one record's statistic are needed")
+        centers, widths = (np.array([float(v) for v in each]) for each in (shift, half))
+        return family.geometry.unmap(np.array(n), features, centers, widths), n
 
     def __repr__(self) -> str:
         columns = ", ".join(self.columns[:_MOST_COLUMNS])

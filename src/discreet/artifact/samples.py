@@ -78,6 +78,8 @@ def check_draws(release: Release) -> Samples:
         raise ValueError("samples need every record: values are clipped and imputed, never left out")
     if release.bounds_choice is not None:
         raise ValueError("its bounds are bought, and samples need declared ones")
+    if release.fit_check is not None or "fit_check" in release.guarantees:
+        raise ValueError("a fit check is of noisy totals, and it holds samples")
     shapes = [array.shape for array in _regular(samples).values()]
     if sum(math.prod(shape) for shape in shapes) > _MOST_VALUES:
         raise ValueError("there are too many draws")

@@ -32,6 +32,7 @@ def statement(release: Release) -> str:
         [
             f"This file describes {columns}{source} by {_held(release)} for {_purpose(release)}.",
             *_sampled(release),
+            *_fitted(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             *_weakness(release),
@@ -82,6 +83,18 @@ def _sampled(release: Release) -> list[str]:
             "approximates."
         )
     return said
+
+
+def _fitted(release: Release) -> list[str]:
+    """Say that counts of ranges were released beside the totals, and where the ranges come from."""
+    if release.fit_check is None:
+        return []
+    cuts = release.fit_check.cuts
+    return [
+        f"To check whether the model fits, it also holds noisy counts of the values in {_count(len(cuts) + 1)} ranges "
+        f"of the column, cut at {_listing([_number(cut) for cut in cuts])}: cuts that were computed from the noisy "
+        "totals alone."
+    ]
 
 
 def _number(value: Fraction) -> str:
@@ -198,10 +211,19 @@ def _charged(release: Release) -> list[str]:
 
 def _parts(release: Release) -> list[str]:
     """Say what each part of the release adds to the promise, if there is more than one."""
-    if release.bounds_choice is None:
+    what = {
+        "statistics": "the totals",
+        "fit_check": "the counts of the fit check",
+        "bounds": "the choice of the bounds",
+    }
+    parts = [
+        f"{release.guarantees[one].describe()} for {words}"
+        for one, words in what.items()
+        if one in release.guarantees
+    ]
+    if len(parts) < 2:
         return []
-    totals, bounds = (release.guarantees[purpose].describe() for purpose in ("statistics", "bounds"))
-    return [f"It has two parts: {totals} for the totals, and {bounds} for the choice of the bounds."]
+    return [f"It has {_count(len(parts))} parts: {', '.join(parts[:-1])}, and {parts[-1]}."]
 
 
 def _factor(epsilon: Fraction) -> str:

@@ -146,6 +146,16 @@ Epsilon = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+FitCheck = Annotated[
+    str | None,
+    typer.Option(
+        "--fit-check",
+        metavar="SHARE",
+        help="Share of the budget, such as 0.2, for counts that tell whether the column follows the model.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
 Outside = Annotated[
     Literal["redact", "clip"],
     typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),

@@ -21,6 +21,7 @@ from discreet.cli.options import (
     Data,
     Delta,
     Epsilon,
+    FitCheck,
     LastBy,
     Model,
     Neighbors,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 
 
 _ROWS = "for example --row-bounds 0,100"
+# A posterior is read for its warnings alone: few draws will do, of models that are read in a moment.
+_FEW_DRAWS, _MOST_TOTALS = 400, 128
 
 
 def release(
@@ -75,6 +78,7 @@ def release(
     bins: Bins = None,
     within: Within = None,
     bounds_epsilon: BoundsEpsilon = None,
+    fit_check: FitCheck = None,
     outside: AnyOutside = None,
     missing: AnyMissing = None,
     neighbors: Neighbors = "replace",
@@ -160,20 +164,20 @@ def release(
         "null_unit": null_unit,
         "by": None if groups is None else list(groups),
         "groups": groups,
+        "fit_check": fit_check,
         "dataset": dataset,
         "ledger": ledger,
         "analyst": analyst,
     }
     with busy(f"Summing {data.name} …"):
         from discreet.curator.publish import release as make_release
-        from discreet.inference.cautions import few_usable
 
         made = make_release(data, family, **arguments)
         made.save(output)
+        said_of_itself = _warnings(made)
     _note_weakness(made.guarantee)
     _note_redaction(made)
-    warnings = few_usable(made)
-    for said in warnings:
+    for said in said_of_itself:
         print(f"warning: {said}", file=sys.stderr)
     if json:
         print_json(
@@ -190,7 +194,7 @@ def release(
                 "bounds": _bounds_json(made),
                 "ledger": _ledger_json(made),
                 "statement": made.statement(),
-                "warnings": list(warnings),
+                "warnings": list(said_of_itself),
             },
         )
         return
@@ -200,6 +204,20 @@ def release(
         out.print(paragraph(f"Charged as entry {made.ledger.sequence}{_left(ledger, dataset, analyst)}."))
     out.print()
     out.print(paragraph(made.statement()))
+
+
+def _warnings(made: Release) -> tuple[str, ...]:
+    """Return what the release says of itself to any analyst: from its noisy values alone, so that it costs nothing."""
+    from discreet.inference.analyst import infer
+    from discreet.inference.cautions import few_usable
+
+    if made.samples is not None or len(made.totals.names) > _MOST_TOTALS:
+        return few_usable(made)
+    try:
+        said = infer(made, draws=_FEW_DRAWS, rng=0).diagnostics.warnings
+    except DiscreetError:
+        return few_usable(made)
+    return tuple(one for one in said if one != REDACTED)
 
 
 def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:

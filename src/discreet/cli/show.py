@@ -12,7 +12,7 @@ from discreet.names import shown
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from discreet.artifact import Release, Samples, SamplingRecord
+    from discreet.artifact import FitCheck, Release, Samples, SamplingRecord
 
 # what is shown of many draws, or of long ones
 _MOST_DRAWS = 20
@@ -52,8 +52,20 @@ def show(file: ReleaseFile, json: AsJson = False) -> None:
     out.print(totals)
     for line in _legend(release):
         out.print(line)
+    if release.fit_check is not None:
+        out.print(_counts(release, release.fit_check))
     if not release.model.has_numbers and statistics.shift is not None and statistics.names[0] == "z":
         out.print(_in_counts(release))
+
+
+def _counts(release: Release, made: FitCheck) -> Table:
+    """Return the noisy counts of a fit check as a table, one line for each bin."""
+    ((low, high),) = release.domain.bounds or ((0, 0),)
+    ends = [float(low), *map(float, made.cuts), float(high)]
+    counts = table("fit check: values from", "to", "noisy count", "noise scale")
+    for first, last, count in zip(ends, ends[1:], made.values, strict=False):
+        counts.add_row(f"{first:.6g}", f"{last:.6g}", f"{count:,}", number(float(made.scale)))
+    return counts
 
 
 def _draws(release: Release, samples: Samples) -> Table:
@@ -146,6 +158,9 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         widest = ", ".join(f"{float(x):g}" for x in made.within)
         price = f"epsilon = {float(made.epsilon):g}"
         facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
+    if release.fit_check is not None:
+        price = release.guarantees["fit_check"].describe()
+        facts.append(("fit check", f"counts of {len(release.fit_check.values)} bins; {price}"))
     filled = ", ".join(release.model.imputed_in_words(release.domain))
     facts.append(("missing", release.domain.missing + (f" {filled}" if filled else "")))
     if release.dataset is not None:

@@ -12,6 +12,7 @@ from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
@@ -27,7 +28,8 @@ class Declaration:
     """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
 
     ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
-    bounds are to be bought, if they are; ``guarantees`` are what will be promised, part by part.
+    bounds are to be bought, if they are; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are
+    what will be promised, part by part.
     """
 
     data: Any = field(repr=False)
@@ -40,6 +42,7 @@ class Declaration:
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     unit: Unit | None = None
+    checker: Mechanism | None = None
 
     @property
     def label(self) -> str:
@@ -67,6 +70,7 @@ def declare(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     people: Mapping[str, Any] | None = None,
+    fit_check: Any = None,
 ) -> Declaration:
     """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
     model = as_model(model)
@@ -76,6 +80,10 @@ def declare(
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
     elif mechanism.every_record:
         model.require(Family, f"{type(mechanism).__name__} samples a family")
+    checker = None
+    if fit_check is not None:
+        mechanism, checker = mechanism.divided(read_share(fit_check))
+        checkable(model)
     outside, missing = _policies(mechanism, outside or model.only_outside, missing, impute)
     if neighbors not in mechanism.relations:
         raise UsageError(
@@ -96,6 +104,10 @@ def declare(
     domain = model.read_domain(bounds, outside, missing, impute)
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
+    if checker is not None:
+        guarantees["fit_check"] = checker.guarantee(neighbors)
+        checker.check(model, domain, bin_layout(2, neighbors))
+        _check_grids(model, domain, choices)
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
     unit = None
@@ -105,7 +117,9 @@ def declare(
         limits = model.record_bounds(domain)
         unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
         guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
-    asked = Declaration(data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, unit)
+    asked = Declaration(
+        data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, unit, checker
+    )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
@@ -118,6 +132,17 @@ def as_model(model: Any) -> Model:
     if isinstance(model, type) and issubclass(model, Model):
         raise UsageError(f"model is a class: write dc.{model.__name__}().")
     raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+
+
+def _check_grids(model: Model, domain: Domain, choices: tuple[BoundsChoice, ...] | None) -> None:
+    """Raise unless a fit check can cut the bounds, whichever they will be, into cells."""
+    family = checkable(model)
+    fit_grid(family, domain.bounds)
+    for how in choices or ():
+        # the narrowest that can be chosen, where floating point tells least apart
+        cells = how.grid(family)
+        fit_grid(family, (cells.pair(0, 0),))
+        fit_grid(family, (cells.pair(cells.n_cells - 1, cells.n_cells - 1),))
 
 
 def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> tuple[Outside, Missing]:

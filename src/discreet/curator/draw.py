@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.artifact import LedgerStamp, Record, Release
+from discreet.artifact import FitCheck, LedgerStamp, Record, Release
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
 from discreet.errors import DataError, UsageError
+from discreet.families.fit_bins import bin_layout, checkable, chosen_cells, fit_grid
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.quantile import choose_bounds
@@ -29,7 +31,8 @@ class Reading:
     """What was read for a release that lacks only its randomness. Private.
 
     It holds exact totals or every record in ``data``, as the mechanism reads them; or, if bounds are to be bought, the
-    number of records in each bin of a public grid, in ``bins``. ``record`` is the public record of the mechanism.
+    number of records in each bin of a public grid, in ``bins``. ``cells`` are the counts of another public grid, whose
+    cells a fit check will join to bins. ``record`` is the public record of the mechanism.
     """
 
     asked: Declaration
@@ -38,13 +41,14 @@ class Reading:
     record: Record
     data: Totals | Records | None
     bins: BinCounts | None = None
+    cells: BinCounts | None = None
 
 
 def read(asked: Declaration) -> Reading:
     """Read the rows, up to where the first random number is needed; refuse for what the public count says."""
     from discreet.data import count_bins, read_records
 
-    bins = None
+    bins = cells = None
     if asked.bounds_choice is not None:
         family = asked.model.require(RecordSums, "private quantiles are bounds of a family")
         grids = [how.grid(family) for how in asked.bounds_choice]
@@ -55,8 +59,10 @@ def read(asked: Declaration) -> Reading:
         data = read_records(_rows(asked), model, asked.reading_domain)
         n_records, columns = data.n_records, data.columns
     else:
+        cells = _count_cells(asked)
         data, columns = read_totals(asked)
         n_records = data.n_records
+        _check_same(n_records, cells)
     if asked.neighbors == "replace" and n_records == 0:
         raise UsageError(
             "the table is empty, and under neighbors='replace' its size is public.",
@@ -69,7 +75,24 @@ def read(asked: Declaration) -> Reading:
         check_name(name, "the name of a column")
     public = n_records if asked.neighbors == "replace" else None
     record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
-    return Reading(asked, columns, n_records, record, data, bins)
+    return Reading(asked, columns, n_records, record, data, bins, cells)
+
+
+def _count_cells(asked: Declaration) -> BinCounts | None:
+    """Return how many records are in each cell that a fit check may join to bins, if there is to be one."""
+    if asked.checker is None:
+        return None
+    from discreet.data import count_bins
+
+    family = checkable(asked.model)
+    grid = fit_grid(family, asked.domain.bounds)
+    return count_bins(_rows(asked), family, [grid], asked.columns, purpose="a fit check")
+
+
+def _check_same(n_records: int, *read: BinCounts | None) -> None:
+    """Raise if another reading of the rows found more or fewer of them."""
+    if any(one is not None and one.n_records != n_records for one in read):
+        raise DataError("the data did not stay the same while it was read.")
 
 
 def _rows(asked: Declaration) -> Any:
@@ -112,7 +135,7 @@ def draw(
     made = sealed(
         lambda: asked.mechanism.draw(reading.record, reading.data, source), f"the {held} could not be drawn."
     )
-    return Release(
+    drawn = Release(
         id=str(uuid.uuid4()),
         dataset=dataset,
         model=asked.model,
@@ -129,6 +152,33 @@ def draw(
         bounds_choice=asked.bounds_choice,
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
+    return sealed(lambda: _with_fit_check(drawn, reading, source), "the fit check could not be drawn.")
+
+
+def _with_fit_check(drawn: Release, reading: Reading, source: RandomSource) -> Release:
+    """Join cells to bins, as the noisy sums say, and add noise to their counts.
+
+    Privacy
+    -------
+    The bins depend on the rows through the noisy sums alone, and the noise is calibrated to
+    :func:`~discreet.families.fit_bins.bin_layout`, whatever they are: adaptive composition of two mechanisms, each with
+    its share of the budget. The cells were counted before the first random number was drawn.
+    """
+    asked = reading.asked
+    if reading.cells is None or asked.checker is None:
+        return drawn
+    family = checkable(asked.model)
+    cells = chosen_cells(family, drawn.domain, *drawn.noisy_sums())
+    (per_cell,) = reading.cells.counts
+    ends = [0, *cells, len(per_cell)]
+    counts = tuple(sum(per_cell[first:last]) for first, last in pairwise(ends))
+    layout = bin_layout(len(counts), asked.neighbors)
+    record = asked.checker.plan(asked.model, asked.domain, drawn.records, layout)
+    totals = Totals(asked.model, asked.domain, counts, reading.n_records, layout)
+    made = asked.checker.draw(record, totals, source)
+    grid = fit_grid(family, drawn.domain.bounds)
+    cuts = tuple(grid.lower(cell) for cell in cells)
+    return replace(drawn, fit_check=FitCheck(cuts, made.values, record.scale[0], record.sensitivity))
 
 
 def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Reading:
@@ -138,10 +188,12 @@ def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Rea
     bounds = choose_bounds(source, bins.counts, asked.bounds_choice or (), family, asked.neighbors)
     domain = replace(asked.domain, bounds=bounds)
     asked = replace(asked, domain=domain, layout=family.layout(domain, asked.neighbors))
+    cells = _count_cells(asked)
     totals, columns = read_totals(asked)
+    _check_same(reading.n_records, cells)
     if totals.n_records != reading.n_records:
         raise DataError("the data did not stay the same while it was read.")
-    return replace(reading, asked=asked, columns=columns, data=totals)
+    return replace(reading, asked=asked, columns=columns, data=totals, cells=cells)
 
 
 @cache

@@ -48,6 +48,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: Any = None,
     per_unit: Any = None,
     row_bounds: Any = None,
@@ -78,6 +79,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: Any = None,
     per_unit: Any = None,
     row_bounds: Any = None,
@@ -107,6 +109,7 @@ def release(
     impute: Any = None,
     neighbors: Neighbors = "replace",
     split: Mapping[str, Number] | None = None,
+    fit_check: Any = None,
     unit: Any = None,
     per_unit: Any = None,
     row_bounds: Any = None,
@@ -160,6 +163,11 @@ def release(
         With several models, how the budget is divided: weights by name, 1 for those not named. ``{"age": 3}`` gives age
         three times what each of the others gets. ``bounds``, ``columns``, ``outside`` and ``missing`` are then by name
         too (the last two may be the same for all).
+    fit_check
+        A share of the budget, such as ``0.2``, that buys noisy counts by which :func:`infer` tells whether the column
+        follows the family: of bins that are equally likely under the family as the noisy totals say it is. The totals
+        get the rest, and the guarantee stays what was asked for. For families of one column of numbers; with several
+        models one share for all, or by name.
     by, groups
         Release the model for every group of the table at once: the column that makes the groups, or a list of them,
         and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
@@ -210,6 +218,7 @@ def release(
         "outside": outside,
         "missing": missing,
         "neighbors": neighbors,
+        "fit_check": fit_check,
     }
     if isinstance(model, Mapping):
         from discreet.curator.several import declare_several

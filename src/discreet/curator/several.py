@@ -50,6 +50,7 @@ def declare_several(
     missing: Any,
     neighbors: Neighbors,
     people: Mapping[str, Any] | None = None,
+    fit_check: Any = None,
 ) -> dict[str, Declaration]:
     """Check the declarations of every model; unless told otherwise, a model is of the column it is named after."""
     for argument, given in (("bounds", bounds), ("columns", columns)):
@@ -62,6 +63,7 @@ def declare_several(
         ("missing", missing),
         ("per_unit", (people or {}).get("per_unit")),
         ("row_bounds", (people or {}).get("row_bounds")),
+        ("fit_check", fit_check),
     ):
         unknown = [name for name in given if name not in models] if isinstance(given, Mapping) else []
         if unknown:
@@ -82,6 +84,7 @@ def declare_several(
             missing=missing.get(name) if isinstance(missing, Mapping) else missing,
             neighbors=neighbors,
             people=None if people is None else {**people, **_own(people, name)},
+            fit_check=fit_check.get(name) if isinstance(fit_check, Mapping) else fit_check,
         )
     return asked
 

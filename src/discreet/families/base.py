@@ -102,6 +102,15 @@ class Family(RecordSums):
         """Draw ``size`` records given one parameter value; columns last if there are several."""
         raise UsageError(f"{self.name} does not say how to draw records.", hint="define its method sample")
 
+    @property
+    def has_cdf(self) -> bool:
+        """Whether the distribution function is known: there is a :meth:`cdf`."""
+        return type(self).cdf is not Family.cdf
+
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        """Return P(X <= x) of one column for each parameter value, with a list of ``x`` on a new last axis."""
+        raise UsageError(f"{self.name} does not say its distribution function.", hint="define its method cdf")
+
     def log_density(self, x: np.ndarray, theta: Theta) -> np.ndarray:
         """Return log p(x | theta) of each record, for one parameter value."""
         eta, t = np.asarray(self.natural(theta)), self.sufficient(x)

@@ -32,5 +32,8 @@ class Exponential(RateFamily):
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), 0.0, -np.inf)
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        return -np.expm1(-np.maximum(x, 0.0) * np.asarray(theta["rate"], dtype=float)[..., None])
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.exponential(1 / theta["rate"], size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import gammainc, gammaln, xlogy
 
 from discreet.families.base import Support, Theta, known
 from discreet.families.rates import RateFamily
@@ -42,6 +42,9 @@ class Gamma(RateFamily):
         inside = self.support.contains(x)
         log_h = xlogy(self.shape - 1, np.where(inside, x, 1.0)) - gammaln(self.shape)
         return np.where(inside, log_h, -np.inf)
+
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        return gammainc(self.shape, np.maximum(x, 0.0) * np.asarray(theta["rate"], dtype=float)[..., None])
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.gamma(self.shape, 1 / theta["rate"], size)

@@ -57,6 +57,10 @@ class Geometric(Family):
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.geometric(theta["p"], size) - 1
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        counts = np.floor(np.maximum(x, -1.0)) + 1
+        return -np.expm1(counts * np.log1p(-np.asarray(theta["p"], dtype=float))[..., None])
+
     def suggested_prior(self, domain: Domain) -> Beta:
         """Center the mean count, (1 - p) / p, on the middle of the bounds."""
         if domain.bounds is None:

@@ -51,5 +51,10 @@ class Laplace(RateFamily):
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), -np.log(2.0), -np.inf)
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        far = (np.asarray(x) - self.location) * np.asarray(theta["rate"], dtype=float)[..., None]
+        tail = np.exp(-np.abs(far)) / 2
+        return np.where(far < 0, tail, 1 - tail)
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.laplace(self.location, 1 / theta["rate"], size)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtr
 
 from discreet.domain.bounds import distance_range
 from discreet.domain.declarations import Domain
@@ -86,6 +87,9 @@ class Normal(Family):
         rows = [[variance, cross], [cross, 2 * variance * (variance + 2 * mean**2)]]
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        return _normal_cdf(x, theta["mean"], theta["variance"])
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(theta["mean"], np.sqrt(theta["variance"]), size)
 
@@ -154,6 +158,9 @@ class NormalKnownVariance(Normal):
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
         return np.full((*np.shape(theta["mean"]), 1, 1), self.variance)
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        return _normal_cdf(x, theta["mean"], self.variance)
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(theta["mean"], np.sqrt(self.variance), size)
 
@@ -208,6 +215,9 @@ class NormalKnownMean(Normal):
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
         return 2 * np.asarray(theta["variance"])[..., None, None] ** 2
 
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        return _normal_cdf(x, self.mean, theta["variance"])
+
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(self.mean, np.sqrt(theta["variance"]), size)
 
@@ -228,6 +238,14 @@ def _kind(mean: float | None, variance: float | None) -> type[Normal]:
     if variance is not None:
         return NormalKnownVariance
     return Normal if mean is None else NormalKnownMean
+
+
+def _normal_cdf(x: np.ndarray, mean: np.ndarray | float, variance: np.ndarray | float) -> np.ndarray:
+    center, sd = (
+        np.asarray(mean, dtype=float)[..., None],
+        np.sqrt(np.asarray(variance, dtype=float))[..., None],
+    )
+    return ndtr((np.asarray(x) - center) / sd)
 
 
 def _spread(domain: Domain) -> tuple[Fraction, Fraction]:

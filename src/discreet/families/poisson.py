@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, pdtr
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
@@ -56,6 +56,10 @@ class Poisson(Family):
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(theta["rate"], size)
+
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        rate = np.asarray(theta["rate"], dtype=float)[..., None]
+        return np.where(np.asarray(x) < 0, 0.0, pdtr(np.floor(np.maximum(x, 0.0)), rate))
 
     def suggested_prior(self, domain: Domain) -> Gamma:
         if domain.bounds is None:

@@ -19,6 +19,7 @@ from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
 from discreet.inference.engines.registry import ENGINES, EngineName, load
+from discreet.inference.fit_check import FitResult, fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.posteriors import GroupPosteriors, Posteriors
@@ -179,7 +180,8 @@ def infer(
         asked_records = RecordPrior() if records is None else record_prior(records)
         question = Question(release, read_prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
-        how = cache(partial(_diagnosed, question, answer, name, reason, is_weak=prior is None))
+        fit = None if name == "naive" else fit_result(question, answer.draws)
+        how = cache(partial(_diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
@@ -205,7 +207,9 @@ def _of_table(
     return Posterior(of_table, lambda: replace(how(), approximation=known), n_chains=chains, labels=labels)
 
 
-def _diagnosed(question: Question, answer: Answer, engine: str, reason: str, *, is_weak: bool) -> Diagnostics:
+def _diagnosed(
+    question: Question, answer: Answer, engine: str, reason: str, fit: FitResult | None, *, is_weak: bool
+) -> Diagnostics:
     """Say how the draws were made, what they take for granted, and what a careful reader should know about them.
 
     The posterior asks when its diagnostics are first read, as every summary and picture does.
@@ -217,11 +221,12 @@ def _diagnosed(question: Question, answer: Answer, engine: str, reason: str, *, 
         engine,
         answer.approximation,
         reason,
-        (*answer.warnings, *found, *warnings_about(question, answer, engine)),
+        (*answer.warnings, *found, *warnings_about(question, answer, engine), *misfit(release, fit)),
         independent=answer.independent,
         missing=said,
         prior=release.model.weak_prior_in_words(release.domain) if is_weak else "",
         given=release.model.assumption,
+        fit_check=fit,
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.domain.declarations import REDACTED
 from discreet.inference.engine import Answer, Question
-from discreet.inference.engines.naive import noisy_sums
 from discreet.rational import plain
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
@@ -92,7 +91,7 @@ def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
         return (*said, *_mean_drowned(release, answer.draws["sd"], answer.table))
     if not release.model.can_sample:
         return said
-    usable = noisy_sums(release)[1]
+    usable = release.noisy_sums()[1]
     if not release.model.has_numbers:
         return (*said, *_labels_drowned(release, answer.draws, usable))
     if release.domain.bounds is None:
@@ -110,8 +109,8 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
     place = (float(np.median(table["mean"])) - low) / (high - low)
     if min(place, 1 - place) < _AT_A_BOUND and usable > 0:
         return (
-            f"nearly all values seem to be at a bound of {_pairs(release)}, or beyond: are these the bounds of this "
-            "column, in its units?",
+            f"nearly all values seem to be at a bound of {_pairs(release)}, beyond it, or so near that noise drowns "
+            "the column: are these the bounds of this column, in its units?",
         )
     noise, scatter = float(np.var(table["mean"])), spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)
@@ -175,13 +174,17 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
         release.totals.half[0]
     )
     spread = float(np.median(z.var(axis=1)))
-    # the sum of z is one combination of the released coordinates
+    # sums of z and of its square are combinations of the released coordinates
     rows = np.array([[float(v) for v in row] for row in release.layout.rows])
-    weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[1], rcond=None)[0]
-    steps = weights * np.array(release.totals.grid, dtype=float)
+    weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[:, 1:], rcond=None)[0]
+    steps = weights * np.array(release.totals.grid, dtype=float)[:, None]
     noise = sum(
-        (step * distribution.sd) ** 2 for step, distribution in zip(steps, release.noise, strict=True)
+        (step * distribution.sd) ** 2 for step, distribution in zip(steps[:, 0], release.noise, strict=True)
     )
+    if steps.shape[1] == 2 and usable > 0:
+        # a prior on the scale of wide bounds keeps the posterior's spread up: what was released may be less
+        first, second = np.array(release.totals.values, dtype=float) @ steps / usable
+        spread = min(spread, max(float(second - first**2), 0.0))
     said = _words(release, "sum", float(noise), usable * spread)
     if said and spread < _NARROW**2:
         said += _too_wide(release)
@@ -252,7 +255,7 @@ def _bought_bounds(release: Release) -> tuple[str, ...]:
     """
     if release.bounds_choice is None:
         return ()
-    n = noisy_sums(release)[1] if release.records is None else release.records
+    n = release.noisy_sums()[1] if release.records is None else release.records
     precision = max(
         float(min(made.quantiles[0], 1 - made.quantiles[1]) * made.epsilon) * n
         for made in release.bounds_choice

@@ -15,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from discreet.inference.fit_check import FitResult
 
 #: A rank-normalized R-hat above this says that the chains do not agree (Vehtari et al. 2021, section 4).
 R_HAT_LIMIT = 1.01
@@ -49,6 +52,8 @@ class Diagnostics:
         What the posterior takes for granted: ``"the column is poisson"``.
     missing
         What was assumed beforehand of the number of missing values, in words; empty if it is known or ignored.
+    fit_check
+        What the fit check of the release says, None if it has none.
     chains
         Draws by name, shaped (chains, draws, ...). The posterior fills this in; engines leave it out.
     categorical
@@ -63,6 +68,7 @@ class Diagnostics:
     missing: str = ""
     prior: str = ""
     given: str = ""
+    fit_check: FitResult | None = None
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     categorical: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -122,6 +128,8 @@ class Diagnostics:
             lines.append(f"prior          {self.prior} (weak, the default)")
         if self.missing:
             lines.append(f"missing values {self.missing}")
+        if self.fit_check is not None:
+            lines.append(f"fit check      {self.fit_check}")
         if self.chains:
             lines.append(f"draws          {self.draws_in_words}")
         lines += [f"warning        {w}" for w in (*self.warnings, *self.mixing_warnings)]

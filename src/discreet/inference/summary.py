@@ -93,6 +93,7 @@ class Summary:
             "reason": how.reason,
             **({"prior": how.prior} if how.prior else {}),
             **({"missing": how.missing} if how.missing else {}),
+            **({"fit_check": how.fit_check.to_dict()} if how.fit_check else {}),
             "warnings": [*how.warnings, *how.mixing_warnings],
         }
 
@@ -173,6 +174,8 @@ class Summary:
             lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
             lines.append(f"missing values: {how.missing}")
+        if how.fit_check is not None:
+            lines.append(f"fit check: {how.fit_check}")
         # a warning may quote a label
         return lines + [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
 

@@ -55,6 +55,10 @@ class Mechanism(metaclass=Constructed):
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what a release through this mechanism promises, for everything it releases together."""
 
+    def divided(self, share: Fraction) -> tuple[Mechanism, Mechanism]:
+        """Return two of its kind that spend its budget together, the second one ``share`` of it."""
+        raise UsageError("fit_check is for noisy totals.", hint="leave out fit_check")
+
     @abstractmethod
     def check(self, model: Any, domain: Domain, layout: Layout | None = None, /) -> None:
         """Raise :class:`UsageError` for everything that can be refused before a row is read.

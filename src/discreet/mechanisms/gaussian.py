@@ -53,6 +53,13 @@ class Gaussian(NoiseMechanism):
             return ZeroConcentratedDP(self.promise.rho, neighbors=neighbors)
         return ApproxDP(self.promise.epsilon, self.promise.delta, neighbors=neighbors)
 
+    def divided(self, share: Fraction) -> tuple[Gaussian, Gaussian]:
+        budgets = self.promise.budgets().items()
+        first, second = (
+            Gaussian(**{name: value * part for name, value in budgets}) for part in (1 - share, share)
+        )
+        return first, second
+
     def unit_scale(self, layout: Layout) -> Fraction:
         if isinstance(self.promise, ZeroConcentratedDP):
             rho = self.promise.rho

@@ -39,5 +39,8 @@ class Laplace(NoiseMechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
+    def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
+        return Laplace(self.epsilon * (1 - share)), Laplace(self.epsilon * share)
+
     def unit_scale(self, layout: Layout) -> Fraction:
         return layout.l1_sensitivity / self.epsilon

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.artifact.bounds_choice import check_choices
+from discreet.artifact.fit_check import check_counts
 from discreet.artifact.possible_totals import check_totals
 from discreet.artifact.readers import exact_fields, rational, tuple_of
 from discreet.artifact.records.base import Record
+from discreet.families.fit_bins import bin_layout
+from discreet.models.layout import Layout
 from discreet.privacy import (
     ApproxDP,
     DiscreteGaussian,
     DiscreteLaplace,
+    Guarantee,
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
@@ -69,26 +73,43 @@ class NoiseRecord(Record):
             raise ValueError("a noise scale is not positive")
         check_totals(release)
         unit_scale = min(scale / width for scale, width in scales)
-        promised = release.guarantees["statistics"]
+        if not self.is_enough(unit_scale, layout, release.guarantees["statistics"]):
+            raise ValueError("its noise is less than its guarantee needs")
+        check_choices(release)
+        self._check_fit(release)
+
+    def is_enough(self, unit_scale: Fraction, layout: Layout, promised: Guarantee) -> bool:
+        """Tell whether noise of this scale, on a coordinate of width 1 of the layout, keeps the promise."""
         if isinstance(promised, PureDP):
             distribution, needed = "discrete_laplace", layout.l1_sensitivity
-            enough = unit_scale * promised.epsilon >= m.sensitivity
+            enough = unit_scale * promised.epsilon >= self.sensitivity
         elif isinstance(promised, ZeroConcentratedDP):
             distribution, needed = "discrete_gaussian", layout.l2_sensitivity
-            enough = 2 * promised.rho * unit_scale**2 >= m.sensitivity**2
+            enough = 2 * promised.rho * unit_scale**2 >= self.sensitivity**2
         elif isinstance(promised, RenyiDP):
             distribution, needed = "discrete_gaussian", layout.l2_sensitivity
             curve = zip(promised.orders, promised.epsilons, strict=True)
-            enough = all(2 * epsilon * unit_scale**2 >= order * m.sensitivity**2 for order, epsilon in curve)
+            enough = all(
+                2 * epsilon * unit_scale**2 >= order * self.sensitivity**2 for order, epsilon in curve
+            )
         elif not isinstance(promised, ApproxDP):
             raise ValueError("no noise of this version is for its kind of guarantee")
         else:
             distribution, needed = "discrete_gaussian", layout.l2_sensitivity
-            enough = _approx_delta(release, unit_scale, promised) <= float(promised.delta)
-        enough = enough and m.name == distribution and m.sensitivity >= needed
-        if not enough:
-            raise ValueError("its noise is less than its guarantee needs")
-        check_choices(release)
+            enough = _approx_delta(layout, unit_scale, promised) <= float(promised.delta)
+        return enough and self.name == distribution and self.sensitivity >= needed
+
+    def _check_fit(self, release: Release) -> None:
+        """Raise unless a fit check is one that can be made, and its noise is at least what was promised for it."""
+        made, promised = release.fit_check, release.guarantees.get("fit_check")
+        if made is None or promised is None:
+            if made is not None or promised is not None:
+                raise ValueError("a fit check is paid for exactly if there is one")
+            return
+        check_counts(release, made, self.distribution(float(made.scale)))
+        counted = replace(self, scale=(made.scale,), sensitivity=made.sensitivity)
+        if not counted.is_enough(made.scale, bin_layout(len(made.values), release.neighbors), promised):
+            raise ValueError("the noise of its fit check is less than its guarantee needs")
 
 
 class LaplaceRecord(NoiseRecord):
@@ -105,10 +126,10 @@ class GaussianRecord(NoiseRecord):
     distribution = DiscreteGaussian
 
 
-def _approx_delta(release: Release, unit_scale: Fraction, promised: ApproxDP) -> float:
+def _approx_delta(layout: Layout, unit_scale: Fraction, promised: ApproxDP) -> float:
     from discreet.privacy.gaussian import discrete_gaussian_delta, zcdp_delta
 
-    layout, epsilon = release.layout, float(promised.epsilon)
+    epsilon = float(promised.epsilon)
     if len(layout.names) == 1:
         step = layout.grid[0] / layout.width[0]
         return discrete_gaussian_delta(

@@ -69,19 +69,19 @@ def look_at(
     needs: Sequence[Need],
     look: Callable[[Picked, tuple[str, ...]], T],
     *,
-    twice: bool = False,
+    twice: str = "",
 ) -> T:
     """Open the source behind ``data``, look at the columns that make a record, and close it; all within one seal.
 
-    ``look`` is given the columns, one for each of ``needs``, and their names; ``twice`` says that the data will be read
-    again.
+    ``look`` is given the columns, one for each of ``needs``, and their names; ``twice`` says what for the data
+    will be read again, if they will.
     """
 
     def action() -> T:
         with closing(open_source(data)) as source:
             if twice and source.once:
                 raise UsageError(
-                    "private bounds read the data twice, and a stream of batches can be read once.",
+                    f"{twice} takes reading the data twice, and a stream of batches can be read once.",
                     hint="give a table, or the path of a file",
                 )
             positions, names = resolve(source, columns, needs)

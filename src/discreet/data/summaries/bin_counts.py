@@ -1,4 +1,4 @@
-"""How many records fall into each cell of a public grid: what private bounds are chosen from."""
+"""How many records fall into each cell of a public grid: what bounds are chosen from, and bins of a fit check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ class BinCounts:
 
 
 def count_bins(
-    data: Any, family: RecordSums, grids: Sequence[Grid], columns: Sequence[str] | None = None
+    data: Any,
+    family: RecordSums,
+    grids: Sequence[Grid],
+    columns: Sequence[str] | None = None,
+    *,
+    purpose: str = "a choice of bounds",
 ) -> BinCounts:
     """Count the usable records in each cell of each column's grid.
 
@@ -54,7 +59,7 @@ def count_bins(
                     total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
         return BinCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
 
-    return look_at(data, columns, needs, look, twice=True)
+    return look_at(data, columns, needs, look, twice=purpose)
 
 
 def cells(x: np.ndarray, grid: Grid) -> np.ndarray:

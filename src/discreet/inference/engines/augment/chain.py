@@ -39,7 +39,6 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import ModeJumps
-from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.record_prior import CountPrior
 from discreet.privacy import DiscreteGaussian
 
@@ -271,7 +270,7 @@ def starting_points(question: Question) -> list[tuple[np.ndarray, float]]:
     right, but where all records are out of range the noise says nothing about the way back.
     """
     family = question.release.family
-    s, n = noisy_sums(question.release)
+    s, n = question.release.noisy_sums()
     s = family.project(s, n)
     shares = [0.0] if not n > 0 else [0.0, min(1.0, 1 / n), n**-0.5 if n > 1 else 1.0, 1.0]
     return [(s * share, n * share) for share in shares]

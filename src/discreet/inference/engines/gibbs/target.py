@@ -26,7 +26,6 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.feature_moments import Moments, feature_moments
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
-from discreet.inference.engines.naive import noisy_sums
 from discreet.inference.missing_prior import MissingPrior
 from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.privacy import DiscreteLaplace
@@ -348,7 +347,7 @@ def _solve(matrix: np.ndarray, diagonal: np.ndarray, right: np.ndarray) -> np.nd
 def _face_value(release: Release) -> tuple[np.ndarray, float] | None:
     if release.domain.bounds is None or release.domain.outside == "clip":
         return None
-    s, n = noisy_sums(release)
+    s, n = release.noisy_sums()
     return (release.family.project(s, n), n) if n > 0 else None
 
 
