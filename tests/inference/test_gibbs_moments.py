@@ -194,6 +194,10 @@ def test_points_of_a_box_are_counted_as_work(clip: bool) -> None:
         box_moments(mean, covariance, clip=clip)
 
 
+def _weighted(z: float, k: int, mean: float, sd: float) -> float:
+    return float(z**k * norm.pdf(z, mean, sd))
+
+
 @pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize("center", [0.0, 0.9, 3.0])
 def test_box_of_three_independent_columns(center: float, clip: bool) -> None:
@@ -204,7 +208,7 @@ def test_box_of_three_independent_columns(center: float, clip: bool) -> None:
     first, second, inside = [], [], []
     for m, s in zip(mean, sd, strict=True):
         low, high = norm.cdf((-1 - m) / s), norm.sf((1 - m) / s)
-        raw = [quad(lambda z, k=k: z**k * norm.pdf(z, m, s), -1, 1, points=[min(m, 1)])[0] for k in range(3)]
+        raw = [quad(_weighted, -1, 1, args=(k, m, s), points=[min(m, 1)])[0] for k in range(3)]
         first.append(raw[1] + (high - low if clip else 0.0))
         second.append(raw[2] + (high + low if clip else 0.0))
         inside.append(1.0 if clip else raw[0])
