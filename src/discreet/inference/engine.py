@@ -194,8 +194,17 @@ def left() -> float:
     return 0.0 if work is None else work.left
 
 
+def held() -> int:
+    """Return how many numbers are kept in memory, as far as they are counted."""
+    work = _left.get()
+    return 0 if work is None else work.held
+
+
 def hold(numbers: int) -> None:
-    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many."""
+    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many.
+
+    What is given up again is counted as less than none.
+    """
     work = _left.get()
     if work is None:
         return
