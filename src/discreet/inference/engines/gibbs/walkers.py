@@ -56,7 +56,7 @@ _MOST_SWEEPS = 10
 # contradict it, by thousands of noise scales, would take as many steps as they are off.
 _MOST_ROUNDS, _MOST_OF_MANY = 120, 60
 # what a sweep of a usual number of walkers on that way costs, for each pair of readings; measured
-_SWEEP_SECONDS, _READING_SECONDS = 7e-4, 8e-3
+_SWEEP_SECONDS, _READING_SECONDS = 7e-4, 3.5e-3
 # Walkers of a population: in few dimensions, in more, and where an integral over three columns makes each expensive.
 # There sweeps between steps, attempts to agree and seconds of the draws at the end are fewer too.
 _FEW_DIM, _MANY_DIM, _EXPENSIVE = 128, 192, 64
