@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import EngineError, UsageError
+from discreet.inference.engines.augment import augment_engine
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 
 
@@ -20,7 +21,7 @@ def test_bounds_as_the_hint_writes_them() -> None:
     assert made.bounds == ((Fraction(0), Fraction(100)),)
 
 
-def test_augment_sends_nobody_to_an_engine_that_refuses() -> None:
+def test_augment_sends_nobody_to_an_engine_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four columns: it said to compare with gibbs, which integrates over three."""
     release = dc.release(
         [[0.1, 0.2, 0.3, 0.4]] * 4,
@@ -30,6 +31,7 @@ def test_augment_sends_nobody_to_an_engine_that_refuses() -> None:
         outside="redact",
         missing="none",
     )
+    monkeypatch.setattr(augment_engine, "_WARM_UP", (5, 5))
     with pytest.raises(EngineError, match="at most 3 columns"):
         dc.infer(release, engine="gibbs")
     (warning,) = [
