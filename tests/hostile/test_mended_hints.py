@@ -21,6 +21,7 @@ def test_bounds_as_the_hint_writes_them() -> None:
     assert made.bounds == ((Fraction(0), Fraction(100)),)
 
 
+@pytest.mark.slow
 def test_augment_sends_nobody_to_an_engine_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four columns: it said to compare with gibbs, which integrates over three."""
     release = dc.release(
