@@ -94,6 +94,8 @@ def test_a_posterior_of_many_labels(rng) -> None:
     assert p.shape == (400, k)
     assert p.sum(axis=1) == pytest.approx(np.ones(400))
     assert posterior.diagnostics.engine == "exact"
+    # 600 numbers would fill the screen
+    assert posterior.diagnostics.prior == "every Dirichlet parameter is 1"
     counts = np.bincount(codes, minlength=k)
     z = (p.mean(axis=0) - counts / n) / p.std(axis=0)
     assert np.abs(z).max() < 6
