@@ -117,7 +117,7 @@ def _model(rng: np.random.Generator) -> Any:
         lambda: dc.models.MarkovChain({"s": ["1", "2"]}, {"t": ["1", "2", "3"]}, {"z": some()}),
     ]
     if rng.random() < 0.02:
-        return dc.MultivariateNormal(2)
+        return dc.MultivariateNormal(int(rng.choice([2, 2, 3])))
     return makers[int(rng.integers(len(makers)))]()
 
 

@@ -11,12 +11,14 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.stats import norm
 
 import discreet as dc
 from discreet import families
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families import Family
+from discreet.inference.engine import TooLong, allowed, left
 from discreet.inference.engines.gibbs.box import box_moments
 from discreet.inference.engines.gibbs.feature_moments import feature_moments, normal_moments
 
@@ -178,3 +180,41 @@ def test_box_cuts_a_correlated_normal(clip: bool, rng: np.random.Generator) -> N
 
     want = [outer(1, 0), outer(0, 1), outer(2, 0), outer(1, 1), outer(0, 2)]
     assert got == pytest.approx(want, abs=2e-5)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+def test_points_of_a_box_are_counted_as_work(clip: bool) -> None:
+    """Three columns of a forged file took over 90 s: nobody counted what a place costs."""
+    mean, covariance = np.zeros((1000, 3)), np.tile(np.eye(3), (1000, 1, 1))
+    with allowed(10.0):
+        box_moments(mean, covariance, clip=clip)
+        spent = 10.0 - left()
+        assert 0.01 < spent < 1.0
+    with pytest.raises(TooLong), allowed(spent / 2):
+        box_moments(mean, covariance, clip=clip)
+
+
+def _weighted(z: float, k: int, mean: float, sd: float) -> float:
+    return float(z**k * norm.pdf(z, mean, sd))
+
+
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("center", [0.0, 0.9, 3.0])
+def test_box_of_three_independent_columns(center: float, clip: bool) -> None:
+    """Against one column's rule: products of their moments, for densities narrow, wide and mostly outside."""
+    sd = np.array([0.2, 0.7, 3.0])
+    mean = np.array([center, center / 2, center])
+    got, spread = box_moments(mean[None], np.diag(sd**2)[None], clip=clip)
+    first, second, inside = [], [], []
+    for m, s in zip(mean, sd, strict=True):
+        low, high = norm.cdf((-1 - m) / s), norm.sf((1 - m) / s)
+        raw = [quad(_weighted, -1, 1, args=(k, m, s), points=[min(m, 1)])[0] for k in range(3)]
+        first.append(raw[1] + (high - low if clip else 0.0))
+        second.append(raw[2] + (high + low if clip else 0.0))
+        inside.append(1.0 if clip else raw[0])
+    others = [inside[1] * inside[2], inside[0] * inside[2], inside[0] * inside[1]]
+    want = [a * b for a, b in zip(first, others, strict=True)]
+    assert got[0, :3] == pytest.approx(want, abs=2e-5)
+    assert got[0, 4] == pytest.approx(first[0] * first[1] * inside[2], abs=2e-5)
+    assert got[0, 3] == pytest.approx(second[0] * others[0], abs=2e-5)
+    assert np.linalg.eigvalsh(spread[0])[0] > -1e-12

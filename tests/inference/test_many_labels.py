@@ -94,6 +94,8 @@ def test_a_posterior_of_many_labels(rng) -> None:
     assert p.shape == (400, k)
     assert p.sum(axis=1) == pytest.approx(np.ones(400))
     assert posterior.diagnostics.engine == "exact"
+    # 600 numbers would fill the screen
+    assert posterior.diagnostics.prior == "every Dirichlet parameter is 1"
     counts = np.bincount(codes, minlength=k)
     z = (p.mean(axis=0) - counts / n) / p.std(axis=0)
     assert np.abs(z).max() < 6
@@ -134,3 +136,20 @@ def test_a_long_summary_shows_its_first_and_last_lines(rng) -> None:
     with pytest.raises(UsageError, match="no parameter") as wrong:
         summary["q"]
     assert len(str(wrong.value.hint)) < 400
+
+
+def test_parts_of_a_sum_are_never_above_it() -> None:
+    """Wide noise reaches far beyond the number of records; tables do not."""
+    law = DiscreteLaplace(300.0)
+    found = cell_counts(np.ones(300), np.arange(300), (law,) * 300, RecordPrior(0, 2000), None)
+    (panel, *_) = found.panels
+    assert panel.tree is not None
+    assert panel.tree.root.table.high <= 2000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_hundreds_of_labels_at_a_small_epsilon_are_read(neighbors: str, rng) -> None:
+    codes = rng.integers(0, 300, 100_000).tolist()
+    release = dc.release(codes, dc.Categorical(300), epsilon=0.002, neighbors=neighbors)
+    assert dc.infer(release, draws=400, rng=rng).diagnostics.engine == "exact"

@@ -9,12 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from discreet.domain.declarations import Domain
 from discreet.domain.labels import read_labels
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
 from discreet.models.shapes import Cells
 from discreet.priors.base import Prior
 from discreet.priors.dirichlet import Dirichlet
+
+# Labels up to which the parameters of a prior are written out.
+_FEW_LABELS = 10
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,11 @@ class Categorical(Family):
     @property
     def default_prior(self) -> Dirichlet:
         return Dirichlet(np.ones(len(self.labels)))
+
+    def weak_prior_in_words(self, domain: Domain) -> str:
+        if len(self.labels) <= _FEW_LABELS:
+            return super().weak_prior_in_words(domain)
+        return "every Dirichlet parameter is 1"
 
     def update(self, prior: Dirichlet, s: np.ndarray, n: np.ndarray | float) -> Dirichlet:
         return Dirichlet(prior.natural() + s)

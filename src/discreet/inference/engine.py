@@ -34,6 +34,8 @@ NEVER = 1e9
 
 # Numbers that tables of counts may hold for each second of work allowed: 15 s are 0.4 GB.
 _NUMBERS_PER_SECOND = 3.5e6
+# And at most, however long an engine may take: 2 GB.
+_MOST_NUMBERS = 2.5e8
 
 
 @dataclass
@@ -44,6 +46,18 @@ class _Work:
     allowed: float
     more: Callable[[], float] | None
     held: int = 0
+
+    @property
+    def most_numbers(self) -> float:
+        """Numbers that may be held, in all."""
+        return min(self.allowed * _NUMBERS_PER_SECOND, _MOST_NUMBERS)
+
+    def ask_for_more(self) -> None:
+        """Add what may be added, once."""
+        if self.more is not None:
+            more, self.more = self.more, None
+            extra = more()
+            self.left, self.allowed = self.left + extra, self.allowed + extra
 
 
 _left: ContextVar[_Work | None] = ContextVar("_left", default=None)
@@ -145,7 +159,7 @@ def too_wide() -> TooLong:
     """Return the error of an engine that would have to enumerate more counts than memory should hold."""
     return TooLong(
         "the noise is too wide to enumerate the counts exactly.",
-        hint="release with a larger epsilon, or with missing='none' if no value is missing",
+        hint="engine='exact', asked for by name, may hold up to 2 GB; or take fewer labels, or a larger epsilon",
     )
 
 
@@ -165,10 +179,8 @@ def spend(seconds: float) -> None:
     if work is None:
         return
     work.left -= seconds
-    if work.left < 0 and work.more is not None:
-        more, work.more = work.more, None
-        extra = more()
-        work.left, work.allowed = work.left + extra, work.allowed + extra
+    if work.left < 0:
+        work.ask_for_more()
     if work.left < 0:
         raise TooLong(
             f"this takes more than {work.allowed:,.0f} s of work, for such wide noise or bounds or so many labels.",
@@ -176,11 +188,28 @@ def spend(seconds: float) -> None:
         )
 
 
+def left() -> float:
+    """Return the seconds of work that are left, 0 where nobody counts."""
+    work = _left.get()
+    return 0.0 if work is None else work.left
+
+
+def held() -> int:
+    """Return how many numbers are kept in memory, as far as they are counted."""
+    work = _left.get()
+    return 0 if work is None else work.held
+
+
 def hold(numbers: int) -> None:
-    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many."""
+    """Count numbers that are about to be kept in memory; raise :class:`TooLong` if they are too many.
+
+    What is given up again is counted as less than none.
+    """
     work = _left.get()
     if work is None:
         return
     work.held += numbers
-    if work.held > work.allowed * _NUMBERS_PER_SECOND:
+    if work.held > work.most_numbers:
+        work.ask_for_more()
+    if work.held > work.most_numbers:
         raise too_wide()

@@ -33,7 +33,7 @@ from discreet.inference.counts.weights import (
     sample_index,
     tilt_for,
 )
-from discreet.inference.engine import too_wide
+from discreet.inference.engine import held, hold, too_wide
 from discreet.inference.record_prior import CountPrior
 from discreet.privacy import Noise
 
@@ -147,8 +147,10 @@ class PanelMaker:
             kept += made[-1][1].size
             if kept > _MOST_NUMBERS:
                 raise too_wide()
-        tables = [Table(low, weights) for low, weights, _ in made]
-        tree = None if members is None else Tree.of(tables, members)
+        tables, log_norms = [Table(low, weights) for low, weights, _ in made], [norm for _, _, norm in made]
+        # so that a tree, which takes the tables over, can give up what it keeps no longer
+        made.clear()
+        tree = None if members is None else Tree.of(tables, members, most)
         if tree is None:
             order, ordered, partial = convolved(tables, _MOST_NUMBERS - kept)
         else:
@@ -160,8 +162,8 @@ class PanelMaker:
         weights = sums.weights[low - sums.low : high - sums.low + 1]
         u = np.arange(low, high + 1)
         # each cell is tilted around its own reading, so the total is tilted around their sum
-        each = list(zip(times.tolist(), made, self.cells, strict=True))
-        log_tilt = sum(n * log_norm for n, (_, _, log_norm), _ in each)
+        each = list(zip(times.tolist(), log_norms, self.cells, strict=True))
+        log_tilt = sum(n * log_norm for n, log_norm, _ in each)
         log_tilt -= tilt * (u - sum(int(n) * cell.y for n, _, cell in each))
         with np.errstate(divide="ignore"):
             log_rest = log_tilt + self.log_q(low, high)
@@ -209,9 +211,11 @@ class PanelMaker:
         if self.records.high is not None:
             target = min(target, self.records.high)
         while True:
+            before = held()
             panel, _ = self.panel(max(target, self.records.low))
             if panel.low <= total <= panel.high:
                 return panel
+            hold(before - held())
             if target == total:
                 raise _contradiction()
             target = (target + total) // 2 if abs(target - total) > 1 else total

@@ -30,6 +30,8 @@ _SMALL = 0.1
 _LONGEST = 2e7
 # Counts of one cell that are tabled, at most: noise of an epsilon below 0.00002 needs more.
 _WIDEST = 4e6
+# Counts from which on a table that only splits sums is kept in half the memory.
+_LONG_TABLE = 1 << 15
 # Where doubling the tilt gives up; narrow noise far from any possible count needs steep ones.
 _STEEPEST = 1e12
 #: Rounding in a convolution, relative to its peak.
@@ -249,8 +251,15 @@ class Table:
         inside = (index >= 0) & (index < self.weights.size)
         return np.where(inside, self.weights[np.where(inside, index, 0)], 0.0)
 
-    def convolve(self, other: Table) -> Table:
-        """Return the table of the sum of two counts, trimmed where it is rounding noise."""
+    def kept(self) -> Table:
+        """Return the table as it is kept to split sums by: a long one with seven digits, in half the memory."""
+        if self.weights.size <= _LONG_TABLE or self.weights.dtype == np.float32:
+            return self
+        hold(-(self.weights.size // 2))
+        return Table(self.low, self.weights.astype(np.float32))
+
+    def convolve(self, other: Table, most: int | None = None) -> Table:
+        """Return the table of the sum of two counts, trimmed where it is rounding noise or above ``most``."""
         small, large = sorted((self.weights.size, other.weights.size))
         spend(_DIRECT_SECONDS * small * large if small <= _DIRECT else _FOURIER_SECONDS * (small + large))
         if small <= _DIRECT:
@@ -259,6 +268,8 @@ class Table:
             weights = _fourier_convolve(self.weights, other.weights)
         heavy = np.flatnonzero(weights > FLOOR * weights.max())
         first, last = heavy[0], heavy[-1]
+        if most is not None:
+            last = max(min(last, most - self.low - other.low), first)
         hold(int(last - first) + 1)
         return Table(self.low + other.low + int(first), np.maximum(weights[first : last + 1], 0.0))
 

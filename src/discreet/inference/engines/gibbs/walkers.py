@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import OutOfReachError
-from discreet.inference.engine import spend
+from discreet.inference.engine import left, spend
 from discreet.inference.engines.gibbs.global_proposals import GlobalProposals
 from discreet.inference.engines.gibbs.target import Place, Target
 
@@ -55,8 +55,12 @@ _MOST_SWEEPS = 10
 # steps of that way, at most. Where the model holds some 30 are enough, for a trillion records too; totals that
 # contradict it, by thousands of noise scales, would take as many steps as they are off.
 _MOST_ROUNDS, _MOST_OF_MANY = 120, 60
-# what a sweep on that way costs, for each pair of readings; measured
-_SWEEP_SECONDS, _READING_SECONDS = 7e-4, 8e-3
+# what a sweep of a usual number of walkers on that way costs, for each pair of readings; measured
+_SWEEP_SECONDS, _READING_SECONDS = 7e-4, 3.5e-3
+# Walkers of a population: in few dimensions, in more, and where an integral over three columns makes each expensive.
+# There sweeps between steps, attempts to agree and seconds of the draws at the end are fewer too.
+_FEW_DIM, _MANY_DIM, _EXPENSIVE = 128, 192, 64
+_FEW_SWEEPS, _FEW_ATTEMPTS, _LAST_SECONDS = 5, 3, 3.0
 
 
 @dataclass
@@ -78,6 +82,7 @@ class Walkers:
         self._kappa = math.inf
         self._dim = target.dim
         self._kernel = self._dim <= _KERNEL_DIM
+        self._most_sweeps = _FEW_SWEEPS if is_expensive(target) else _MOST_SWEEPS
         self._moved = 0.0
         self._global = GlobalProposals.of(target, rng)
         self._state = self._at(*self._from_prior())
@@ -119,8 +124,9 @@ class Walkers:
             carried = np.zeros(len(state.x))
             # copies made by resampling must part before the next step: more moves in more dimensions
             self._moved = 0.0
-            for _ in range(_MOST_SWEEPS):
-                spend(max(_SWEEP_SECONDS * n_readings**2, _READING_SECONDS * n_readings))
+            usual = max(_SWEEP_SECONDS * n_readings**2, _READING_SECONDS * n_readings)
+            for _ in range(self._most_sweeps):
+                spend(usual * self._each / (_FEW_DIM if self._kernel else _MANY_DIM))
                 self.sweep(force_both=True)
                 if self._moved >= 0.5 + self._dim / 3:
                     break
@@ -257,6 +263,11 @@ class Walkers:
         return out
 
 
+def is_expensive(target: Target) -> bool:
+    """Whether every place takes an integral over three columns."""
+    return target.family.n_columns > 2
+
+
 def _effective(log_weights: np.ndarray) -> float:
     """Return the effective share of weighted walkers, 0 if none has any weight."""
     top = log_weights.max()
@@ -308,17 +319,21 @@ def sample(
     -------
     The draws, and a warning if the populations still disagree after the longest warm-up.
     """
-    each = 128 if target.dim <= _KERNEL_DIM else 192
+    expensive = is_expensive(target)
+    each = _FEW_DIM if target.dim <= _KERNEL_DIM else _EXPENSIVE if expensive else _MANY_DIM
     total = POPULATIONS * each
     walkers = Walkers(target, each, rng)
     walkers.arrive()
     thin, warnings = 1, ()
-    half, worst = np.empty(0), 1.0
-    for attempt in range(_ATTEMPTS):
+    half, worst, a_sweep = np.empty(0), 1.0, 0.0
+    for attempt in range(_FEW_ATTEMPTS if expensive else _ATTEMPTS):
+        before = left()
         pilot = walkers.run(_PILOT * 2**attempt)
+        a_sweep = (before - left()) / len(pilot)
         half = pilot[len(pilot) // 2 :]
         worst = float(nested_r_hat(half).max())
-        if worst <= R_HAT_LIMIT:
+        # means of fewer walkers differ by more
+        if worst <= 1 + (R_HAT_LIMIT - 1) * (_MANY_DIM / each if expensive else 1.0):
             break
     else:
         warnings = (
@@ -334,6 +349,8 @@ def sample(
     per_chain = size // chains
     owned = max(total // chains, 1)
     steps = math.ceil(per_chain / owned)
+    if expensive and a_sweep:
+        thin = max(1, min(thin, int(_LAST_SECONDS / (steps * a_sweep))))
     draws = walkers.run(steps, thin)
     order = []
     for chain in range(chains):
