@@ -78,7 +78,7 @@ Within = Annotated[
         show_default=False,
     ),
 ]
-BoundsUnit = Annotated[
+Unit = Annotated[
     str | None,
     typer.Option(
         "--unit",
@@ -136,7 +136,7 @@ By = Annotated[
         rich_help_panel=PEOPLE,
     ),
 ]
-Epsilon = Annotated[
+BoundsEpsilon = Annotated[
     str | None,
     typer.Option(
         "--bounds-epsilon",

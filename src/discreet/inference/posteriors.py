@@ -48,6 +48,11 @@ class Posteriors(dict[str, Posterior]):
         chains = next((one.n_chains for one in self.values()), 1)
         return Posterior(draws, how, n_chains=chains, labels=labels, about=", ".join(self))
 
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """How all of them were drawn, with the warnings of each under its name."""
+        return self.together().diagnostics
+
     def summary(self, prob: float = 0.95) -> Summary:
         """Return one table with the rows of all posteriors."""
         return self.together().summary(prob)
