@@ -76,6 +76,7 @@ def infer(
 ) -> None:
     """Infer the parameter behind a release, noise included. Free: no budget is spent."""
     from discreet.inference.analyst import infer as make_posterior
+    from discreet.inference.posterior import Posterior
 
     check_seed(seed)
     counts, expected = read_records(records), read_missing(missing)
@@ -96,7 +97,7 @@ def infer(
         )
     chosen = _prior(prior, release)
     with busy("Inferring …"):
-        posterior = make_posterior(
+        made = make_posterior(
             release,
             prior=chosen,
             engine=engine,
@@ -106,6 +107,7 @@ def infer(
             missing=expected,
             rng=seed,
         )
+        posterior = made if isinstance(made, Posterior) else made.together()
         summary = posterior.summary(prob)
         if output is not None:
             posterior.save(output)
@@ -126,9 +128,8 @@ def infer(
         }
         print_json("infer", content)
         return
-    columns = ", ".join(release.columns)
     out = console()
-    out.print(paragraph(f"{release.model.name} model of {columns}, {release.guarantee.describe()}"))
+    out.print(paragraph(release.title))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
     if engine == "auto" and release.samples is None:

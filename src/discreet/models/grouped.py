@@ -48,7 +48,7 @@ class Grouped(Model):
             raise UsageError(f"a release has at most {MOST_GROUPS:,} groups.")
 
     @cached_property
-    def groups(self) -> tuple[str, ...]:
+    def groups(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The names of the groups, the last column changing fastest."""
         return tuple(", ".join(labels) for labels in product(*(column.labels for column in self.by)))
 
