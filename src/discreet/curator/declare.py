@@ -15,6 +15,7 @@ from discreet.families.base import Family
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
@@ -42,7 +43,7 @@ class Declaration:
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     unit: Unit | None = None
-    checker: Mechanism | None = None
+    checker: NoiseMechanism | None = None
 
     @property
     def label(self) -> str:
