@@ -37,6 +37,9 @@ FORGERIES = {
     "a cut twice": lambda body: body["fit_check"]["cuts"].__setitem__(0, body["fit_check"]["cuts"][1]),
     "an impossible count": _put("fit_check", "values", 0, "100000"),
     "a float count": _put("fit_check", "values", 0, 12.5),
+    "of people": _put(
+        "unit", {"column": "id", "per_unit": ["mean"], "row_bounds": [None], "last_by": None, "null_unit": "leave_out"}
+    ),
     "another model": _put("model", {"name": "mean", "parameters": {}}),
 }  # fmt: skip
 

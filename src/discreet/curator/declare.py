@@ -115,6 +115,9 @@ def declare(
     if people is not None:
         if choices is not None:
             raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
+        if checker is not None:
+            # its cells are counted row by row, and a person may have many
+            raise UsageError("fit_check is for rows: people's records take none.", hint="leave out fit_check")
         limits = model.record_bounds(domain)
         unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
         guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
