@@ -15,6 +15,13 @@ from discreet.errors import ReleaseFileError
 from tests.artifact.test_release_file import GOLDEN, SCHEMA, _drop, _put, forge
 
 CHECKED = next(path for path in GOLDEN if path.stem == "v1-normal-fit-check").read_text(encoding="utf-8")
+PEOPLE = {
+    "column": "id",
+    "per_unit": ["mean"],
+    "row_bounds": [["-3", "100"]],
+    "last_by": None,
+    "null_unit": "leave_out",
+}
 
 FORGERIES = {
     "no counts": _drop("fit_check"),
@@ -37,6 +44,7 @@ FORGERIES = {
     "a cut twice": lambda body: body["fit_check"]["cuts"].__setitem__(0, body["fit_check"]["cuts"][1]),
     "an impossible count": _put("fit_check", "values", 0, "100000"),
     "a float count": _put("fit_check", "values", 0, 12.5),
+    "of people": _put("unit", PEOPLE),
     "another model": _put("model", {"name": "mean", "parameters": {}}),
 }  # fmt: skip
 

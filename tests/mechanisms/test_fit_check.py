@@ -213,6 +213,28 @@ def test_samples_have_no_fit_check() -> None:
         dc.release([1, 2], dc.Poisson(), mechanism=sampled, bounds=(0, 9), missing="none", fit_check=0.2)
 
 
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_people_with_several_rows_are_refused(neighbors: Any) -> None:
+    """Cells are counted row by row, and the guarantee would be for a person."""
+    rows = {"who": ["a", "a", "b"], "x": [1.0, 2.0, 3.0]}
+    how: dict[str, Any] = {
+        "column": "x",
+        "bounds": (0, 9),
+        "unit": "who",
+        "per_unit": "mean",
+        "fit_check": 0.2,
+    }
+    with pytest.raises(dc.errors.UsageError, match="fit_check is for rows"):
+        dc.release(rows, dc.Exponential(), epsilon=1, neighbors=neighbors, **how)
+
+
+def test_groups_are_refused() -> None:
+    rows = {"where": ["n", "s", "s"], "x": [1.0, 2.0, 3.0]}
+    how: dict[str, Any] = {"column": "x", "bounds": (0, 9), "by": "where", "groups": ["n", "s"]}
+    with pytest.raises(dc.errors.UsageError, match="fit_check compares one column"):
+        dc.release(rows, dc.Exponential(), epsilon=1, fit_check=0.2, **how)
+
+
 def test_several_models_take_it_by_name() -> None:
     rows = {"smoker": [0, 1] * 50, "visits": [0, 2] * 50}
     models = {"smoker": dc.Bernoulli(), "visits": dc.Poisson()}

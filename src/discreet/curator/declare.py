@@ -15,6 +15,7 @@ from discreet.families.base import Family
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
@@ -42,7 +43,7 @@ class Declaration:
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     unit: Unit | None = None
-    checker: Mechanism | None = None
+    checker: NoiseMechanism | None = None
 
     @property
     def label(self) -> str:
@@ -114,6 +115,9 @@ def declare(
     if people is not None:
         if choices is not None:
             raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
+        if checker is not None:
+            # its cells are counted row by row, and a person may have many
+            raise UsageError("fit_check is for rows: people's records take none.", hint="leave out fit_check")
         limits = model.record_bounds(domain)
         unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
         guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}

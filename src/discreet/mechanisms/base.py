@@ -55,7 +55,7 @@ class Mechanism(metaclass=Constructed):
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what a release through this mechanism promises, for everything it releases together."""
 
-    def divided(self, share: Fraction) -> tuple[Mechanism, Mechanism]:
+    def divided(self, share: Fraction) -> tuple[Mechanism, Any]:
         """Return two of its kind that spend its budget together, the second one ``share`` of it."""
         raise UsageError("fit_check is for noisy totals.", hint="leave out fit_check")
 

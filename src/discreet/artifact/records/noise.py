@@ -106,6 +106,8 @@ class NoiseRecord(Record):
             if made is not None or promised is not None:
                 raise ValueError("a fit check is paid for exactly if there is one")
             return
+        if release.unit is not None:
+            raise ValueError("a fit check counts rows, and its guarantee is for people")
         check_counts(release, made, self.distribution(float(made.scale)))
         counted = replace(self, scale=(made.scale,), sensitivity=made.sensitivity)
         if not counted.is_enough(made.scale, bin_layout(len(made.values), release.neighbors), promised):
