@@ -62,6 +62,12 @@ def _release(model: Any, names: Sequence[str] = ("x",), **options: Any) -> Entry
     return Entry(lambda rows: dc.release(rows, model, **options), names, strict=True)
 
 
+def _rows_of_people(model: Any, **options: Any) -> Entry:
+    # the number of people is public under replace, and one name more or less changes it
+    options = {"column": "x", "epsilon": 1, "unit": "y", "neighbors": "add_remove", **options}
+    return Entry(lambda rows: dc.release(rows, model, **options), ("x", "y", "z"), strict=True)
+
+
 def _check(family: Any, bounds: Any = None) -> Entry:
     return Entry(lambda rows: repr(dc.check(rows, family, column="x", bounds=bounds)), strict=True)
 
@@ -184,6 +190,11 @@ ENTRIES: dict[str, Entry] = {
     "Histogram": _release(dc.Histogram(bins=16), bounds=(0, 10)),
     "Normal, Gaussian noise": _release(dc.Normal(variance=1), bounds=(0, 10), mechanism="gaussian", rho=1),
     "Normal in the plane": _release(dc.MultivariateNormal(2), ("x", "y"), bounds=[(0, 1), (0, 1)]),
+    "people": _rows_of_people(dc.Mean(), bounds=(0, 10), per_unit="sum"),
+    "people, the last": _rows_of_people(dc.Bernoulli(), per_unit="last", last_by="z"),
+    "people of labels": _rows_of_people(dc.Categorical(["yes", "a", "1"]), per_unit="max"),
+    "groups": _rows_of_people(dc.Mean(), bounds=(0, 10), unit=None, by="y", groups=["yes", "a"]),
+    "fit check": _release(dc.Normal(), bounds=(0, 10), fit_check="0.2"),
     "several models": Entry(
         lambda rows: dc.release(
             rows, {"x": dc.Bernoulli(), "y": dc.Normal()}, epsilon=1, bounds={"y": (0, 1)}
