@@ -22,7 +22,11 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
+<<<<<<< HEAD
 from discreet.families.record_sums import RecordSums
+=======
+from discreet.families.likelihood import Likelihood
+>>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
@@ -58,8 +62,13 @@ class Release:
     ``model`` is a family of one record's column, or a model of several columns; :attr:`family` is it if it is a family.
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
+<<<<<<< HEAD
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept.
+=======
+    ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
+    the column are in, for tables and pictures.
+>>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
     """
 
     id: str
@@ -78,7 +87,11 @@ class Release:
     samples: Samples | None = None
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
+<<<<<<< HEAD
     fit_check: FitCheck | None = None
+=======
+    unit_label: str | None = None
+>>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -116,9 +129,19 @@ class Release:
         return found
 
     @property
-    def family(self) -> Family:
-        """The family; raise :class:`UsageError` if the model is one of several columns."""
-        return self.model.require(Family, "a family of one column is needed")
+    def question(self) -> str:
+        """What was asked, such as "Mean of age": the title of plots."""
+        return f"{self.model.question} of {', '.join(self.columns)}"
+
+    @property
+    def family(self) -> Likelihood:
+        """The model of one record; raise :class:`UsageError` if it has no likelihood, or one of several columns."""
+        return self.model.require(Likelihood, "a family of one column is needed")
+
+    @property
+    def conjugate_family(self) -> Family:
+        """The family, if it has a conjugate prior; raise :class:`UsageError` otherwise."""
+        return self.model.require(Family, "a family with a conjugate prior is needed")
 
     @property
     def totals(self) -> Statistics:

@@ -12,9 +12,18 @@ from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.summary import Summary
+from discreet.inference.units import UNNAMED, Units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def _question(posterior: Posterior) -> str | None:
+    return posterior.question
+
+
+def _units(posterior: Posterior) -> Units:
+    return posterior.units
 
 
 class Posteriors(dict[str, Posterior]):
@@ -46,7 +55,16 @@ class Posteriors(dict[str, Posterior]):
             independent=all(each.independent for each in every.values()),
         )
         chains = next((one.n_chains for one in self.values()), 1)
-        return Posterior(draws, how, n_chains=chains, labels=labels, about=", ".join(self))
+        questions, units = ({part(one) for one in self.values()} for part in (_question, _units))
+        return Posterior(
+            draws,
+            how,
+            n_chains=chains,
+            labels=labels,
+            about=", ".join(self),
+            question=questions.pop() if len(questions) == 1 else None,
+            units=units.pop() if len(units) == 1 else UNNAMED,
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:
