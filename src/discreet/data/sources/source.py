@@ -19,7 +19,7 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What a model wants of one column: numbers, dates as days, labels of a vocabulary, or a key that tells people apart."""
+    """What a model wants of one column: numbers, days, labels of a vocabulary, or a key that tells people apart."""
 
     family: str
     vocabulary: Vocabulary | None
