@@ -191,3 +191,18 @@ def test_files_summaries_and_statements_show_dates(tmp_path: Path, rng: np.rando
     assert posterior.model == edges
     assert "p[2020-01-01 to 2021-01-01]" in posterior.scalars()
     assert posterior.summary().to_dict()["quantiles"][0]["low"] == "2020-01-01"
+
+
+def test_dates_of_people_with_several_rows_are_refused() -> None:
+    rows = {"id": [1, 1], "d": ["2020-01-01", "2020-01-02"]}
+    with pytest.raises(UsageError, match="one record a row so far"):
+        dc.release(rows, dc.Mean(), column="d", bounds=BOUNDS, unit="id", per_unit="mean", epsilon=1)
+
+
+def test_groups_have_dates() -> None:
+    rows = {"g": ["n", "s"] * 40, "d": ["2000-01-01", "2020-01-01"] * 40}
+    release = dc.release(
+        rows, dc.Mean(), column="d", bounds=BOUNDS, by="g", groups={"g": ["n", "s"]}, epsilon=100
+    )
+    means = {name: one.median()["mean"] for name, one in dc.infer(release, rng=0).items()}
+    assert list(means.values()) == pytest.approx([10_957, 18_262], abs=400)

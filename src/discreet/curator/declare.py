@@ -119,6 +119,11 @@ def declare(
         if choices is not None:
             raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
         limits = model.record_bounds(domain)
+        if domain.dates:
+            raise UsageError(
+                "dates are read one record a row so far: unit is for numbers and labels.",
+                hint="join the rows of a person first, or leave out unit",
+            )
         unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
         guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
     asked = Declaration(
