@@ -12,18 +12,10 @@ from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.summary import Summary
-from discreet.inference.units import UNNAMED, Units
+from discreet.inference.units import UNNAMED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def _question(posterior: Posterior) -> str | None:
-    return posterior.question
-
-
-def _units(posterior: Posterior) -> Units:
-    return posterior.units
 
 
 class Posteriors(dict[str, Posterior]):
@@ -55,7 +47,8 @@ class Posteriors(dict[str, Posterior]):
             independent=all(each.independent for each in every.values()),
         )
         chains = next((one.n_chains for one in self.values()), 1)
-        questions, units = ({part(one) for one in self.values()} for part in (_question, _units))
+        questions = {one.question for one in self.values()}
+        units = {one.units for one in self.values()}
         return Posterior(
             draws,
             how,
