@@ -64,11 +64,8 @@ def main() -> None:
     write_regressions(np.random.default_rng(23), first=60)
     write_networks(np.random.default_rng(25), first=70)
     write_means(np.random.default_rng(26), first=80)
-<<<<<<< HEAD
     write_fit_checks(np.random.default_rng(27), first=90)
-=======
-    write_counts_and_dates(np.random.default_rng(27), first=90)
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
+    write_counts_and_dates(np.random.default_rng(27), first=100)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -88,7 +85,6 @@ def write_means(rng: np.random.Generator, *, first: int) -> None:
     write(cases, rng, first=first)
 
 
-<<<<<<< HEAD
 def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:
     bought = dc.mechanisms.PrivateQuantiles("0.025", "0.975", within=(0, 365), epsilon="0.4")
     days = np.where(rng.random(500) < 0.05, np.nan, rng.poisson(9.5, 500))
@@ -103,7 +99,8 @@ def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:
         ),
     }  # fmt: skip
     write(cases, rng, first=first)
-=======
+
+
 def write_counts_and_dates(rng: np.random.Generator, *, first: int) -> None:
     visits = rng.negative_binomial(0.7, 0.2, 300)
     days = [f"{np.datetime64('2020-01-01') + int(day)}" for day in rng.gamma(3, 150, 300)]
@@ -120,7 +117,6 @@ def write_counts_and_dates(rng: np.random.Generator, *, first: int) -> None:
         lambda law: int(law.sample(1, rng)[0]), rng.gamma(9, 5, 300), dc.Mean(), laplace, bounds=(0, 120)
     )
     save("mean-unit-label", dataclasses.replace(aged, unit_label="years"), first + len(cases))
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
 
 
 def write_models(rng: np.random.Generator, *, first: int) -> None:

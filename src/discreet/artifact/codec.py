@@ -92,13 +92,10 @@ def encode(release: Release) -> str:
     }
     if release.bounds_choice is not None:
         body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
-<<<<<<< HEAD
     if release.fit_check is not None:
         body["fit_check"] = encode_fit(release.fit_check)
-=======
     if release.unit_label is not None:
         body["unit_label"] = release.unit_label
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -165,14 +162,10 @@ def decode(content: str) -> Release:
 
 
 def _read(body: dict[str, Any]) -> Release:
-<<<<<<< HEAD
     bought, fitted = "bounds_choice" in body, "fit_check" in body
-    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought + " fit_check" * fitted)
-=======
-    bought = "bounds_choice" in body
     labeled = "unit_label" in body
-    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought + " unit_label" * labeled)
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
+    more = " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled
+    exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
     fills = isinstance(d, dict) and d.get("missing") == "impute"
@@ -210,11 +203,8 @@ def _read(body: dict[str, Any]) -> Release:
         ledger=optional(read_stamp, body["ledger"]),
         software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
-<<<<<<< HEAD
         fit_check=read_fit(body["fit_check"]) if fitted else None,
-=======
         unit_label=name_of(body["unit_label"]) if labeled else None,
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
     )
 
 

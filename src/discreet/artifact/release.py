@@ -22,11 +22,8 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
-<<<<<<< HEAD
-from discreet.families.record_sums import RecordSums
-=======
 from discreet.families.likelihood import Likelihood
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
+from discreet.families.record_sums import RecordSums
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
@@ -62,13 +59,9 @@ class Release:
     ``model`` is a family of one record's column, or a model of several columns; :attr:`family` is it if it is a family.
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
-<<<<<<< HEAD
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
-    ``ledger`` says where the release was charged, if a ledger was kept.
-=======
     ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
     the column are in, for tables and pictures.
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
     """
 
     id: str
@@ -87,11 +80,8 @@ class Release:
     samples: Samples | None = None
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
-<<<<<<< HEAD
     fit_check: FitCheck | None = None
-=======
     unit_label: str | None = None
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
 
     @cached_property
     def guarantee(self) -> Guarantee:

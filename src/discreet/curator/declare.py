@@ -42,11 +42,8 @@ class Declaration:
     guarantees: Mapping[str, Guarantee]
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     unit: Unit | None = None
-<<<<<<< HEAD
     checker: Mechanism | None = None
-=======
     unit_label: str | None = None
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
 
     @property
     def label(self) -> str:

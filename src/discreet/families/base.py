@@ -62,32 +62,6 @@ class Family(Likelihood):
         """Return Cov[t(x) | theta], the Hessian of A, with components on the last two axes; likewise."""
         return hessian(self.log_partition, self.natural(theta))[0]
 
-<<<<<<< HEAD
-    @property
-    def can_sample(self) -> bool:
-        """Whether records can be drawn: there is a :meth:`sample`."""
-        return type(self).sample is not Family.sample
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """Where the density of one column has a kink, which a rule for smooth functions must not cross."""
-        return ()
-
-    def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw ``size`` records given one parameter value; columns last if there are several."""
-        raise UsageError(f"{self.name} does not say how to draw records.", hint="define its method sample")
-
-    @property
-    def has_cdf(self) -> bool:
-        """Whether the distribution function is known: there is a :meth:`cdf`."""
-        return type(self).cdf is not Family.cdf
-
-    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
-        """Return P(X <= x) of one column for each parameter value, with a list of ``x`` on a new last axis."""
-        raise UsageError(f"{self.name} does not say its distribution function.", hint="define its method cdf")
-
-=======
->>>>>>> ddeddb5 (NegativeBinomial; dates as bounded numbers; unit_label and titles; MultivariateNormal reads each column as clipped; numbers as labels)
     def log_density(self, x: np.ndarray, theta: Theta) -> np.ndarray:
         eta, t = np.asarray(self.natural(theta)), self.sufficient(x)
         # an impossible label has eta = -inf; records without it (t = 0) are not affected

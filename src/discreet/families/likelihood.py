@@ -98,6 +98,15 @@ class Likelihood(RecordSums):
         """Draw ``size`` records given one parameter value; columns last if there are several."""
         raise UsageError(f"{self.name} does not say how to draw records.", hint="define its method sample")
 
+    @property
+    def has_cdf(self) -> bool:
+        """Whether the distribution function is known: there is a :meth:`cdf`."""
+        return type(self).cdf is not Likelihood.cdf
+
+    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
+        """Return P(X <= x) of one column for each parameter value, with a list of ``x`` on a new last axis."""
+        raise UsageError(f"{self.name} does not say its distribution function.", hint="define its method cdf")
+
     # -- the prior ------------------------------------------------------------------------------------
 
     def parse_prior(self, text: str) -> Prior:
