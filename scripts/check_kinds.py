@@ -28,13 +28,14 @@ PROTOCOLS = {
     "models/base.py": "Model",
     "models/column_model.py": "ColumnModel",
     "families/base.py": "Family",
+    "families/likelihood.py": "Likelihood",
     "mechanisms/base.py": "Mechanism",
     "artifact/records/base.py": "Record",
 }
 ROOTS = {"Model", "Mechanism", "Record"}
 #: Packages that check whether an argument of the caller's is one of these at all.
 DOORS = ("curator", "validation")
-AT_THE_DOOR = {"ColumnModel", "Family", "Mechanism", "Model"}
+AT_THE_DOOR = {"ColumnModel", "Family", "Likelihood", "Mechanism", "Model"}
 #: What a variable or attribute that holds a model, mechanism or record is called.
 NOUNS = {"family", "mechanism", "model", "record"}
 #: Rooms where a mechanism is another thing, that of profile-based privacy.

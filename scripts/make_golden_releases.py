@@ -65,6 +65,7 @@ def main() -> None:
     write_networks(np.random.default_rng(25), first=70)
     write_means(np.random.default_rng(26), first=80)
     write_fit_checks(np.random.default_rng(27), first=90)
+    write_counts_and_dates(np.random.default_rng(27), first=100)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -98,6 +99,24 @@ def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:
         ),
     }  # fmt: skip
     write(cases, rng, first=first)
+
+
+def write_counts_and_dates(rng: np.random.Generator, *, first: int) -> None:
+    visits = rng.negative_binomial(0.7, 0.2, 300)
+    days = [f"{np.datetime64('2020-01-01') + int(day)}" for day in rng.gamma(3, 150, 300)]
+    years = {"bounds": ("2020-01-01", "2024-12-31")}
+    edges = ["2020-01-01", "2021-01-01", "2022-01-01", "2024-12-31"]
+    laplace = dc.mechanisms.Laplace("0.5")
+    cases = {
+        "negative-binomial": (visits, dc.NegativeBinomial(), laplace, {"bounds": (0, 20)}),
+        "mean-dates": (days, dc.Mean(), laplace, years),
+        "histogram-dates": (days, dc.Histogram(edges=edges), laplace, {}),
+    }
+    write(cases, rng, first=first)
+    aged = release_with(
+        lambda law: int(law.sample(1, rng)[0]), rng.gamma(9, 5, 300), dc.Mean(), laplace, bounds=(0, 120)
+    )
+    save("mean-unit-label", dataclasses.replace(aged, unit_label="years"), first + len(cases))
 
 
 def write_models(rng: np.random.Generator, *, first: int) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Laplace,
         Mean,
         MultivariateNormal,
+        NegativeBinomial,
         Normal,
         Poisson,
     )
@@ -74,6 +75,7 @@ __all__ = [
     "Mean",
     "MetricDP",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "Poisson",
     "Posterior",
@@ -130,6 +132,7 @@ _HOMES = {
         "Laplace",
         "Mean",
         "MultivariateNormal",
+        "NegativeBinomial",
         "Normal",
         "Poisson",
     ),

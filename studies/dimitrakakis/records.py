@@ -101,13 +101,13 @@ def _normal(rng: np.random.Generator) -> list[Claim]:
     for _ in range(100):
         root = rng.normal(size=(3, 3))
         theta = {
-            "mean": rng.normal(size=3) * rng.choice([0.1, 3]),
+            "normal_mean": rng.normal(size=3) * rng.choice([0.1, 3]),
             "covariance": root @ root.T + 0.01 * np.eye(3),
         }
         records = rng.normal(size=(40, 3)) * rng.choice([0.1, 1, 10], size=(40, 1))
         found = float(lipschitz_by_pairs(family, theta, distance, records))
         most = max(most, found / float(lipschitz(family, theta, distance)))
-    needle = {"mean": np.zeros(3), "covariance": np.diag([1, 1e8, 1e8])}
+    needle = {"normal_mean": np.zeros(3), "covariance": np.diag([1, 1e8, 1e8])}
     axis = np.array([[0.0, 0, 0], [1.0, 0, 0]])
     attained = float(lipschitz_by_pairs(family, needle, centered, axis)) / float(
         lipschitz(family, needle, centered)

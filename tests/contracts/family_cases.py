@@ -68,7 +68,7 @@ def plane(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     u, step = np.linspace(-10, 10, 250, retstep=True)
     grid = np.stack([axis.ravel() for axis in np.meshgrid(u, u)], axis=-1)
     root = np.linalg.cholesky(theta["covariance"])
-    return theta["mean"] + grid @ root.T, np.full(len(grid), step**2 * np.linalg.det(root))
+    return theta["normal_mean"] + grid @ root.T, np.full(len(grid), step**2 * np.linalg.det(root))
 
 
 def precision(theta: Theta) -> Any:
@@ -76,7 +76,7 @@ def precision(theta: Theta) -> Any:
 
 
 def both(theta: Theta) -> tuple[Any, Any]:
-    return theta["mean"], theta.get("variance", theta.get("covariance"))
+    return theta["mean"], theta["variance"]
 
 
 RATES = ({"rate": 0.3}, {"rate": 7.0})
@@ -185,12 +185,12 @@ CASES = [
     Case(
         MultivariateNormal(2),
         (
-            {"mean": np.array([1.0, -2.0]), "covariance": TILTED},
-            {"mean": np.array([0.5, 10.0]), "covariance": np.diag([0.1, 5.0])},
+            {"normal_mean": np.array([1.0, -2.0]), "covariance": TILTED},
+            {"normal_mean": np.array([0.5, 10.0]), "covariance": np.diag([0.1, 5.0])},
         ),
         priors.NormalInverseWishart([1, 0], 0.5, 4.5, TILTED),
-        lambda t: stats.multivariate_normal(t["mean"], t["covariance"]),
-        both,
+        lambda t: stats.multivariate_normal(t["normal_mean"], t["covariance"]),
+        lambda t: (t["normal_mean"], t["covariance"]),
         plane,
         [(-3, 100), (0, 1)],
     ),

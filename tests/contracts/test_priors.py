@@ -98,6 +98,13 @@ def cone(prior: Any) -> Nodes:
     return (x, v), (weight * size)[:, None] * gauss
 
 
+def quadrant(_: Any) -> Nodes:
+    """Two positive numbers, each on a scale of logarithms."""
+    u, step = np.linspace(-60, 9, 500, retstep=True)
+    m, d = (axis.ravel() for axis in np.meshgrid(np.exp(u), np.exp(u)))
+    return (m, d), m * d * step**2
+
+
 def log_odds(value: Any) -> np.ndarray:
     return np.log(np.stack(value, axis=-1))
 
@@ -130,6 +137,12 @@ CASES = [
     *(
         Case(prior, positive, lambda v: np.stack([np.log(v), -v], axis=-1), lambda v: -np.log(v))
         for prior in (priors.Gamma(2, 0.5), priors.Gamma(0.5, 30))
+    ),
+    Case(
+        priors.MeanDispersion(2, 0.5, 1.5, 3),
+        quadrant,
+        lambda v: np.stack([np.log(v[0]), -v[0], np.log(v[1]), -v[1]], axis=-1),
+        lambda v: -np.log(v[0]) - np.log(v[1]),
     ),
     *(
         Case(
@@ -254,6 +267,11 @@ def margins(prior: Any, value: Any) -> list[tuple[np.ndarray, Any]]:
         ]
     if isinstance(prior, priors.Gamma):
         return [(value, stats.gamma(prior.shape, scale=1 / prior.rate))]
+    if isinstance(prior, priors.MeanDispersion):
+        return [
+            (value[0], stats.gamma(prior.mean_shape, scale=1 / prior.mean_rate)),
+            (value[1], stats.gamma(prior.dispersion_shape, scale=1 / prior.dispersion_rate)),
+        ]
     if isinstance(prior, priors.Normal):
         return [(value, stats.norm(prior.mean, prior.sd))]
     if isinstance(prior, priors.NormalInverseGamma):

@@ -91,6 +91,6 @@ def test_draws_are_reproducible_and_of_the_right_shape(rng: np.random.Generator)
     first, again = (
         augment.draw(ask(release, case.prior, 99, np.random.default_rng(5), chains=1)) for _ in range(2)
     )
-    assert first.draws["mean"].shape == (99, 2)
+    assert first.draws["normal_mean"].shape == (99, 2)
     assert first.draws["covariance"].shape == (99, 2, 2)
     np.testing.assert_array_equal(first.draws["covariance"], again.draws["covariance"])

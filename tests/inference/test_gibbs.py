@@ -323,7 +323,7 @@ PAIR = NormalInverseWishart([0, 0], 1, 5, np.eye(2))
 def test_multivariate_normal_recovers_what_was_clipped(rng: np.random.Generator) -> None:
     release, mean, covariance = correlated("clip", rng)
     draws = gibbs.draw(ask(release, PAIR, rng, 2000)).draws
-    for key, truth in (("mean", mean), ("covariance", covariance)):
+    for key, truth in (("normal_mean", mean), ("covariance", covariance)):
         # five posterior standard deviations, which are small
         assert np.abs((draws[key].mean(axis=0) - truth) / draws[key].std(axis=0)).max() < 5
         assert draws[key].std(axis=0).max() < 0.05

@@ -138,10 +138,10 @@ def test_box_holds_a_normal_that_stays_inside(d: int, rng: np.random.Generator) 
     root = rng.standard_normal((d, d))
     covariance = root @ root.T
     covariance *= 0.02 / np.diag(covariance).max()
-    theta = {"mean": rng.uniform(-0.1, 0.1, d), "covariance": covariance}
+    theta = {"normal_mean": rng.uniform(-0.1, 0.1, d), "covariance": covariance}
     family = dc.MultivariateNormal(d)
     for clip in (False, True):
-        mean, v = box_moments(theta["mean"][None], covariance[None], clip=clip)
+        mean, v = box_moments(theta["normal_mean"][None], covariance[None], clip=clip)
         tolerance = 1e-7 if d == 2 else 1e-4
         assert mean[0] == pytest.approx(family.statistic_mean(theta), abs=tolerance)
         assert v[0] == pytest.approx(family.statistic_covariance(theta), abs=tolerance)

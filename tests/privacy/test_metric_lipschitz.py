@@ -67,17 +67,17 @@ def test_multivariate_normal(rng: np.random.Generator) -> None:
     for scale in (0.1, 1.0, 3.0):
         for _ in range(10):
             root = rng.normal(size=(2, 2))
-            theta = {"mean": scale * rng.normal(size=2), "covariance": root @ root.T + 0.1 * np.eye(2)}
+            theta = {"normal_mean": scale * rng.normal(size=2), "covariance": root @ root.T + 0.1 * np.eye(2)}
             records = rng.normal(size=(60, 2)) * rng.choice([0.1, 1, 10], size=(60, 1))
             found = lipschitz_by_pairs(family, theta, D.outer_product(1, 2), records)
             assert found <= lipschitz(family, theta, D.outer_product(1, 2))
-    steep = {"mean": np.zeros(2), "covariance": np.diag([1, 1e6])}
+    steep = {"normal_mean": np.zeros(2), "covariance": np.diag([1, 1e6])}
     axis = np.array([[0.0, 0.0], [1.0, 0.0]])
     centered = D.outer_product(1, 2, centered=True)
     assert lipschitz_by_pairs(family, steep, centered, axis) == pytest.approx(0.5, rel=1e-6)
     assert lipschitz(family, steep, centered) == pytest.approx(0.5, rel=1e-6)
     with pytest.raises(dc.errors.UsageError, match="zero"):
-        lipschitz(family, {**steep, "mean": np.ones(2)}, centered)
+        lipschitz(family, {**steep, "normal_mean": np.ones(2)}, centered)
 
 
 def test_records_of_norm_one_can_be_more_than_three_apart(rng: np.random.Generator) -> None:

@@ -75,6 +75,7 @@ def encode(release: Release) -> str:
             "missing": d.missing,
             # absent otherwise, so that files without it stay what they were
             **({} if d.impute is None else {"impute": [str(value) for value in d.impute]}),
+            **({"dates": True} if d.dates else {}),
         },
         "neighbors": release.neighbors,
         "unit": None if release.unit is None else _encode_unit(release.unit),
@@ -93,6 +94,8 @@ def encode(release: Release) -> str:
         body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
     if release.fit_check is not None:
         body["fit_check"] = encode_fit(release.fit_check)
+    if release.unit_label is not None:
+        body["unit_label"] = release.unit_label
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -160,11 +163,16 @@ def decode(content: str) -> Release:
 
 def _read(body: dict[str, Any]) -> Release:
     bought, fitted = "bounds_choice" in body, "fit_check" in body
-    exact_fields("release", body, _FIELDS["release"] + " bounds_choice" * bought + " fit_check" * fitted)
+    labeled = "unit_label" in body
+    more = " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled
+    exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
     fills = isinstance(d, dict) and d.get("missing") == "impute"
-    exact_fields("domain", d, _FIELDS["domain"] + " impute" * fills)
+    dated = isinstance(d, dict) and "dates" in d
+    exact_fields("domain", d, _FIELDS["domain"] + " impute" * fills + " dates" * dated)
+    if dated and d["dates"] is not True:
+        raise ValueError("dates is there only where it is true")
     if (body["statistics"] is None) == (body["samples"] is None):
         raise ValueError("there are not either statistics or samples")
     sampled = body["statistics"] is None
@@ -182,6 +190,7 @@ def _read(body: dict[str, Any]) -> Release:
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
             impute=described.decode_impute(tuple_of(text_of, d["impute"])) if fills else None,
+            dates=dated,
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
         unit=unit,
@@ -195,6 +204,7 @@ def _read(body: dict[str, Any]) -> Release:
         software={name_of(k): name_of(v) for k, v in body["software"].items()},
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
         fit_check=read_fit(body["fit_check"]) if fitted else None,
+        unit_label=name_of(body["unit_label"]) if labeled else None,
     )
 
 

@@ -22,6 +22,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.families.base import Family
+from discreet.families.likelihood import Likelihood
 from discreet.families.record_sums import RecordSums
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
@@ -59,7 +60,8 @@ class Release:
 
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
-    ``ledger`` says where the release was charged, if a ledger was kept.
+    ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
+    the column are in, for tables and pictures.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Release:
     ledger: LedgerStamp | None = None
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     fit_check: FitCheck | None = None
+    unit_label: str | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -116,9 +119,19 @@ class Release:
         return found
 
     @property
-    def family(self) -> Family:
-        """The family; raise :class:`UsageError` if the model is one of several columns."""
-        return self.model.require(Family, "a family of one column is needed")
+    def question(self) -> str:
+        """What was asked, such as "Mean of age": the title of plots."""
+        return f"{self.model.question} of {', '.join(self.columns)}"
+
+    @property
+    def family(self) -> Likelihood:
+        """The model of one record; raise :class:`UsageError` if it has no likelihood, or one of several columns."""
+        return self.model.require(Likelihood, "a family of one column is needed")
+
+    @property
+    def conjugate_family(self) -> Family:
+        """The family, if it has a conjugate prior; raise :class:`UsageError` otherwise."""
+        return self.model.require(Family, "a family with a conjugate prior is needed")
 
     @property
     def totals(self) -> Statistics:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
+from discreet.domain.dates import shown_day
 from discreet.domain.unit import Unit
 from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
@@ -252,7 +253,7 @@ def _assumed(release: Release) -> str:
     ]
     if d.bounds is not None:
         bought = release.bounds_choice is not None
-        bounds = _listing([_range(pair, rounded=bought) for pair in d.bounds])
+        bounds = _listing([_range(pair, rounded=bought, dates=d.dates) for pair in d.bounds])
         policy = (
             f"records with a value outside them were counted, with {_middle(release)} in its place"
             if d.outside == "redact"
@@ -295,9 +296,9 @@ def _bought(choices: tuple[BoundsChoice, ...], bounds: str) -> str:
     )
 
 
-def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False) -> str:
+def _range(pair: tuple[Fraction, Fraction], *, rounded: bool = False, dates: bool = False) -> str:
     """Print two bounds: exactly, or to six digits, for a grid has more of them than anybody wants to read."""
-    low, high = map(_number if rounded else plain, pair)
+    low, high = map(shown_day if dates else _number if rounded else plain, pair)
     return f"[{low}, {high}]"
 
 

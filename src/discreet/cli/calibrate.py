@@ -28,7 +28,7 @@ from discreet.cli.pictures import Picture, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.families.base import Family
+    from discreet.families.likelihood import Likelihood
     from discreet.priors import Prior
 
 _SIMULATED, _OUTPUT = "What is simulated, and how it is read", "Output"
@@ -122,7 +122,7 @@ def calibrate(
         raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
-    family = families.parse(model).require(families.Family, "records are simulated of a family")
+    family = families.parse(model).require(families.Likelihood, "records are simulated of a family")
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     counts = read_records(records)
     check_picture(output)
@@ -166,7 +166,7 @@ def calibrate(
         out.print(f"Wrote {plain(file)}.", soft_wrap=True)
 
 
-def _prior(family: Family, text: str | None, bounds: Any) -> Prior | None:
+def _prior(family: Likelihood, text: str | None, bounds: Any) -> Prior | None:
     """Return the prior asked for; if it does not fit, name one that does."""
     from discreet import priors
     from discreet.domain.declarations import Domain

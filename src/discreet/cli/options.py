@@ -275,7 +275,10 @@ def read_model(model: str, bins: str | None) -> RecordSums:
     return families.parse(f"{model}{',' if ':' in model else ':'}bins={bins}")
 
 
-_BOUNDS_HINT = "write --bounds=LOW,HIGH, as in --bounds=-3,100, and repeat it for every column."
+_BOUNDS_HINT = (
+    "write --bounds=LOW,HIGH, as in --bounds=-3,100 or --bounds=2020-01-01,2024-12-31, and repeat it for every "
+    "column."
+)
 _QUANTILES = "quantiles"
 _QUANTILES_HINT = "write --bounds quantiles:0.025,0.975 --within=0,1000 --bounds-epsilon 0.1."
 

@@ -103,6 +103,15 @@ def release(
             show_default=False,
         ),
     ] = None,
+    unit_label: Annotated[
+        str | None,
+        typer.Option(
+            "--unit-label",
+            metavar="TEXT",
+            help="Unit of the column's numbers, such as years; written into the file.",
+            show_default=False,
+        ),
+    ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(
@@ -166,6 +175,7 @@ def release(
         "groups": groups,
         "fit_check": fit_check,
         "dataset": dataset,
+        "unit_label": unit_label,
         "ledger": ledger,
         "analyst": analyst,
     }

@@ -44,6 +44,7 @@ class Declaration:
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     unit: Unit | None = None
     checker: NoiseMechanism | None = None
+    unit_label: str | None = None
 
     @property
     def label(self) -> str:
@@ -119,6 +120,11 @@ def declare(
             # its cells are counted row by row, and a person may have many
             raise UsageError("fit_check is for rows: people's records take none.", hint="leave out fit_check")
         limits = model.record_bounds(domain)
+        if domain.dates:
+            raise UsageError(
+                "dates are read one record a row so far: unit is for numbers and labels.",
+                hint="join the rows of a person first, or leave out unit",
+            )
         unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
         guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
     asked = Declaration(

@@ -150,6 +150,7 @@ def draw(
         software={"discreet": __version__, "opendp": _opendp_version()},
         ledger=stamp,
         bounds_choice=asked.bounds_choice,
+        unit_label=asked.unit_label,
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
     return sealed(lambda: _with_fit_check(drawn, reading, source), "the fit check could not be drawn.")

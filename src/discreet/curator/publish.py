@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from discreet.arguments import shown
@@ -56,6 +57,7 @@ def release(
     null_unit: NullUnit = "leave_out",
     by: Any = None,
     groups: Any = None,
+    unit_label: str | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -87,6 +89,7 @@ def release(
     null_unit: NullUnit = "leave_out",
     by: Any = None,
     groups: Any = None,
+    unit_label: Mapping[str, str] | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -117,6 +120,7 @@ def release(
     null_unit: NullUnit = "leave_out",
     by: Any = None,
     groups: Any = None,
+    unit_label: str | Mapping[str, str] | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -186,6 +190,9 @@ def release(
         The column by which a row is the last, for ``"last"``.
     null_unit
         Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
+    unit_label
+        The unit that the numbers of the column are in, such as ``"years"``: public text, written into the file and
+        shown in tables and pictures. With several models, a dictionary by name.
 
     Returns
     -------
@@ -206,6 +213,7 @@ def release(
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
+    units = _unit_labels(unit_label, model)
     payer = None
     if ledger is not None or analyst is not None:
         from discreet.curator.charge import payer_of
@@ -243,6 +251,7 @@ def release(
             columns=columns,
             **policies,
         )
+        several = {name: replace(one, unit_label=units.get(name)) for name, one in several.items()}
         return _publish(several, payer, secure_source(), dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
@@ -252,7 +261,21 @@ def release(
 
         model = read_groups(as_model(model), by, groups)
     one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
-    return _publish({"": one}, payer, secure_source(), dataset)[""]
+    return _publish({"": replace(one, unit_label=units.get(""))}, payer, secure_source(), dataset)[""]
+
+
+def _unit_labels(unit_label: Any, model: Any) -> dict[str, str]:
+    """Return the checked name of the unit of each model's column, by its name; of a single model by an empty one."""
+    if unit_label is None:
+        return {}
+    if not isinstance(model, Mapping):
+        return {"": check_name(unit_label, "unit_label")}
+    if not isinstance(unit_label, Mapping):
+        raise UsageError("with several models, unit_label must be a dictionary by name.")
+    unknown = [name for name in unit_label if name not in model]
+    if unknown:
+        raise UsageError(f"unit_label names {unknown[0]!r:.60}, and there is no model of that name.")
+    return {name: check_name(label, "unit_label") for name, label in unit_label.items()}
 
 
 def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.domain.dates import are_dates, as_day
 from discreet.errors import UsageError
 from discreet.rational import exact
 
@@ -31,7 +32,17 @@ def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
             f"{name} must be a pair (low, high), or one such pair per column.",
             hint=f"for example {name}=(0, 100)",
         )
-    return tuple((exact(low, name), exact(high, name)) for low, high in rows)
+    return tuple(
+        (_day_or_number(low, name), _day_or_number(high, name))
+        if are_dates((low, high))
+        else (exact(low, name), exact(high, name))
+        for low, high in rows
+    )
+
+
+def _day_or_number(value: Any, name: str) -> Fraction:
+    day = as_day(value)
+    return exact(value, name) if day is None else day
 
 
 def check_pair(

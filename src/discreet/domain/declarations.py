@@ -25,6 +25,7 @@ class Domain:
 
     ``impute`` is what stands for a missing value if ``missing`` is ``"impute"``: one number per column, or one label.
     For models of several columns the columns declare their own labels and bounds, ``impute`` has one entry for each.
+    ``dates`` says that the column holds dates, so that bounds are days since 1970-01-01 (:mod:`discreet.domain.dates`).
     """
 
     bounds: tuple[tuple[Fraction, Fraction], ...] | None
@@ -32,3 +33,4 @@ class Domain:
     outside: Outside
     missing: Missing
     impute: tuple[Fraction | str, ...] | None = None
+    dates: bool = False

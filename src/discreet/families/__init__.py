@@ -10,8 +10,10 @@ from discreet.families.gamma import Gamma
 from discreet.families.geometric import Geometric
 from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
+from discreet.families.likelihood import Likelihood
 from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
+from discreet.families.negative_binomial import NegativeBinomial
 from discreet.families.normal import Normal
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
@@ -27,8 +29,10 @@ __all__ = [
     "Geometric",
     "Histogram",
     "Laplace",
+    "Likelihood",
     "Mean",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "Poisson",
     "Predicate",

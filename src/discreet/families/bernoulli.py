@@ -26,7 +26,9 @@ _YES = ("1", "true", "yes", "t", "y")
 
 
 def _words(words: str | int | Iterable[str | int], owner: str) -> tuple[str, ...]:
-    return read_labels([words] if isinstance(words, str | int) else words, owner, least=1)
+    # a number is a label here, never how many of them there are
+    single = isinstance(words, str | int | float | np.number)
+    return read_labels([words] if single else words, owner, least=1)
 
 
 def _spellings(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -80,6 +82,10 @@ class Bernoulli(Family):
         object.__setattr__(self, "yes", both[0])
         object.__setattr__(self, "no", both[1])
         read_labels([word for words in both for word in words or ()] or 2, self.name)  # distinct in all
+
+    @property
+    def question(self) -> str:
+        return "Share"
 
     @property
     def geometry(self) -> Interval:

@@ -47,6 +47,10 @@ class Categorical(Family):
         object.__setattr__(self, "labels", read_labels(labels if k is None else k))
 
     @property
+    def question(self) -> str:
+        return "Shares"
+
+    @property
     def geometry(self) -> Cells:
         return Cells(self.labels)
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from discreet.arguments import listed, whole
 from discreet.domain.bounds import Bounds
+from discreet.domain.dates import are_dates, as_day, shown_day
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 from discreet.models.shapes import UNIT
-from discreet.rational import Number, exact, plain, sqrt_up, text
+from discreet.rational import exact, plain, sqrt_up, text
 
 #: The most bins a column is cut into.
 MOST_BINS = 100_000
@@ -75,13 +76,17 @@ class Histogram(RecordSums):
     bins: int
     edges: tuple[Fraction, ...] | None
     branching: int
+    dates: bool
 
     def __init__(
-        self, bins: int | None = None, *, edges: Iterable[Number] | None = None, branching: int | None = None
+        self, bins: int | None = None, *, edges: Iterable[Any] | None = None, branching: int | None = None
     ) -> None:
         if bins is not None and edges is not None:
             raise UsageError("a histogram takes bins or edges, not both.")
-        read = None if edges is None else _read_edges(edges)
+        given = None if edges is None else listed(edges, "edges", "a list of numbers", most=MOST_BINS + 2)
+        dated = given is not None and are_dates(given)
+        read = None if given is None else _read_edges([as_day(edge) for edge in given] if dated else given)
+        object.__setattr__(self, "dates", dated)
         count = len(read) - 1 if read is not None else _DEFAULT_BINS if bins is None else bins
         if read is None:
             count = whole(count, "bins", least=2, most=MOST_BINS)
@@ -89,6 +94,10 @@ class Histogram(RecordSums):
         object.__setattr__(self, "edges", read)
         wide = _branching(count) if branching is None else whole(branching, "branching", least=2, most=count)
         object.__setattr__(self, "branching", wide)
+
+    @property
+    def question(self) -> str:
+        return "Distribution"
 
     # -- bins and levels ------------------------------------------------------------------------------
 
@@ -147,6 +156,14 @@ class Histogram(RecordSums):
 
     # -- declarations ---------------------------------------------------------------------------------
 
+    def reads_dates(self, bounds: Any) -> bool:
+        return self.dates or super().reads_dates(bounds)
+
+    def check_dates(self, domain: Domain) -> None:
+        super().check_dates(domain)
+        if self.edges is not None and self.dates != domain.dates:
+            raise UsageError("the edges of a histogram and its bounds must be dates, or both numbers.")
+
     def parse_bounds(self, bounds: Any) -> Bounds | None:
         if bounds is None and self.edges is not None:
             bounds = (self.edges[0], self.edges[-1])
@@ -170,7 +187,7 @@ class Histogram(RecordSums):
     def assumptions(self, domain: Domain) -> list[str]:
         if self.edges is None:
             return [f"they were cut into {self.bins} bins of equal width"]
-        some = [plain(edge) for edge in self.edges[:_MOST_IN_WORDS]]
+        some = [shown_day(edge) if self.dates else plain(edge) for edge in self.edges[:_MOST_IN_WORDS]]
         more = [f"{len(self.edges) - len(some)} more"] if len(self.edges) > len(some) else []
         return [f"the declared edges of its {self.bins} bins are {', '.join([*some, *more])}"]
 
@@ -180,7 +197,8 @@ class Histogram(RecordSums):
         return f"{self.name} ({self.bins} bins)"
 
     def constants(self) -> dict[str, Any]:
-        bins = {"bins": self.bins} if self.edges is None else {"edges": [text(edge) for edge in self.edges]}
+        shown = shown_day if self.dates else text
+        bins = {"bins": self.bins} if self.edges is None else {"edges": [shown(edge) for edge in self.edges]}
         return {**bins, "branching": self.branching}
 
     @classmethod
@@ -222,8 +240,8 @@ def _branching(bins: int) -> int:
     return wide
 
 
-def _read_edges(edges: Any) -> tuple[Fraction, ...]:
-    given = listed(edges, "edges", "a list of numbers", most=MOST_BINS + 2)
+def _read_edges(edges: Sequence[Any]) -> tuple[Fraction, ...]:
+    given = edges
     if not 3 <= len(given) <= MOST_BINS + 1:
         raise UsageError(
             f"edges must be 3 to {MOST_BINS + 1:,} numbers, two bins or more, got "

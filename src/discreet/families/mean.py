@@ -38,5 +38,9 @@ class Mean(RecordSums):
     only_outside: ClassVar[Outside | None] = "clip"
 
     @property
+    def question(self) -> str:
+        return "Mean"
+
+    @property
     def geometry(self) -> RecordShape:
         return Quadratic(1)

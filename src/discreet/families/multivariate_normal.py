@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,15 +28,21 @@ class MultivariateNormal(Family):
     ===========  ===================================================================
     statistic    x_i, then x_i x_j for i <= j, row by row
     prior        ``NormalInverseWishart(mean, kappa, df, scale)``
-    draws        ``mean`` (columns last), ``covariance`` (columns on the last two axes)
+    draws        ``mean``, ``sd``: of each column as clipped to its bounds, columns last;
+                 ``normal_mean``, ``covariance``: of the normal distribution, columns last
     sensitivity  replace: d (d + 2)^2 / (2 (d + 1)), or d + d (d + 1) / 2 + 1/2 if missing values
                  are counted and it is larger; add_remove: d + d (d + 1) / 2 + 1/2
     ===========  ===================================================================
+
+    ``mean`` and ``sd`` assume nothing but the bounds, as those of ``Mean()``; ``normal_mean`` and ``covariance`` are
+    right if the columns are jointly normal. If values outside the bounds were redacted, all four go by the normal
+    distribution.
     """
 
     name: ClassVar[str] = "multivariate_normal"
+    engines: ClassVar[str] = "multivariate_normal"
     prior_type: ClassVar[type[Prior]] = NormalInverseWishart
-    draw_names: ClassVar[tuple[str, ...]] = ("mean", "covariance")
+    draw_names: ClassVar[tuple[str, ...]] = ("normal_mean", "covariance")
     dim: int
 
     def __post_init__(self) -> None:
@@ -55,9 +62,12 @@ class MultivariateNormal(Family):
     def n_columns(self) -> int:
         return self.dim
 
+    def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
+        return dict.fromkeys(("mean", "sd", *self.draw_names), tuple(columns))
+
     @property
     def draw_axes(self) -> dict[str, int]:
-        return {"mean": 1, "covariance": 2}
+        return {"normal_mean": 1, "covariance": 2}
 
     @property
     def support(self) -> Support:
@@ -69,13 +79,13 @@ class MultivariateNormal(Family):
 
     def natural(self, theta: Theta) -> np.ndarray:
         precision = np.linalg.inv(theta["covariance"])
-        first = np.einsum("...ij,...j->...i", precision, theta["mean"])
+        first = np.einsum("...ij,...j->...i", precision, theta["normal_mean"])
         return np.concatenate([first, -precision[..., *self._pairs] * self._weights], axis=-1)
 
     def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
         covariance = np.linalg.inv(self._precision(eta))
         return {
-            "mean": np.einsum("...ij,...j->...i", covariance, eta[..., : self.dim]),
+            "normal_mean": np.einsum("...ij,...j->...i", covariance, eta[..., : self.dim]),
             "covariance": covariance,
         }
 
@@ -87,7 +97,7 @@ class MultivariateNormal(Family):
         return np.where(sign > 0, ((first * solved).sum(axis=-1) - log_det) / 2, np.inf)
 
     def statistic_mean(self, theta: Theta) -> np.ndarray:
-        mean = np.asarray(theta["mean"], dtype=float)
+        mean = np.asarray(theta["normal_mean"], dtype=float)
         return np.concatenate([mean, pack(theta["covariance"] + outer(mean))], axis=-1)
 
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
@@ -96,7 +106,7 @@ class MultivariateNormal(Family):
         Isserlis, with m the mean and V the covariance matrix: Cov(x_k, x_i x_j) = m_i V_kj + m_j V_ki, and
         Cov(x_i x_j, x_k x_l) = V_ik V_jl + V_il V_jk + m_i m_k V_jl + m_i m_l V_jk + m_j m_k V_il + m_j m_l V_ik.
         """
-        m, v = np.asarray(theta["mean"], dtype=float), np.asarray(theta["covariance"], dtype=float)
+        m, v = np.asarray(theta["normal_mean"], dtype=float), np.asarray(theta["covariance"], dtype=float)
         i, j = self._pairs
 
         def block(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -121,7 +131,7 @@ class MultivariateNormal(Family):
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         root = np.linalg.cholesky(theta["covariance"])
-        return theta["mean"] + rng.standard_normal((size, self.dim)) @ root.T
+        return theta["normal_mean"] + rng.standard_normal((size, self.dim)) @ root.T
 
     def suggested_prior(self, domain: Domain) -> NormalInverseWishart:
         """Take the bounds for two standard deviations either side, with the weight of a quarter of a record."""

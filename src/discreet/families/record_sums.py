@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
+from discreet.domain.dates import bounds_are_dates
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
@@ -154,7 +155,9 @@ class RecordSums(Model):
 
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)
-        domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in)
+        dates = self.reads_dates(bounds)
+        domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in, dates)
+        self.check_dates(domain)
         self._check_outside(outside)
         if stand_in is not None or missing == "impute":
             check_impute(self, domain)
@@ -162,6 +165,7 @@ class RecordSums(Model):
 
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
         self.check_bounds(domain.bounds)
+        self.check_dates(domain)
         self._check_outside(domain.outside)
         if domain.labels != self.labels:
             raise ValueError("its labels are not its model's")
@@ -187,6 +191,25 @@ class RecordSums(Model):
         if self.labels is not None:
             return {"p": self.labels}
         return dict.fromkeys(self.draw_names, tuple(columns)) if self.n_columns > 1 else {}
+
+    def reads_dates(self, bounds: Any) -> bool:
+        """Tell whether the curator declared dates."""
+        return bounds_are_dates(bounds)
+
+    def check_dates(self, domain: Domain) -> None:
+        """Raise if the column is declared to hold dates and this model cannot read any."""
+        if not domain.dates:
+            return
+        everywhere = self.support.low == -np.inf and self.support.high == np.inf
+        if not (everywhere and self.sums_values and self.n_columns == 1 and self.vocabulary is None):
+            raise UsageError(
+                f"{self.name} does not read dates.",
+                hint="dc.Mean() and dc.Histogram() take bounds that are dates",
+            )
+        if domain.bounds is None or any(day.denominator != 1 for pair in domain.bounds for day in pair):
+            raise UsageError("bounds that are dates must be whole days.")
+        if domain.impute is not None:
+            raise UsageError("dates are for noisy totals: samples take numbers.")
 
     def parse_bounds(self, bounds: Any) -> Bounds | None:
         """Read the curator's bounds as exact numbers and check them.

@@ -19,6 +19,7 @@ from discreet.families.histogram import Histogram
 from discreet.families.laplace import Laplace
 from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
+from discreet.families.negative_binomial import NegativeBinomial
 from discreet.families.normal import Normal
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
@@ -117,6 +118,7 @@ for _kind in (
     Categorical,
     Poisson,
     Geometric,
+    NegativeBinomial,
     Exponential,
     Gamma,
     Laplace,

@@ -25,6 +25,7 @@ from discreet.inference.posterior import Posterior
 from discreet.inference.posteriors import GroupPosteriors, Posteriors
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.inference.several import by_name, loaded, spawned
+from discreet.inference.units import Units
 from discreet.priors.base import Prior
 
 #: ``infer(prior="weak")`` asks for the prior that is the default.
@@ -193,6 +194,8 @@ def infer(
         model=release.model,
         distribution=answer.distribution,
         table=None if answer.table is None else _of_table(release, answer, name, how, chains),
+        question=release.question,
+        units=_units(release),
     )
 
 
@@ -203,8 +206,22 @@ def _of_table(
     known = answer.approximation if engine == "naive" else "noise is the only uncertainty"
     words = release.model.labels or answer.labels.get("p")
     labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
-    of_table = answer.table or {}
-    return Posterior(of_table, lambda: replace(how(), approximation=known), n_chains=chains, labels=labels)
+    own = answer.table or {}
+    if release.domain.dates:
+        # dates have no sum
+        own = {name: values for name, values in own.items() if name != "sum"}
+    return Posterior(
+        own,
+        lambda: replace(how(), approximation=known),
+        n_chains=chains,
+        labels=labels,
+        question=f"{release.question}, in this very table",
+        units=_units(release),
+    )
+
+
+def _units(release: Release) -> Units:
+    return Units(release.unit_label, release.domain.dates)
 
 
 def _diagnosed(
@@ -309,13 +326,18 @@ def _ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
     # only an engine that takes long has to know whether another would answer in its stead
     following = cache(lambda: _following(question, engine))
     try:
-        with _patient(engine, PATIENCE, lambda: LAST - PATIENCE if following() is None else 0.0):
+        with _patient(engine, PATIENCE, lambda: 0.0 if _eager(following()) else LAST - PATIENCE):
             return engine.name, reason, engine.draw(question)
     except TooLong:
         if (other := following()) is None:
             raise
     with _patient(other, LAST):
         return other.name, f"{engine.name} would take too long", other.draw(question)
+
+
+def _eager(engine: Engine | None) -> bool:
+    """Tell whether there is an engine to turn to before the one at work has done all that it may."""
+    return engine is not None and not engine.last_resort
 
 
 def _patient(

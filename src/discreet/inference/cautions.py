@@ -94,7 +94,7 @@ def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
     usable = release.noisy_sums()[1]
     if not release.model.has_numbers:
         return (*said, *_labels_drowned(release, answer.draws, usable))
-    if release.domain.bounds is None:
+    if release.domain.bounds is None or not set(release.family.draw_names) <= set(answer.draws):
         return said
     records = _simulated(release, answer.draws)
     return (*said, *_out_of_bounds(release, records), *_numbers_drowned(release, records, usable))

@@ -135,7 +135,8 @@ class Engine:
     ``refusal`` returns why the engine cannot read a release, or None if it can; ``draw`` draws; ``predicted_seconds``
     says roughly how long that takes. ``reluctance`` returns why a later engine should be taken although this one
     applies, or None. An engine that is not ``automatic`` is taken only by name, to be compared with.
-    One that is ``foretold`` says well beforehand how long it takes, and may take that long.
+    One that is ``foretold`` says well beforehand how long it takes, and may take that long. One that is a
+    ``last_resort`` draws less than the others: they may work as long as if it were not there.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Engine:
     reluctance: Callable[[Release], str | None] = lambda release: None
     automatic: bool = True
     foretold: bool = False
+    last_resort: bool = False
 
 
 def reads_all(release: Release) -> None:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arguments import numbers, probability, shown
+from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for, sd_name
+from discreet.inference.units import UNNAMED, Units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +61,10 @@ class Posterior:
         noise is the only uncertainty. The other draws are of the population that the table is a sample of.
     distribution
         Of a histogram: what :meth:`cdf`, :meth:`quantiles` and :meth:`band` read.
+    question
+        What was asked, such as "Mean of age"; the title of plots.
+    units
+        The unit of the column, or whether it holds dates: then draws of places are days since 1970-01-01.
 
     Examples
     --------
@@ -76,6 +82,8 @@ class Posterior:
     model: Model | None = field(default=None, kw_only=True)
     table: Posterior | None = field(default=None, kw_only=True)
     distribution: Distribution | None = field(default=None, kw_only=True)
+    question: str | None = field(default=None, kw_only=True)
+    units: Units = field(default=UNNAMED, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -183,7 +191,7 @@ class Posterior:
                 rows.append(SummaryRow(sd_name(full), *at_root, ess=at[2], r_hat=r_hats))
         found = () if self.distribution is None else self.distribution.quantiles(_QUARTILES, prob)
         own = self._table_rows(prob)
-        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels), own, tuple(found))
+        return Summary(tuple(rows), prob, self.diagnostics, tuple(labels), own, tuple(found), self.units)
 
     def _table_rows(self, prob: float) -> tuple[SummaryRow, ...]:
         """Return rows for the numbers of the table itself; a count for each of many bins or labels is in its draws."""
@@ -359,6 +367,10 @@ class Posterior:
                 parts.append(f"{name}[{', '.join(map(str, x.shape[1:]))}]")
                 continue
             low, middle, high = np.quantile(x, [0.025, 0.5, 0.975])
+            if self.units.is_date(name):
+                low, middle, high = map(shown_day, (low, middle, high))
+                parts.append(f"{name} {middle} ({low} to {high})")
+                continue
             d = decimals_for(high - low)
             parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
         how = self.diagnostics

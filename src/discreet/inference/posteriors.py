@@ -12,6 +12,7 @@ from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.summary import Summary
+from discreet.inference.units import UNNAMED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,17 @@ class Posteriors(dict[str, Posterior]):
             independent=all(each.independent for each in every.values()),
         )
         chains = next((one.n_chains for one in self.values()), 1)
-        return Posterior(draws, how, n_chains=chains, labels=labels, about=", ".join(self))
+        questions = {one.question for one in self.values()}
+        units = {one.units for one in self.values()}
+        return Posterior(
+            draws,
+            how,
+            n_chains=chains,
+            labels=labels,
+            about=", ".join(self),
+            question=questions.pop() if len(questions) == 1 else None,
+            units=units.pop() if len(units) == 1 else UNNAMED,
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.units import UNNAMED, Units
 from discreet.names import one_line, shown
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class Summary:
     labels: tuple[LabelRow, ...] = ()
     table: tuple[SummaryRow, ...] = ()
     quantiles: tuple[QuantileInterval, ...] = ()
+    units: Units = UNNAMED
 
     def __getitem__(self, name: str) -> Any:
         every = (*self.rows, *self.labels)
@@ -83,10 +86,11 @@ class Summary:
         how = self.diagnostics
         return {
             "prob": self.prob,
-            "parameters": [_numbers(row) for row in self.rows],
+            **({"unit_label": self.units.label} if self.units.label is not None else {}),
+            "parameters": [_numbers(row, self.units) for row in self.rows],
             **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
-            **({"quantiles": [asdict(one) for one in self.quantiles]} if self.quantiles else {}),
-            **({"table": [_numbers(row) for row in self.table]} if self.table else {}),
+            **({"quantiles": [self._quantile(one) for one in self.quantiles]} if self.quantiles else {}),
+            **({"table": [_numbers(row, self.units) for row in self.table]} if self.table else {}),
             "engine": how.engine,
             "approximation": how.approximation,
             **({"given": how.given} if how.given else {}),
@@ -110,7 +114,7 @@ class Summary:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
             lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
         if self.table:
-            own = [_cells(row, decimals_for(row.sd))[:5] for row in self.table]
+            own = [_cells(row, decimals_for(row.sd), self.units)[:5] for row in self.table]
             lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *own])]
         return "\n".join([*lines, "", *self._notes()])
 
@@ -137,13 +141,23 @@ class Summary:
         if self.table:
             own = "".join(
                 "<tr>"
-                + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row, decimals_for(row.sd))[:5])
+                + "".join(
+                    f"<td>{escape(cell)}</td>" for cell in _cells(row, decimals_for(row.sd), self.units)[:5]
+                )
                 + "</tr>"
                 for row in self.table
             )
             whole += f"<table><caption>{_OF_TABLE}</caption>{own}</table>"
         notes = "".join(f"<p>{escape(line)}</p>" for line in self._notes())
         return whole + notes
+
+    def _quantile(self, q: QuantileInterval) -> dict[str, Any]:
+        """Return a quantile as plain numbers, or dates as text."""
+        found = asdict(q)
+        if not self.units.dates:
+            return found
+        place = self.units.place
+        return {**found, "low": place(q.low), "high": place(q.high), "median": [place(m) for m in q.median]}
 
     def _shown(self) -> tuple[SummaryRow, ...]:
         """Return the rows that are printed: all of them, or of very many the first and the last."""
@@ -164,12 +178,14 @@ class Summary:
                 decimals.get(group, 0),
                 decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
-        return [header, *(_cells(row, decimals[_parameter(row)]) for row in rows)]
+        return [header, *(_cells(row, decimals[_parameter(row)], self.units) for row in rows)]
 
     def _notes(self) -> list[str]:
         """Return the lines below the table: engine, assumptions, warnings."""
         how = self.diagnostics
         lines = [f"{how.engine_in_words}, {how.draws_in_words}"]
+        if self.units.note:
+            lines.append(one_line(self.units.note))
         if how.prior:
             lines.append(f"prior: {one_line(how.prior)} (weak, the default)")
         if how.missing:
@@ -184,9 +200,9 @@ class Summary:
         found = [
             [
                 f"{100 * q.level:.4g}%",
-                f"{q.median[0]:.6g} to {q.median[1]:.6g}",
-                f"{q.low:.6g}",
-                f"{q.high:.6g}",
+                f"{self.units.place(q.median[0])} to {self.units.place(q.median[1])}",
+                self.units.place(q.low),
+                self.units.place(q.high),
             ]
             for q in self.quantiles
         ]
@@ -223,18 +239,25 @@ def decimals_for(spread: float) -> int:
     return max(2 - math.floor(math.log10(spread)), 0) if 0 < spread < math.inf else 2
 
 
-def _cells(row: SummaryRow, decimals: int) -> list[str]:
+def _cells(row: SummaryRow, decimals: int, units: Units) -> list[str]:
     numbers = (row.mean, row.sd, row.low, row.high)
     plain = decimals <= 8 and all(not abs(value) >= 1e9 for value in numbers)
     cells = [("-" if math.isnan(v) else f"{v:.{decimals}f}" if plain else f"{v:.6g}") for v in numbers]
+    if units.is_date(row.name):
+        # a day is as precise as a date gets; its sd, in days, may be a part of one
+        cells = ["-" if math.isnan(v) else shown_day(v) for v in numbers]
+        cells[1] = "-" if math.isnan(row.sd) else f"{row.sd:.3g} d"
     ess = f"{row.ess:.0f}" if math.isfinite(row.ess) else "-"
     r_hat = f"{row.r_hat:.3f}" if math.isfinite(row.r_hat) else "-"
     # a label is whatever the rows hold
     return [shown(row.name), *cells, ess, r_hat]
 
 
-def _numbers(row: SummaryRow) -> dict[str, Any]:
-    return {k: _json_safe(v) for k, v in asdict(row).items()}
+def _numbers(row: SummaryRow, units: Units) -> dict[str, Any]:
+    found = {k: _json_safe(v) for k, v in asdict(row).items()}
+    if not units.is_date(row.name):
+        return found
+    return found | {k: None if found[k] is None else shown_day(found[k]) for k in ("mean", "low", "high")}
 
 
 def _json_safe(value: Any) -> Any:

@@ -170,6 +170,12 @@ class Model(metaclass=Constructed):
         return word.capitalize() if word in _NAMESAKES else word
 
     @property
+    def question(self) -> str:
+        """What is asked of the columns, as a title begins."""
+        words = self.in_words
+        return f"{words[0].upper()}{words[1:]} model"
+
+    @property
     def assumption(self) -> str:
         """What a posterior takes for granted, for a line that begins with "exact, given that"; empty if nothing."""
         return f"the {self.in_words} model holds"

@@ -46,6 +46,6 @@ def build(name: str, constants: Mapping[str, Any]) -> Model:
         raise UsageError(
             f"unknown model {name!r:.60}; a program that registers it can read it, the command line knows the built-in "
             "ones only.",
-            hint=f"{guess}known models: {', '.join(known)}",
+            hint=f"{guess}known are the models of dc.models, and {', '.join(REGISTERED)}",
         )
     return REGISTERED[name].from_constants(constants)

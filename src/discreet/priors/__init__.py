@@ -11,6 +11,7 @@ from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 from discreet.priors.dirichlet import Dirichlet
 from discreet.priors.gamma import Gamma
+from discreet.priors.mean_dispersion import MeanDispersion
 from discreet.priors.normal import Normal
 from discreet.priors.normal_inverse_gamma import NormalInverseGamma
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart
@@ -19,6 +20,7 @@ __all__ = [
     "Beta",
     "Dirichlet",
     "Gamma",
+    "MeanDispersion",
     "Normal",
     "NormalInverseGamma",
     "NormalInverseWishart",
@@ -27,7 +29,8 @@ __all__ = [
 ]
 
 _KNOWN: dict[str, type[Prior]] = {
-    kind.name: kind for kind in (Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart)
+    kind.name: kind
+    for kind in (Beta, Dirichlet, Gamma, MeanDispersion, Normal, NormalInverseGamma, NormalInverseWishart)
 }
 
 

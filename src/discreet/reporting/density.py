@@ -90,12 +90,12 @@ def _shown(ordered: np.ndarray) -> tuple[float, float]:
 def modes(draws: np.ndarray) -> list[np.ndarray]:
     """Part draws, sorted, into modes; counts, which are equal again and again, are one."""
     ordered = np.sort(draws)
-    if _is_count(ordered):
+    if is_count(ordered):
         return [ordered]
     return _parted(ordered, max(len(draws) // _SHARE_OF_A_MODE, FEWEST_FOR_A_CURVE))
 
 
-def _is_count(ordered: np.ndarray) -> bool:
+def is_count(ordered: np.ndarray) -> bool:
     """Tell whether sorted draws are of whole numbers that come up several times each."""
     repeated = int(np.count_nonzero(np.diff(ordered))) < len(ordered) // 4
     return repeated and bool(np.all(ordered == np.rint(ordered)))
@@ -121,15 +121,15 @@ def _parted(ordered: np.ndarray, m: int) -> list[np.ndarray]:
 def _bandwidth(mode: np.ndarray, ordered: np.ndarray) -> float:
     """Return the bandwidth of one mode, by the normal reference rule.
 
-    Its 1.06 becomes 1.3, because local widths leave less bias: 4,000 normal draws give a curve without bumps, within
-    1% of their density up to one standard deviation from the mean and within 8% up to two and a half.
+    Its 1.06 becomes 1.9, because local widths leave less bias: of 40 sets of 4,000 normal draws every curve bends
+    twice, as the density does, and their peaks are right within 1%.
     """
     lower, upper = np.quantile(mode, [0.25, 0.75])
     # more than half of the draws may be equal, which the standard deviation survives and the quartiles do not
     spread = min(mode.std(), (upper - lower) / 1.34) or mode.std()
     # the density of counts has no room between them
-    least = 1.0 if _is_count(ordered) else 1e-6 * np.ptp(ordered)
-    return max(1.3 * spread * len(mode) ** -0.2, least)
+    least = 1.0 if is_count(ordered) else 1e-6 * np.ptp(ordered)
+    return max(1.9 * spread * len(mode) ** -0.2, least)
 
 
 def _grouped(mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.arguments import probability
 from discreet.errors import UsageError
+from discreet.inference.units import Units
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
@@ -23,6 +24,7 @@ from discreet.reporting.style import (
     strip,
     title_panel,
 )
+from discreet.reporting.subplots import date_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +68,11 @@ def plot_distribution(
     naive = how.engine == "naive"
     heading = Heading(
         7.2,
-        title or f"Distribution, {how.engine} engine",
-        [*([posterior.about] if posterior.about else []), f"{how.draws_in_words}, {how.approximation}"],
+        title or posterior.question or f"Distribution, {how.engine} engine",
+        [
+            *([posterior.about] if posterior.about else []),
+            f"{how.engine} engine, {how.draws_in_words}, {how.approximation}",
+        ],
         "naive: ignores the privacy noise" if naive else None,
     )
     figure = new_figure(7.2, 5.6, heading, gap=0.06)
@@ -76,7 +81,7 @@ def plot_distribution(
     cut = _density(upper, found, prob, hue)
     words = f"median of each bin and its {100 * prob:.4g}% interval"
     title_panel(upper, "density", f"{words}; narrow bins reach beyond the top" if cut else words)
-    _function(lower, found.band(prob), found.quantiles(_QUARTERS, prob), found.edges, hue)
+    _function(lower, found.band(prob), found.quantiles(_QUARTERS, prob), found.edges, hue, posterior.units)
     words = f"{100 * prob:.4g}% band for all of it at once; quartiles, with intervals rounded outward"
     title_panel(lower, "distribution function", words)
     lower.set_xlim(found.edges[0], found.edges[-1])
@@ -99,7 +104,12 @@ def _density(axes: Axes, found: Distribution, prob: float, hue: str) -> bool:
 
 
 def _function(
-    axes: Axes, whole: Band, quartiles: list[QuantileInterval], edges: np.ndarray, hue: str
+    axes: Axes,
+    whole: Band,
+    quartiles: list[QuantileInterval],
+    edges: np.ndarray,
+    hue: str,
+    units: Units,
 ) -> None:
     x = np.concatenate([edges[:1], whole.edges, edges[-1:]])
     low, middle, high = (np.concatenate([[0.0], y, [1.0]]) for y in (whole.low, whole.middle, whole.high))
@@ -109,7 +119,7 @@ def _function(
     for q in quartiles:
         axes.hlines(q.level, q.low, q.high, color=INK, linewidth=2.6)
         axes.annotate(
-            f"{q.low:.6g} to {q.high:.6g}", (q.high, q.level), (5, -1), textcoords="offset points",
+            f"{units.place(q.low)} to {units.place(q.high)}", (q.high, q.level), (5, -1), textcoords="offset points",
             va="center", color=INK, fontsize=9,
         )  # fmt: skip
     strip(axes)
@@ -118,3 +128,7 @@ def _function(
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"], color=QUIET, fontsize=9)
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
     axes.xaxis.set_major_locator(few_ticks(7))
+    if units.dates:
+        date_axis(axes)
+    elif units.label is not None:
+        axes.set_xlabel(units.label, color=QUIET, fontsize=9, loc="right", parse_math=False)

@@ -83,7 +83,7 @@ def plot_posterior(
     lines = [heights[start : start + columns] for start in range(0, len(cut), columns)]
 
     how = posterior.diagnostics
-    notes = [f"{how.draws_in_words}, {how.approximation_in_words}"]
+    notes = [f"{how.engine} engine, {how.draws_in_words}, {how.approximation_in_words}"]
     notes += [
         _cut_note(len(cut[name]), len(table)) for name, table in panels.items() if len(cut[name]) < len(table)
     ]
@@ -93,7 +93,7 @@ def plot_posterior(
     width = max(4.9 * columns + 0.4, 5.9)
     heading = Heading(
         width,
-        title or f"Posterior, {how.engine} engine",
+        title or posterior.question or f"Posterior, {how.engine} engine",
         [*([posterior.about] if posterior.about else []), "; ".join(notes)],
         f"naive: {_NAIVE}" if naive else None,
     )
@@ -105,7 +105,7 @@ def plot_posterior(
         if labels := posterior.categories.get(name.partition("[")[0]):
             words = share_panel(axes, table[name], labels, hue)
         elif list(table) == [name]:
-            words = density_panel(axes, name, table[name], hue, prob)
+            words = density_panel(axes, name, table[name], hue, prob, posterior.units)
         else:
             interval_panel(axes, [table], [hue], prob)
             words = interval_words(prob)

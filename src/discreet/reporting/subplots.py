@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.reporting.density import has_curve, share_beyond, smooth_density, support_of
-from discreet.reporting.style import INK, common_decimals, number, rule, span, stems, strip
+from discreet.domain.dates import shown_day
+from discreet.inference.units import UNNAMED, Units
+from discreet.reporting.density import has_curve, is_count, share_beyond, smooth_density, support_of
+from discreet.reporting.style import INK, QUIET, common_decimals, few_ticks, number, rule, span, stems, strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: float) -> str:
+# Whole numbers that differ by no more than this are a bar each.
+_MOST_BARS = 150
+
+
+def density_panel(
+    axes: Axes, name: str, draws: np.ndarray, hue: str, prob: float, units: Units = UNNAMED
+) -> str:
     """Draw one scalar: density, interval shaded, median marked. Return the numbers in words."""
     low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2])
     strip(axes)
@@ -23,6 +31,8 @@ def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: floa
         stems(axes, draws, hue, height=0.6)
         axes.set_ylim(0, 1)
         return f"one value, {draws[0]:.4g}" if np.ptp(draws) == 0 else f"{len(draws)} draws, each shown"
+    if is_count(draws) and np.ptp(draws) < _MOST_BARS:
+        return _count_bars(axes, draws, hue, (low, median, high), prob)
     x, y = smooth_density(draws, support_of(name))
     inside = (x >= low) & (x <= high)
     axes.fill_between(x, y, color=hue, alpha=0.12, linewidth=0)
@@ -32,8 +42,40 @@ def density_panel(axes: Axes, name: str, draws: np.ndarray, hue: str, prob: floa
     axes.set_ylim(0, y.max() * 1.08)
     axes.set_xlim(x[0], x[-1])
     digits = common_decimals([high - low])
-    words = f"median {number(median, digits)}, {100 * prob:.4g}% interval {span(low, high, digits)}"
+    found, within = number(median, digits), span(low, high, digits)
+    if units.is_date(name):
+        date_axis(axes)
+        found, within = shown_day(median), f"{shown_day(low)} to {shown_day(high)}"
+    elif unit := units.of(name):
+        axes.set_xlabel(unit, color=QUIET, fontsize=9, loc="right", parse_math=False)
+        found, within = f"{found} {unit}", f"{within} {unit}"
+    words = f"median {found}, {100 * prob:.4g}% interval {within}"
     return "; ".join(filter(None, [words, share_beyond(draws, x[0], x[-1])]))
+
+
+def _count_bars(
+    axes: Axes, draws: np.ndarray, hue: str, marks: tuple[float, float, float], prob: float
+) -> str:
+    """Draw whole numbers as what they are, a bar for each; return the numbers in words."""
+    low, median, high = marks
+    values, times = np.unique(draws, return_counts=True)
+    inside = (values >= low) & (values <= high)
+    axes.bar(values, times, width=0.86, color=hue, alpha=0.22, linewidth=0)
+    axes.bar(values[inside], times[inside], width=0.86, color=hue, alpha=0.45, linewidth=0)
+    axes.set_ylim(0, times.max() * 1.08)
+    # far draws would leave nothing to see of the rest
+    first, last = np.quantile(draws, [0.001, 0.999])
+    axes.set_xlim(first - 1.5, last + 1.5)
+    axes.xaxis.set_major_locator(few_ticks(6))
+    return f"median {median:.0f}, {100 * prob:.4g}% interval {low:.0f} to {high:.0f}"
+
+
+def date_axis(axes: Axes) -> None:
+    """Show an axis of days as dates."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda day, _: shown_day(day)))
 
 
 def share_panel(axes: Axes, draws: np.ndarray, labels: Sequence[str], hue: str) -> str:

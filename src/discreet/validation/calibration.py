@@ -17,7 +17,7 @@ from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.extras import needed_for
-from discreet.families.base import Family
+from discreet.families.likelihood import Likelihood
 from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
@@ -37,7 +37,7 @@ _TASTE = 0.5
 
 
 def calibrate(
-    model: Family,
+    model: Likelihood,
     *,
     n: int,
     epsilon: Number | None = None,
@@ -143,10 +143,10 @@ def calibrate(
 
 
 def _prior(
-    model: Family, prior: Prior | str | None, bounds: Any, outside: Outside, missing: Missing
+    model: Likelihood, prior: Prior | str | None, bounds: Any, outside: Outside, missing: Missing
 ) -> Prior:
     """Return the prior to draw parameters from: the caller's, checked, or the family's weak one."""
-    if not isinstance(model, Family):
+    if not isinstance(model, Likelihood):
         raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
     widest = [how.within for how in plan_choices(bounds, model)] if are_bought(bounds) else bounds
     domain = model.read_domain(bounds=widest, outside=outside, missing=missing)

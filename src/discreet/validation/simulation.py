@@ -15,7 +15,7 @@ import numpy as np
 from discreet.curator.publish import release_with
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import EngineError
-from discreet.families.base import Family
+from discreet.families.likelihood import Likelihood
 from discreet.inference.analyst import infer
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.missing_prior import missing_prior
@@ -36,7 +36,7 @@ _THINNING = 10
 class Setting:
     """What every trial of a calibration has in common."""
 
-    model: Family
+    model: Likelihood
     prior: Prior
     mechanism: NoiseMechanism
     n: int

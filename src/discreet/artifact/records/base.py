@@ -125,7 +125,7 @@ class SamplingRecord(Record):
 
     def check(self, release: Release) -> None:
         if self.has_conjugate_prior:
-            release.family.check_prior(self.conjugate)
+            release.conjugate_family.check_prior(self.conjugate)
         self.check_guarantee(release, check_draws(release))
 
     @abstractmethod

@@ -36,7 +36,7 @@ class PosteriorSampleRecord(SamplingRecord):
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
-        family = release.family
+        family = release.conjugate_family
         k = family.n_probabilities
         expected = {"temperature", "range"} | ({"cells"} if k is None else set())
         if set(self.parameters) != expected or self.support is None or release.neighbors != "replace":

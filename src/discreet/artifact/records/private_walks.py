@@ -102,7 +102,7 @@ class PrivateAnnealingRecord(SamplingRecord):
 
 def _walk(release: Release) -> GridWalk:
     """Rebuild the walk from the declarations, and raise unless every draw is one of its points."""
-    record, samples, family = release.sampling_record, release.samples, release.family
+    record, samples, family = release.sampling_record, release.samples, release.conjugate_family
     assert samples is not None
     for refusal in (walk_refusal(family), grid_refusal(family)):
         if refusal is not None:

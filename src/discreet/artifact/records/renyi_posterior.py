@@ -28,7 +28,7 @@ class DirectPosteriorRecord(SamplingRecord):
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise ValueError unless the samples' guarantee follows from the self."""
         promised = release.guarantees["samples"]
-        if self.is_query == release.family.is_likelihood:
+        if self.is_query == release.conjugate_family.is_likelihood:
             raise ValueError("its mechanism is not for its model")
         if set(self.parameters) != {"order", "r", "m"} or self.support is not None:
             raise ValueError("its mechanism's parameters are not order, r and m")
@@ -39,7 +39,9 @@ class DirectPosteriorRecord(SamplingRecord):
             raise ValueError("its guarantee is not a Rényi divergence of the mechanism's order")
         if release.records is None:
             raise ValueError("the number of records must be public")
-        near = NeighboringPosteriors(release.family, self.conjugate, release.records, release.domain.bounds)
+        near = NeighboringPosteriors(
+            release.conjugate_family, self.conjugate, release.records, release.domain.bounds
+        )
         each = float_down(promised.epsilons[0] / samples.count)
         # the last bit of a logarithm depends on the machine, so a reader must not ask for all the room that a writer
         # leaves

@@ -15,6 +15,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
+from discreet.data.sources.dates import check_dates, days_in_polars, days_sql
 from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
 from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.sources.source import Frame, Need, Picked, Source
@@ -56,18 +57,27 @@ class PolarsSource(Source):
         texts = [
             i
             for i, (at, need) in enumerate(wanted)
-            if not need.labels and not need.key and is_text(types[at])
+            if not (need.labels or need.key or need.dates) and is_text(types[at])
         ]
         # by position, because Polars takes a name like "^a.*$" for a pattern
         frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
-            read(nw.col(f"c{i}"), nw.Float64() if i in texts else types[at], kind)
+            read(nw.col(f"c{i}"), nw.Float64() if i in texts or needs[i].dates else types[at], kind)
             for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
         ]
         if texts:
             frame = nw.from_native(_numbers_in_text(frame.to_native(), [f"c{i}" for i in texts]))
             chosen.append(nw.col("unread"))
-        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=bool(texts), beside=_in_polars)
+        # models with dates have one column, so no other flag is there
+        dated = [i for i, need in enumerate(needs) if need.dates]
+        for i in dated:
+            day, unread = days_in_polars(f"c{i}", types[positions[i]], empty_type=empty[positions[i]])
+            frame = nw.from_native(
+                frame.to_native().with_columns(day.alias(f"c{i}"), unread=unread.fill_null(value=False))
+            )
+            chosen.append(nw.col("unread"))
+        flagged = bool(texts or dated)
+        return Picked(tuple(kinds), iter([frame.select(*chosen)]), has_unread=flagged, beside=_in_polars)
 
     def _objects(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         """Read in memory where some column holds Python objects: one odd record is enough for Polars to call it so."""
@@ -121,19 +131,22 @@ class DuckSource(Source):
         names = [quoted(self._relation.columns[at]) for at in positions]
         types, kinds = self._kinds(positions, needs)
         # wide numbers and enumerations travel as text, which both sides read alike
+        empty = self._empty(positions)
         casts = [
-            f"CAST({name} AS VARCHAR)"
+            days_sql(name, dtype, empty_type=nothing)
+            if need.dates
+            else f"CAST({name} AS VARCHAR)"
             if is_wide(dtype) or kind is Kind.TEXT or _is_key_text(dtype, kind)
             else name
-            for name, dtype, kind in zip(names, types, kinds, strict=True)
+            for name, dtype, kind, need, nothing in zip(names, types, kinds, needs, empty, strict=True)
         ]
         chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))
         if self._foreign:
             chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
         frame = nw.from_native(chosen)
         columns = [
-            read(nw.col(f"c{i}"), dtype, kind)
-            for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
+            read(nw.col(f"c{i}"), nw.Float64() if need.dates else dtype, kind)
+            for i, (dtype, kind, need) in enumerate(zip(types, kinds, needs, strict=True))
         ]
         beside = partial(in_duckdb, self._connection)
         return Picked(tuple(kinds), iter([frame.select(*columns)]), beside=beside)
@@ -142,12 +155,15 @@ class DuckSource(Source):
         """Return the declared type of each column and the kind it is read as, or raise for the type."""
         schema = nw.from_native(self._relation).collect_schema()
         types = [list(schema.values())[at] for at in positions]
-        empty = [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
+        empty = self._empty(positions)
         kinds = [
             _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
             for at, dtype, nothing, need in zip(positions, types, empty, needs, strict=True)
         ]
         return types, kinds
+
+    def _empty(self, positions: Sequence[int]) -> list[bool]:
+        return [str(self._relation.types[at]) in _EMPTY_TYPES for at in positions]
 
     def close(self) -> None:
         self._connection.close()
@@ -275,6 +291,9 @@ def literal(text: str) -> str:
 
 
 def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+    if need.dates:
+        check_dates(dtype, name, need.family, empty_type=empty_type)
+        return Kind.NUMBER
     kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared, key=need.key)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)

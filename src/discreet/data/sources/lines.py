@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.conceal import sealed
+from discreet.data.sources.dates import text_days_sql
 from discreet.data.sources.engines import connect, in_duckdb, literal
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Need, Picked, Source
@@ -84,10 +85,13 @@ class LineSource(Source):
         kinds = tuple(
             Kind.KEY if need.key else Kind.NUMBER if need.vocabulary is None else Kind.TEXT for need in needs
         )
-        read = {Kind.NUMBER: _number_sql, Kind.KEY: lambda field: f"nullif({field}, '')"}
-        columns = [f"{read.get(kind, str)(f't{i}')} AS c{i}" for i, kind in enumerate(kinds)]
+        read = {Kind.NUMBER: _value_sql, Kind.KEY: lambda field, _: f"nullif({field}, '')"}
+        columns = [
+            f"{read[kind](f't{i}', need) if kind in read else f't{i}'} AS c{i}"
+            for i, (kind, need) in enumerate(zip(kinds, needs, strict=True))
+        ]
         numbers = [i for i, kind in enumerate(kinds) if kind is Kind.NUMBER]
-        unread = " OR ".join(f"(t{i} <> '' AND NOT {_is_number_sql(f't{i}')})" for i in numbers) or "false"
+        unread = " OR ".join(_unread_sql(f"t{i}", needs[i]) for i in numbers) or "false"
         relation = relation.project(
             ", ".join([*columns, "malformed", "unclosed", f"coalesce({unread}, false) AS unread"])
         )
@@ -198,6 +202,16 @@ def _unquoted_sql(value: str) -> str:
     bare = _trimmed_sql(value)
     inner = f"replace(substr({bare}, 2, length({bare}) - 2), '\"\"', '\"')"
     return f"CASE WHEN starts_with({bare}, '\"') THEN {_trimmed_sql(inner)} ELSE {bare} END"
+
+
+def _value_sql(value: str, need: Need) -> str:
+    return text_days_sql(value) if need.dates else _number_sql(value)
+
+
+def _unread_sql(value: str, need: Need) -> str:
+    """Tell whether text is there, but is no number, or no date."""
+    read = f"({text_days_sql(value)}) IS NOT NULL" if need.dates else _is_number_sql(value)
+    return f"({value} <> '' AND NOT {read})"
 
 
 def _is_number_sql(value: str) -> str:

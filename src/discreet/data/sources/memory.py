@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.data.sources.dates import check_dates, days, days_of_array
 from discreet.data.sources.kinds import Kind, kind_of, wrong_type
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
@@ -55,13 +56,15 @@ class ColumnSource(Source):
                 kind, array, flags = read_objects(column, need)
                 unread |= flags
             else:
-                kind, array = check_type(column.type, names[at], need), column
+                kind = check_type(column.type, names[at], need)
+                array = _with_dates(column) if need.dates else column
             kinds.append(kind)
             arrays.append(array)
         table = pa.table(
             [*arrays, pa.array(unread)], names=[*(f"c{i}" for i in range(len(arrays))), "unread"]
         )
-        frames = converted(table.to_batches(max_chunksize=BATCH), kinds)
+        dates = [need.dates for need in needs]
+        frames = converted(table.to_batches(max_chunksize=BATCH), kinds, dates)
         return Picked(tuple(kinds), frames, has_unread=True)
 
 
@@ -161,10 +164,13 @@ class BatchSource(Source):
             for batch in self._reader
             for piece in pa.table([batch.column(at) for at in positions], names=labels).to_batches(BATCH)
         )
-        return Picked(tuple(kinds), converted(chosen, kinds), has_unread=True)
+        dates = [need.dates for need in needs]
+        return Picked(tuple(kinds), converted(chosen, kinds, dates), has_unread=True)
 
 
-def converted(batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind]) -> Iterator[Frame]:
+def converted(
+    batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind], dates: Sequence[bool]
+) -> Iterator[Frame]:
     """Bring each column of each batch into the form of its kind, and flag records that held something unreadable."""
     names = [f"c{i}" for i in range(len(kinds))]
     for batch in batches:
@@ -172,14 +178,16 @@ def converted(batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind]) -> Itera
         if "unread" in batch.schema.names:
             unread |= batch.column("unread").to_numpy(zero_copy_only=False)
         arrays = []
-        for name, kind in zip(names, kinds, strict=True):
+        for name, kind, is_date in zip(names, kinds, dates, strict=True):
             array = batch.column(name)
             if kind is Kind.KEY:
                 arrays.append(as_key(array))
             elif kind is Kind.NUMBER and as_text(array.type):
-                floats, flags = numbers(texts(array))
+                floats, flags = (days if is_date else numbers)(texts(array))
                 arrays.append(pa.array(floats))
                 unread |= flags
+            elif is_date and not pa.types.is_floating(array.type):
+                arrays.append(days_of_array(array))
             else:
                 arrays.append(to_kind(array, kind))
         table = pa.table([*arrays, pa.array(unread)], names=[*names, "unread"])
@@ -256,7 +264,12 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
         declared = pa.decimal128(38)  # narwhals knows this width only
     if as_text(declared):
         declared = pa.string()
+    if need.dates and pa.types.is_date(declared):
+        declared = pa.date32()
     dtype = nw.from_native(pa.schema([(name, declared)]).empty_table(), eager_only=True).schema[name]
+    if need.dates:
+        check_dates(dtype, name, need.family, empty_type=pa.types.is_null(declared))
+        return Kind.NUMBER
     empty = pa.types.is_null(declared)
     kind = kind_of(dtype, empty_type=empty, labels=need.labels, declared=False, key=need.key)
     if kind is None:
@@ -270,10 +283,17 @@ def read_objects(values: list[Any], need: Need) -> tuple[Kind, pa.Array, np.ndar
         keys = [key_of(value) for value in values]
         return Kind.KEY, pa.array(keys, type=pa.large_binary()), np.zeros(len(values), dtype=bool)
     if need.vocabulary is None:
-        floats, unread = numbers(values)
+        floats, unread = (days if need.dates else numbers)(values)
         return Kind.NUMBER, pa.array(floats), unread
     codes, unread = need.vocabulary.codes(values)
     return Kind.CODE, pa.array(codes, type=pa.int64()), unread
+
+
+def _with_dates(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a typed column that is to be read as dates, its dictionary resolved."""
+    if not pa.types.is_dictionary(column.type) or as_text(column.type):
+        return column
+    return pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
 
 
 def array_columns(array: np.ndarray) -> ColumnSource:

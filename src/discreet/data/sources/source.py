@@ -19,11 +19,12 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What a model wants of one column: numbers, the labels of a vocabulary, or a key that tells people apart."""
+    """What a model wants of one column: numbers, days, labels of a vocabulary, or a key that tells people apart."""
 
     family: str
     vocabulary: Vocabulary | None
     key: bool = False
+    dates: bool = False
 
     @property
     def labels(self) -> bool:

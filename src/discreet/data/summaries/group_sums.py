@@ -35,7 +35,7 @@ def sum_groups(
     block = family.layout(domain, "add_remove")
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [
-        *[Need(family.name, vocabulary)] * family.n_columns,
+        *[Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns,
         *(Need(family.name, Vocabulary.of([[label] for label in column.labels])) for column in model.by),
     ]
 

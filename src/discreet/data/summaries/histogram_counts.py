@@ -30,7 +30,7 @@ def count_histogram(
     The result is private. Values raise nothing. One record is in one bin and in one group of every level, or in none.
     """
     edges = model.edges_within(domain.bounds)
-    needs = [Need(model.name, None)]
+    needs = [Need(model.name, None, dates=domain.dates)]
 
     def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         counts = np.zeros(model.bins, dtype=np.int64)

@@ -54,7 +54,7 @@ def inspect(
     The counts are exact and unprotected. Show them to the curator, and to nobody else.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [Need(family.name, vocabulary)] * family.n_columns
+    needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
 
     def look(picked: Picked, names: tuple[str, ...]) -> Inspection:
         if vocabulary is not None:

@@ -88,7 +88,7 @@ def summarize(
     sensitivity, whatever it holds.
     """
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [Need(family.name, vocabulary)] * family.n_columns
+    needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
 
     def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         if vocabulary is not None:

@@ -31,6 +31,12 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
     "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),
+    "multivariate_normal": (
+        "discreet.inference.models.multivariate_normal:AUGMENT",
+        "discreet.inference.models.multivariate_normal:GIBBS",
+        "discreet.inference.models.multivariate_normal:GRID",
+        "discreet.inference.models.multivariate_normal:NAIVE",
+    ),
     "naive_bayes": (
         "discreet.inference.models.naive_bayes:EXACT",
         "discreet.inference.models.naive_bayes:GRID",

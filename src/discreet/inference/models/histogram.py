@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.families.histogram import Histogram
 from discreet.inference.engine import Answer, Engine, Question, reads_all
@@ -74,14 +75,14 @@ def _answer(release: Release, model: Histogram, p: np.ndarray, counts: np.ndarra
         {"p": p},
         _ASSUMED,
         table={"usable": counts.sum(axis=1), "count": counts},
-        labels={"p": _bin_names(edges)},
+        labels={"p": _bin_names(edges, dates=release.domain.dates)},
         distribution=Distribution(edges, p, counts),
     )
 
 
-def _bin_names(edges: np.ndarray) -> Sequence[str]:
+def _bin_names(edges: np.ndarray, *, dates: bool) -> Sequence[str]:
     """Name the bins by their edges, with as many digits as tell them apart."""
-    words = [f"{edge:.6g}" for edge in edges.tolist()]
+    words = [shown_day(edge) if dates else f"{edge:.6g}" for edge in edges.tolist()]
     if len(set(words)) < len(words):
         words = [repr(edge) for edge in edges.tolist()]
     return [f"{low} to {high}" for low, high in pairwise(words)]

@@ -155,7 +155,7 @@ def _labels(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarra
 def _multivariate(family: Family, theta: Theta, distance: RecordDistance) -> np.ndarray:
     if distance.kind != "outer_product":
         raise UsageError("a multivariate normal has a closed form under the distance of outer products only.")
-    mean = np.linalg.norm(theta["mean"], axis=-1)
+    mean = np.linalg.norm(theta["normal_mean"], axis=-1)
     if distance.centered and mean.any():
         raise UsageError("the centered distance is for a mean that is known to be zero.")
     precision = np.linalg.norm(np.linalg.inv(theta["covariance"]), axis=(-2, -1))

@@ -86,7 +86,9 @@ def predicted_seconds(question: Question) -> float:
 
 
 def _seconds_a_sweep(release: Release) -> float:
-    return 1.5e-4 + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.totals.values))
+    # parameters are drawn twice a sweep
+    drawn = 1.5e-4 + 2 * release.family.seconds_to_draw
+    return drawn + (release.records or 0) * (6e-8 + 1.2e-8 * len(release.totals.values))
 
 
 def draw(question: Question) -> Answer:

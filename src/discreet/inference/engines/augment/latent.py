@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.families import Bernoulli, Categorical
-from discreet.families.base import Family, Theta
+from discreet.families.likelihood import Likelihood, Theta
 from discreet.models.layout import UNIT
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -17,17 +17,17 @@ Pair = tuple[np.ndarray, np.ndarray]
 _LARGEST = 1e90
 
 
-def _yes_or_no(family: Family, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+def _yes_or_no(family: Likelihood, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
     return family.sample(theta, size, rng)
 
 
-def _by_inversion(family: Family, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
+def _by_inversion(family: Likelihood, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
     cumulative = np.cumsum(theta["p"])
     return np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")
 
 
 # How the positions of labels are drawn.
-_POSITIONS: dict[type[Family], Callable[[Family, Theta, int, np.random.Generator], np.ndarray]] = {
+_POSITIONS: dict[type[Likelihood], Callable[[Likelihood, Theta, int, np.random.Generator], np.ndarray]] = {
     Bernoulli: _yes_or_no,
     Categorical: _by_inversion,
 }
@@ -40,7 +40,7 @@ class LatentRecords:
     """
 
     def __init__(self, release: Release) -> None:
-        self.family: Family = release.family
+        self.family: Likelihood = release.family
         self._layout = layout = release.layout
         self._vocabulary = self.family.vocabulary
         self._clip = release.domain.outside == "clip"

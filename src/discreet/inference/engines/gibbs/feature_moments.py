@@ -22,7 +22,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.compiled import numba
 from discreet.families import Exponential, MultivariateNormal, Normal
-from discreet.families.base import Family, Theta
+from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownVariance
 from discreet.inference.engines.gibbs.box import box_moments
 from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, nodes, rule
@@ -48,7 +48,7 @@ def feature_moments(release: Release) -> Moments:
     return _column(release) if make is None else make(release)
 
 
-def has_moments(family: Family) -> bool:
+def has_moments(family: Likelihood) -> bool:
     """Whether the moments of one record can be integrated: of one column always, of several by a closed form."""
     return family.n_columns == 1 or family.closed_form(_MOMENTS) is not None
 
@@ -128,7 +128,7 @@ def _map(release: Release) -> tuple[float, float]:
     return float(release.layout.shift[0]), float(release.layout.half[0])
 
 
-def _tail(family: Family, theta: Theta, low: float, high: float) -> np.ndarray:
+def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarray:
     if not low < high:
         return np.zeros(len(next(iter(theta.values()))))
     if family.support.discrete:
@@ -172,7 +172,7 @@ def _box(release: Release) -> Moments:
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        mean = (np.asarray(theta["mean"], dtype=float) - shift) / half
+        mean = (np.asarray(theta["normal_mean"], dtype=float) - shift) / half
         covariance = np.asarray(theta["covariance"], dtype=float) / (half[:, None] * half)
         lost = ~np.isfinite(covariance).all(axis=(1, 2)) | (
             np.linalg.eigvalsh(np.nan_to_num(covariance))[:, 0] <= 0
@@ -295,7 +295,7 @@ def exponential_moments(
     return _exponential_kernel(np.ascontiguousarray(rate), low, high, clip, _T, _W)
 
 
-_MOMENTS: dict[type[Family], Callable[[Release], Moments]] = {
+_MOMENTS: dict[type[Likelihood], Callable[[Release], Moments]] = {
     Exponential: _exponential,
     MultivariateNormal: _box,
     Normal: _normal,

@@ -173,7 +173,9 @@ def _simulated(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     # the same for every call: a warning is no matter of luck
     standard = np.random.default_rng(0).standard_normal((_RECORDS, len(half)))
-    z = (np.asarray(theta["mean"], dtype=float)[:, None] + standard @ root.swapaxes(1, 2) - shift) / half
+    z = (
+        np.asarray(theta["normal_mean"], dtype=float)[:, None] + standard @ root.swapaxes(1, 2) - shift
+    ) / half
     inside = (np.abs(z) <= 1).all(axis=2) | (release.domain.outside == "clip")
     z = np.clip(z, -1.0, 1.0)
     features = np.stack(release.family.geometry.features(list(np.moveaxis(z, -1, 0))), axis=-1)

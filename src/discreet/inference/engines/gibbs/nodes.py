@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.families import Exponential, Gamma, Normal
-from discreet.families.base import Family, Theta
+from discreet.families import Exponential, Gamma, NegativeBinomial, Normal
+from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
 
 #: A density this many nats under its peak is left out: 7 standard deviations of a normal.
@@ -26,6 +26,8 @@ SMOOTH = 28
 _ROUGH, _COARSE = 64, 40
 # more integers than this are first narrowed to a window, and a wide window is integrated, not summed
 _MOST_INTEGERS = 512
+# integers that are always summed, of a distribution that is steep near its lower end
+_HEAD = 256
 
 Nodes = tuple[np.ndarray, np.ndarray]
 
@@ -44,7 +46,7 @@ def _panels(n: int) -> Nodes:
     return ((np.arange(n)[:, None] + x) / n).ravel(), np.tile(w / n, n)
 
 
-def nodes(family: Family, theta: Theta, low: float, high: float) -> Nodes:
+def nodes(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes:
     """Return points x in [low, high] and their probabilities, both (parameters, points).
 
     The sum of the probabilities is that of the interval, up to the accuracy of the rule. Either end may be infinite.
@@ -92,22 +94,13 @@ def _exponential(family: Any, theta: Theta, low: float, high: float) -> Nodes:
     return low + width[:, None] * t, np.exp(-rate * low)[:, None] * np.exp(-steps * t) * steps * w
 
 
-def log_densities(family: Family, theta: Theta, x: np.ndarray) -> np.ndarray:
-    """Return log p(x | theta), a row of points for each parameter."""
-    eta = np.asarray(family.natural(theta), dtype=float)
-    log_a = np.asarray(family.log_partition(eta), dtype=float)
-    with np.errstate(all="ignore"):
-        out = family.log_base_measure(x) + (family.sufficient(x) * eta[:, None, :]).sum(-1) - log_a[:, None]
-    return np.where(np.isnan(out), -np.inf, out)
-
-
-def _generic(family: Family, theta: Theta, low: float, high: float) -> Nodes:
+def _generic(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes:
     """Integrate any density: find its window on [low, high] by three rounds on a coarse grid, then 64 points."""
     back, log_slope, start, end = _chart(family, low, high)
     size = len(next(iter(theta.values())))
 
     def log_p(s: np.ndarray) -> np.ndarray:
-        return log_densities(family, theta, back(s)) + log_slope(s)
+        return family.log_densities(back(s), theta) + log_slope(s)
 
     left, right = np.full(size, start), np.full(size, end)
     grid = (np.arange(_COARSE) + 0.5) / _COARSE
@@ -129,7 +122,7 @@ def _generic(family: Family, theta: Theta, low: float, high: float) -> Nodes:
 
 
 def _chart(
-    family: Family, low: float, high: float
+    family: Likelihood, low: float, high: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], float, float]:
     """Return a change of variable x(s), its log slope, and the range of s that covers [low, high]."""
     rises_as = family.closed_form(_AT_ZERO)
@@ -162,16 +155,19 @@ def _log_slope_of_tan(s: np.ndarray) -> np.ndarray:
     return math.log(math.pi) - 2 * np.log(np.cos(math.pi * (s - 0.5)))
 
 
-def _integers(family: Family, theta: Theta, low: int, high: float) -> Nodes:
+def _integers(family: Likelihood, theta: Theta, low: int, high: float) -> Nodes:
     """Sum a mass function over the integers in [low, high]; far ranges are narrowed to the window of each parameter."""
     size = len(next(iter(theta.values())))
     if math.isfinite(high) and high - low < _MOST_INTEGERS:
         x = np.broadcast_to(
             np.arange(low, math.floor(high) + 1, dtype=float), (size, math.floor(high) - low + 1)
         )
-        return x, np.exp(log_densities(family, theta, x))
+        return x, np.exp(family.log_densities(x, theta))
     mean = family.statistic_mean(theta)[:, 0]
     sd = np.sqrt(family.statistic_covariance(theta)[:, 0, 0])
+    known = family.closed_form(_COUNTS)
+    if known is not None:
+        return known(family, theta, low, high)
     # exp(-24.5) of the peak for tails at least as light as those of a geometric distribution with this standard
     # deviation
     left = np.maximum(low, np.floor(mean - 8 * sd - 8))
@@ -188,11 +184,11 @@ def _integers(family: Family, theta: Theta, low: int, high: float) -> Nodes:
     return x, np.exp(_between_integers(family, theta, x)) * weight
 
 
-def _between_integers(family: Family, theta: Theta, x: np.ndarray) -> np.ndarray:
+def _between_integers(family: Likelihood, theta: Theta, x: np.ndarray) -> np.ndarray:
     """Log mass at any x: the parabola through the nearest integer and its neighbors."""
     nearest = np.rint(x)
     part = x - nearest
-    before, here, after = (log_densities(family, theta, nearest + k) for k in (-1, 0, 1))
+    before, here, after = (family.log_densities(nearest + k, theta) for k in (-1, 0, 1))
     # before the first integer there is nothing: the line through the next two
     before = np.where(np.isfinite(before), before, 2 * here - np.where(np.isfinite(after), after, here))
     with np.errstate(invalid="ignore"):
@@ -200,12 +196,35 @@ def _between_integers(family: Family, theta: Theta, x: np.ndarray) -> np.ndarray
     return here + np.where(part == 0, 0.0, bend)
 
 
+def _overdispersed(family: Likelihood, theta: Theta, low: int, high: float) -> Nodes:
+    """Sum a negative binomial's mass from its first integers on, and integrate the rest on a scale of logarithms.
+
+    Near zero it may be as steep as x^(1/dispersion - 1); far out it is smooth, and falls as slowly as a geometric.
+    """
+    mean, dispersion = (np.asarray(theta[name], dtype=float) for name in ("mean", "dispersion"))
+    sd = np.sqrt(mean + dispersion * mean**2)
+    left = np.clip(np.floor(mean - 8 * sd - 8), low, high)
+    right = np.minimum(high, np.ceil(mean + np.maximum(26 * sd, 30 * dispersion * mean) + 26))
+    first = left[:, None] + np.arange(_HEAD)
+    # beyond them, the midpoint rule read backwards, from the end of the head to that of the window
+    spread = np.log(np.maximum((right + 0.5 - left) / (_HEAD - 0.5), 1.0))[:, None]
+    t, w = _panels(4)
+    reach = np.exp(spread * t) * (_HEAD - 0.5)
+    x = np.concatenate([first, left[:, None] + reach], axis=1)
+    weight = np.concatenate([first <= right[:, None], reach * spread * w], axis=1)
+    return x, np.exp(_between_integers(family, theta, x)) * weight
+
+
+# Points and probabilities of counts within wide bounds, where the general rule is not good enough.
+_COUNTS: dict[type[Likelihood], Callable[[Any, Theta, int, float], Nodes]] = {
+    NegativeBinomial: _overdispersed
+}
 # Points and probabilities without a search for the window.
-_KNOWN: dict[type[Family], Callable[[Any, Theta, float, float], Nodes]] = {
+_KNOWN: dict[type[Likelihood], Callable[[Any, Theta, float, float], Nodes]] = {
     Exponential: _exponential,
     Normal: _normal,
     NormalKnownMean: _normal,
     NormalKnownVariance: _normal,
 }
 # The power p of a density that behaves as x^(p - 1) at zero.
-_AT_ZERO: dict[type[Family], Callable[[Any], float]] = {Gamma: lambda family: family.shape}
+_AT_ZERO: dict[type[Likelihood], Callable[[Any], float]] = {Gamma: lambda family: family.shape}

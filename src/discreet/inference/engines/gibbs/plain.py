@@ -87,7 +87,7 @@ class _Distribution:
     """Released sums given the readings, and full sums given the released ones."""
 
     def __init__(self, release: Release, conjugate: _Conjugate) -> None:
-        self._family: Family = release.family
+        self._family: Family = release.conjugate_family
         self._possible = conjugate.possible
         self._moments = feature_moments(release)
 

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, expit, gammaln, logit
 
-from discreet.families.base import Family
-from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
+from discreet.families.likelihood import Likelihood
+from discreet.priors import (
+    Beta,
+    Dirichlet,
+    Gamma,
+    MeanDispersion,
+    Normal,
+    NormalInverseGamma,
+    NormalInverseWishart,
+)
 
 _LOG_2PI = math.log(2 * math.pi)
 # Draws of a prior of tiny shape underflow; they are taken for this.
@@ -46,7 +54,7 @@ class UnconstrainingTransform(ABC):
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw coordinates from the prior."""
 
-    def theta(self, family: Family, x: np.ndarray) -> dict[str, np.ndarray]:
+    def theta(self, family: Likelihood, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the family's parameters, by draw name, at these coordinates."""
         return family.named(self.values(x))
 
@@ -97,6 +105,33 @@ class _Log(UnconstrainingTransform):
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return log_gamma_draws(np.array([self.prior.shape]), size, rng) - math.log(self.prior.rate)
+
+
+class _TwoLogs(UnconstrainingTransform):
+    """Mean and dispersion: their logarithms."""
+
+    prior: MeanDispersion
+    dim = 2
+
+    def __init__(self, prior: MeanDispersion) -> None:
+        super().__init__(prior)
+        self._parts = _Log(prior.of_mean), _Log(prior.of_dispersion)
+
+    def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean, dispersion = (part.values(x[:, [i]]) for i, part in enumerate(self._parts))
+        return mean, dispersion
+
+    def coordinates(self, values: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        return np.concatenate(
+            [part.coordinates(value) for part, value in zip(self._parts, values, strict=True)], axis=1
+        )
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        mean, dispersion = (part.log_density(x[:, [i]]) for i, part in enumerate(self._parts))
+        return mean + dispersion
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return np.concatenate([part.sample(size, rng) for part in self._parts], axis=1)
 
 
 class _Line(UnconstrainingTransform):
@@ -252,6 +287,7 @@ class _LocationShape(UnconstrainingTransform):
 _TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     Beta: _Logit,
     Gamma: _Log,
+    MeanDispersion: _TwoLogs,
     Normal: _Line,
     NormalInverseGamma: _LocationScale,
     Dirichlet: _LogRatios,

@@ -29,7 +29,7 @@ MOST_COUNTS = 20_000
 
 def counts_to_sum(release: Release) -> float:
     """Return how many values of a record must be summed over; 0 if none."""
-    family, bounds = release.family, release.domain.bounds
+    family, bounds = release.conjugate_family, release.domain.bounds
     if bounds is None or not family.support.discrete or family.closed_form(_CLOSED) is not None:
         return 0.0
     low = family.support.low if release.domain.outside == "clip" else float(bounds[0][0])
@@ -57,7 +57,9 @@ class RecordDistribution:
         assert layout.half is not None
         low, high = (float(v) for v in bounds[0])
         clips = release.domain.outside == "clip"
-        return cls(release.family, low, high, float(layout.shift[0]), float(layout.half[0]), clips, few)
+        return cls(
+            release.conjugate_family, low, high, float(layout.shift[0]), float(layout.half[0]), clips, few
+        )
 
     @cached_property
     def lattice(self) -> float | None:
