@@ -44,7 +44,7 @@ def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDr
     size = table.mean.shape
     m = np.clip(table.mean, _EDGE, 1 - _EDGE)
     s = np.clip(table.spread, 1e-10, 1 - 1e-9)
-    heavier = (2 + 2.5 * np.abs(1 - 2 * m)) * np.exp(0.8 * rng.standard_normal(size))
+    heavier = _heavier_tails(m, s, rng)
     freedom, together = _working_beta(m, s, table.usable)
     freedom = np.maximum(freedom / heavier * (1 - s) ** 2, 0.5)
     x = np.maximum(rng.chisquare(freedom) / freedom, 1e-9)
@@ -61,6 +61,13 @@ def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDr
     mean = rng.beta(center * n_effective + weak, (1 - center) * n_effective + weak)
     mean = np.clip(mean, _EDGE, 1 - _EDGE)
     return PopulationDraws(mean, np.sqrt(mean * (1 - mean) * spread))
+
+
+def _heavier_tails(m: np.ndarray, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw the factor F by which the variance of a column's variance exceeds that of a beta distribution."""
+    room = np.maximum(m, 1 - m) / np.sqrt(m * (1 - m) * s)
+    x = np.log(np.maximum(room, 3.0) / 3.0)
+    return np.exp(0.5 + 0.7 * x + (0.6 + 0.3 * x) * rng.standard_normal(m.shape))
 
 
 def _working_beta(m: np.ndarray, s: np.ndarray, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
