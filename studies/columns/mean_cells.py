@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import t as student
 
 import discreet as dc
-from studies.columns.populations import Column
-from studies.columns.simulate import Setting, releases
+from columns.populations import Column
+from columns.simulate import Setting, releases
 
 
 @dataclass(frozen=True)

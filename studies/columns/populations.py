@@ -47,7 +47,9 @@ def _numbers(package: str, path: str, column: str) -> np.ndarray:
     unpack = {".gz": gzip.decompress, ".bz2": bz2.decompress}.get(Path(path).suffix, bytes)
     text = unpack(raw).decode("utf-8-sig")
     out, first = [], text.split("\n", 1)[0]
-    dialect = {"delimiter": "\t", "quotechar": "'"} if "\t" in first else {"delimiter": ";"} if ";" in first else {}
+    dialect = (
+        {"delimiter": "\t", "quotechar": "'"} if "\t" in first else {"delimiter": ";"} if ";" in first else {}
+    )
     for row in csv.DictReader(io.StringIO(text), **dialect):
         try:
             out.append(float(row[column]))

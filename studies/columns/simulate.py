@@ -14,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 import discreet as dc
+from columns.populations import Column
 from discreet.curator.declare import declare
 from discreet.curator.publish import privatize
 from discreet.domain.declarations import Neighbors
 from discreet.families.histogram import Histogram
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
-from studies.columns.populations import Column
 
 DELTA = Fraction(1, 10**6)
 
