@@ -1,6 +1,6 @@
 """Whether 95% intervals are right on real columns, whatever their distribution.
 
-    python studies/real_columns.py [--check] [--full] [--workers 2] [--seed 0] [--json] [--out studies/results]
+    python studies/real_columns.py [--check] [--quick | --full] [--workers 2] [--seed 0] [--json] [--out studies/results]
 
 Each of 38 columns that come with scikit-learn, statsmodels, lifelines, plotly and vega_datasets is a population that is
 resampled; every resample is released (the public path, with seeded noise) and read with defaults. Counted is how often
@@ -22,14 +22,16 @@ from dataclasses import asdict
 
 from columns.populations import columns, held_out
 from columns.requirements import claims_of, column_table, mean_table
-from columns.sweep import CHECK, FULL, sweep
+from columns.sweep import CHECK, FULL, QUICK, sweep
 from common.report import arguments_of, finished, report, to_dict, write
 
 
 def main() -> int:
     """Print the claims and the tables."""
     parser = arguments_of(__doc__)
-    parser.add_argument("--full", action="store_true", help="simulate three times as much")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--quick", action="store_true", help="a first look, some minutes")
+    amount.add_argument("--full", action="store_true", help="simulate three times as much")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -37,7 +39,7 @@ def main() -> int:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    effort = FULL if options.full else CHECK
+    effort = FULL if options.full else QUICK if options.quick else CHECK
     found = sweep(effort, options.seed, options.workers, say)
     claims = claims_of(found)
     packages = sorted({column.package for column in (*columns(), *held_out())})
