@@ -60,7 +60,8 @@ def main() -> int:
         failed += not good
         print(
             f"n = {n:<6} epsilon = {epsilon:<4} mean: KS {test.statistic:.3f} (p = {test.pvalue:.2g}), covers "
-            f"{covered[0]:.3f}; sd: mean rank {sd.mean():.3f}, covers {covered[1]:.3f}{'' if good else '  falls short'}",
+            f"{covered[0]:.3f}; sd: mean rank {sd.mean():.3f}, covers {covered[1]:.3f}"
+            f"{'' if good else '  falls short'}",
             flush=True,
         )
     return int(asked.check and failed > 0)

@@ -1,6 +1,6 @@
 """Whether 95% intervals are right on real columns, whatever their distribution.
 
-    python studies/real_columns.py [--check] [--quick | --full] [--workers 2] [--seed 0] [--json] [--out studies/results]
+    python studies/real_columns.py [--check] [--quick | --full] [--workers 2] [--seed 0] [--json] [--out FOLDER]
 
 Each of 38 columns that come with scikit-learn, statsmodels, lifelines, plotly and vega_datasets is a population that is
 resampled; every resample is released (the public path, with seeded noise) and read with defaults. Counted is how often

@@ -11,9 +11,9 @@ so that the message of a node is h times the convolution of its children's messa
 the window of counts in which the noise's mass is within exp(-DEPTH) of its peak: their length depends on the noise,
 not on n. The neglected tail has posterior mass of that order.
 
-One concentration does not serve: 0.02 allows for atoms and empty stretches, where all records are on one side, 1/4 and
-2 for anything, and 30 makes neighbors alike, which is what lets
-the noise of many small counts average out.
+One concentration does not serve: 0.02 allows for atoms and for stretches without any record, as beyond the largest
+value of a column in wide bounds; 1/4 and 2 for anything between; and 30 makes neighbors alike, which is what lets the
+noise of many small counts average out.
 """
 
 from __future__ import annotations
