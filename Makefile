@@ -16,7 +16,7 @@ help:
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
-	@echo "make studies figures of the papers redrawn and their claims checked (about an hour)"
+	@echo "make studies figures of the papers redrawn and their claims checked, and real columns (about two hours)"
 	@echo "make clean   remove everything the other targets made"
 
 demo: $(VENV)/.installed
@@ -77,6 +77,10 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/noisy_sgd.py --check
 	$(BIN)/python -m studies.fit_check --check
 	$(BIN)/python -m studies.warnings_check --check
+	$(BIN)/python studies/real_columns.py --check
+	$(BIN)/python studies/moment_ranks.py --check
+	$(BIN)/python studies/missing_values.py --check
+	$(BIN)/python studies/class_means.py --check
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -202,7 +202,8 @@ def _population(n: int, m: Any, s: Any, width: float) -> None:
     g = (1 - 2 * m) * jnp.sqrt(s / (m * (1 - m)))
     v = jnp.maximum(spread_of_variance + g * g - 2 * g * skewness, 0.1 * spread_of_variance)
     together = jnp.clip(skewness / jnp.sqrt(spread_of_variance), -0.95, 0.95)
-    heavier = (2 + 2.5 * jnp.abs(1 - 2 * m)) * jnp.exp(0.8 * numpyro.sample("tails", dist.Normal(0, 1)))
+    room = jnp.log(jnp.maximum(jnp.maximum(m, 1 - m) / jnp.sqrt(m * (1 - m) * s), 3.0) / 3.0)
+    heavier = jnp.exp(0.5 + 0.7 * room + (0.6 + 0.3 * room) * numpyro.sample("tails", dist.Normal(0, 1)))
     freedom = jnp.maximum(2 * n / v / heavier * (1 - s) ** 2, 0.5)
     x = numpyro.sample("x", dist.Gamma(freedom / 2, freedom / 2))
     odds = s / (1 - s) / x

@@ -1,6 +1,6 @@
 """Class means of numbers in naive Bayes, on real tables: how often 95% intervals hold the population's.
 
-    python -m studies.class_means [--trials 300] [--check] [--json]
+    python studies/class_means.py [--trials 300] [--check] [--json]
 
 Each of scikit-learn's tables is a population that is resampled; a release has its class and two of its numbers, with
 bounds as somebody would declare them who knows what is measured, but not the table. ``--check`` exits with 1 if the
@@ -18,6 +18,7 @@ import numpy as np
 from scipy.stats import binom
 
 import discreet as dc
+from discreet.curator.publish import release_with
 
 LEAST, FALSE_ALARM = 0.92, 1e-3
 SETTINGS = [(n, epsilon) for n in (500, 2000) for epsilon in (1, 3)]
@@ -66,9 +67,14 @@ def covered(population: Population, n: int, epsilon: float, trials: int, seed: i
     for _ in range(trials):
         at = rng.integers(population.target.size, size=n)
         rows = {"class": population.target[at], **{k: v[at] for k, v in population.numbers.items()}}
-        posterior = dc.infer(
-            dc.release(rows, model, epsilon=epsilon, outside="clip"), draws=1000, chains=1, rng=rng
+        release = release_with(
+            lambda distribution: int(distribution.sample(1, rng)[0]),
+            rows,
+            model,
+            dc.mechanisms.Laplace(epsilon),
+            outside="clip",
         )
+        posterior = dc.infer(release, draws=1000, chains=1, rng=rng)
         for column in population.numbers:
             ends = np.quantile(posterior.draws[f"{column}.mean"], [0.025, 0.975], axis=0)
             for c, label in enumerate(model.target.labels):

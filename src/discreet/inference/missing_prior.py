@@ -7,7 +7,7 @@ Most columns are complete or nearly so, some lack a part, and few are nearly emp
     0.45   a share s is, with density 3 (1 - s)^2, so that P(k) = 3 (n-k+1) (n-k+2) / ((n+1) (n+2) (n+3)), k = 0..n.
 
 A flat prior on 0..n would expect half of the column to be missing. The parts were chosen by exact enumeration of
-Bernoulli releases (`studies/real_columns/missing.py`) and by the coverage of means of real columns with 5% missing:
+Bernoulli releases (`studies/missing_prior_choice.py`) and by the coverage of means of real columns with 5% missing:
 with a heavier first part intervals miss when 5% to 25% are missing and noise is large, with a lighter one ranks are
 off on complete columns, and without the second part a few hundred missing in a million would be taken for none.
 """

@@ -11,8 +11,9 @@ so that the message of a node is h times the convolution of its children's messa
 the window of counts in which the noise's mass is within exp(-DEPTH) of its peak: their length depends on the noise,
 not on n. The neglected tail has posterior mass of that order.
 
-One concentration does not serve: 1/4 allows atoms and empty stretches, 30 makes neighbors alike, which is what lets
-the noise of many small counts average out.
+One concentration does not serve: 0.02 allows for atoms and for stretches without any record, as beyond the largest
+value of a column in wide bounds; 1/4 and 2 for anything between; and 30 makes neighbors alike, which is what lets the
+noise of many small counts average out.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.tree import Node
 
 #: Half of a_l + a_r.
-CONCENTRATIONS = np.array([0.25, 2.0, 30.0])
+CONCENTRATIONS = np.array([0.02, 0.25, 2.0, 30.0])
 #: Log of what is neglected of the noise on a count.
 DEPTH = 18.0
 # products of windows above this are convolved by fast Fourier transform, which keeps 13 digits of the largest value

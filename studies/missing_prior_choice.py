@@ -5,7 +5,7 @@ usable count, with discrete Laplace noise of scale 2 / epsilon each. For every p
 and the probability that p lies below the truth, are computed once; the rank of the truth under any prior of the
 number missing is then a weighted mean, so that many priors are compared on the same releases.
 
-    python -m studies.real_columns.missing --trials 1500
+    python studies/missing_prior_choice.py --trials 1500
 """
 
 from __future__ import annotations
