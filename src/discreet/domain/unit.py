@@ -126,7 +126,9 @@ def read_unit(
             "unit needs per_unit, by which a person's rows become one record.",
             hint=f"for example per_unit={allowed[0][0]!r}; {_listed(allowed[0])} are there",
         )
-    rules: tuple[Rule, ...] = tuple(_rule(per_unit, at, names, allowed[at], model) for at in range(len(allowed)))
+    rules: tuple[Rule, ...] = tuple(
+        _rule(per_unit, at, names, allowed[at], model) for at in range(len(allowed))
+    )
     if names is not None and column in names and "count" not in rules:
         raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
     if ("last" in rules) != (last_by is not None):

@@ -64,7 +64,7 @@ def _group(model: Grouped, first: int) -> nw.Expr:
 def _add_numbers(totals: np.ndarray, frame: Any, family: RecordSums, domain: Domain, block: Layout) -> int:
     records = numeric_records(frame, family, domain, block, keep=("group",))
     steps = grid_steps(family, block)
-    summed = records.select("group", **steps).group_by("group")
+    summed = records.lazy().select("group", **steps).group_by("group")
     n_records = 0
     for group, n, *values in fetched(
         summed.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
