@@ -32,6 +32,7 @@ COMPILED = {
     "v1-bayesian-network.json",
     "v1-multivariate-normal-bought-bounds.json",
     "v1-multivariate-normal.json",
+    "v1-negative-binomial.json",
     "v1-normal-private-count.json",
     "v1-normal.json",
 }

@@ -46,7 +46,10 @@ def asked_for(name: Any) -> str:
         raise UsageError(
             f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
         )
-    return spelled(name)
+    try:
+        return spelled(name)
+    except ValueError:  # a number of more digits than Python writes
+        raise UsageError("a column is named by text or a number of some digits.") from None
 
 
 def spelled(name: Any) -> str:

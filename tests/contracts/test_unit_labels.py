@@ -52,6 +52,7 @@ def test_titles_say_what_was_asked(rng):
 def test_counts_are_bars(rng):
     release = dc.release(rng.choice(["yes", "no"], 300).tolist(), dc.Bernoulli(), epsilon=1)
     figure = dc.infer(release, rng=rng).table.plot()
-    values = {round(bar.get_x() + bar.get_width() / 2, 6) for bar in figure.axes[0].patches}
+    bars = [bar for axes in figure.axes for bar in axes.patches]
+    values = {round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars}
     assert values
     assert values <= set(np.arange(301.0))

@@ -117,7 +117,13 @@ def test_every_scalar_of_theta_has_its_name(rng: np.random.Generator) -> None:
         trials=3,
         rng=rng,
     )
-    names = ["mean[x1]", "mean[x2]", "covariance[x1, x1]", "covariance[x1, x2]", "covariance[x2, x2]"]
+    names = [
+        "normal_mean[x1]",
+        "normal_mean[x2]",
+        "covariance[x1, x1]",
+        "covariance[x1, x2]",
+        "covariance[x2, x2]",
+    ]
     assert list(several.ranks) == names
     assert all(((ranks > 0) & (ranks < 1)).all() for ranks in several.ranks.values())
 

@@ -181,6 +181,10 @@ def test_posteriors_say_what_they_are_about(bernoulli: dc.Release, rng: np.rando
     assert names == [
         "mean[age]",
         "mean[bmi]",
+        "sd[age]",
+        "sd[bmi]",
+        "normal_mean[age]",
+        "normal_mean[bmi]",
         "covariance[age, age]",
         "covariance[age, bmi]",
         "covariance[bmi, bmi]",

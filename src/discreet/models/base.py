@@ -34,7 +34,7 @@ _Kind = TypeVar("_Kind", bound="Model")
 _Form = TypeVar("_Form")
 
 # Models that bear a person's name.
-_NAMESAKES = ("bernoulli", "laplace", "poisson")
+_NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
 
 class Model(metaclass=Constructed):
@@ -166,8 +166,7 @@ class Model(metaclass=Constructed):
     @property
     def in_words(self) -> str:
         """The name as it stands in a sentence."""
-        word = self.name.replace("_", " ")
-        return word.capitalize() if word in _NAMESAKES else word
+        return " ".join(word.capitalize() if word in _NAMESAKES else word for word in self.name.split("_"))
 
     @property
     def question(self) -> str:

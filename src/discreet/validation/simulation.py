@@ -141,6 +141,8 @@ def _ranks(
     joined = {
         name: np.concatenate([np.asarray(theta[name], dtype=float)[None], draws[kept]])
         for name, draws in posterior.draws.items()
+        # what is drawn beside the parameters, such as moments of the column as clipped, has no truth here
+        if name in theta
     }
     together = Posterior(joined, posterior.how, labels=posterior.labels).scalars()
     for name, values in together.items():
