@@ -33,6 +33,7 @@ COMPILED = {
     "v1-multivariate-normal-bought-bounds.json",
     "v1-multivariate-normal.json",
     "v1-negative-binomial.json",
+    "v1-normal-fit-check.json",
     "v1-normal-private-count.json",
     "v1-normal.json",
 }

@@ -421,6 +421,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "X": lambda: np.array([[0, 1], [1, 1], [0, 0], [1, 0]]),
     "y": lambda: np.array([0, 1, 0, 1]),
     "analyst": lambda: None,
+    "unit": lambda: "person",
     "bounds": lambda: (0, 10),
     "column": lambda: "stage",
     "content": lambda: a_release().to_json(),
@@ -567,6 +568,7 @@ _PROTOCOL = """
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
     row_log_density stand_ins weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
+    cdf log_densities title check_dates record_bounds divided
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

@@ -86,7 +86,9 @@ def declare(
     if fit_check is not None:
         mechanism, checker = mechanism.divided(read_share(fit_check))
         checkable(model)
-    outside, missing = _policies(mechanism, outside or model.only_outside, missing, impute)
+    outside, missing = _policies(
+        mechanism, model.only_outside if outside is None else outside, missing, impute
+    )
     if neighbors not in mechanism.relations:
         raise UsageError(
             f"{type(mechanism).__name__} is private for neighbors={' or '.join(map(repr, mechanism.relations))}, "

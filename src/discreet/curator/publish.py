@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from discreet.arguments import shown
+from discreet.arguments import one_of, shown
 from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, as_model, declare
 from discreet.curator.draw import Reading, draw, read
@@ -281,7 +281,8 @@ def _unit_labels(unit_label: Any, model: Any) -> dict[str, str]:
 def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
     """Return what was said about people, or None if a record is a row."""
     if unit is None:
-        if (per_unit, row_bounds, last_by, null_unit) != (None, None, None, "leave_out"):
+        one_of(null_unit, "null_unit", NullUnit)
+        if null_unit != "leave_out" or any(one is not None for one in (per_unit, row_bounds, last_by)):
             raise UsageError(
                 "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
             )

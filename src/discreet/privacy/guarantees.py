@@ -89,6 +89,8 @@ class Guarantee(metaclass=Constructed):
 
     def for_unit(self, unit: str | None) -> Self:
         """Return the same promise for another unit: a person, whose rows are one record, instead of a record."""
+        if unit is not None and not isinstance(unit, str):
+            raise UsageError(f"unit must be the name of a column, got {type(unit).__name__:.40}.")
         whole = copy.copy(self)
         fill(whole, unit=unit, parts=tuple(part.for_unit(unit) for part in self.parts))
         return whole

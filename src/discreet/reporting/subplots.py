@@ -31,7 +31,7 @@ def density_panel(
         stems(axes, draws, hue, height=0.6)
         axes.set_ylim(0, 1)
         return f"one value, {draws[0]:.4g}" if np.ptp(draws) == 0 else f"{len(draws)} draws, each shown"
-    if is_count(draws) and np.ptp(draws) < _MOST_BARS:
+    if is_count(np.sort(draws)) and np.ptp(draws) < _MOST_BARS:
         return _count_bars(axes, draws, hue, (low, median, high), prob)
     x, y = smooth_density(draws, support_of(name))
     inside = (x >= low) & (x <= high)

@@ -144,7 +144,8 @@ def _ranks(
         # what is drawn beside the parameters, such as moments of the column as clipped, has no truth here
         if name in theta
     }
-    together = Posterior(joined, posterior.how, labels=posterior.labels).scalars()
+    labels = {name: words for name, words in (posterior.labels or {}).items() if name in joined}
+    together = Posterior(joined, posterior.how, labels=labels).scalars()
     for name, values in together.items():
         if not np.isfinite(values[1:]).all():
             raise EngineError(
