@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 _ROWS = "for example --row-bounds 0,100"
 # A posterior is read for its warnings alone: few draws will do, of models that are read in a moment.
 _FEW_DRAWS, _MOST_TOTALS = 400, 128
+# Seconds that nobody who waits for a release minds.
+_SOON = 0.5
 
 
 def release(
@@ -218,12 +220,15 @@ def release(
 
 def _warnings(made: Release) -> tuple[str, ...]:
     """Return what the release says of itself to any analyst: from its noisy values alone, so that it costs nothing."""
-    from discreet.inference.analyst import infer
+    from discreet.inference.analyst import infer, predicted_seconds
     from discreet.inference.cautions import few_usable
 
     if made.samples is not None or len(made.totals.names) > _MOST_TOTALS:
         return few_usable(made)
     try:
+        parts = made.by_group() or {"": made}
+        if sum(predicted_seconds(one, _FEW_DRAWS) for one in parts.values()) > _SOON:
+            return few_usable(made)
         said = infer(made, draws=_FEW_DRAWS, rng=0).diagnostics.warnings
     except DiscreetError:
         return few_usable(made)

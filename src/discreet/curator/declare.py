@@ -9,7 +9,7 @@ from typing import Any
 from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
-from discreet.domain.unit import Unit, read_unit
+from discreet.domain.unit import NullUnit, Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
@@ -20,7 +20,7 @@ from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
-from discreet.names import asked_for
+from discreet.names import asked_for, check_name
 from discreet.privacy import Guarantee, PureDP
 
 
@@ -197,3 +197,41 @@ def asked_columns(column: Any, columns: Any) -> tuple[str, ...] | None:
     if columns is None:
         return None
     return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
+
+
+def unit_labels(unit_label: Any, model: Any) -> dict[str, str]:
+    """Return the checked name of the unit of each model's column, by its name; of a single model by an empty one."""
+    if unit_label is None:
+        return {}
+    if not isinstance(model, Mapping):
+        return {"": check_name(unit_label, "unit_label")}
+    if not isinstance(unit_label, Mapping):
+        raise UsageError("with several models, unit_label must be a dictionary by name.")
+    unknown = [name for name in unit_label if name not in model]
+    if unknown:
+        raise UsageError(f"unit_label names {unknown[0]!r:.60}, and there is no model of that name.")
+    return {name: check_name(label, "unit_label") for name, label in unit_label.items()}
+
+
+def people_of(
+    unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any
+) -> dict[str, Any] | None:
+    """Return what was said about people, or None if a record is a row."""
+    if unit is None:
+        one_of(null_unit, "null_unit", NullUnit)
+        if null_unit != "leave_out" or any(one is not None for one in (per_unit, row_bounds, last_by)):
+            raise UsageError(
+                "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
+            )
+        return None
+    names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
+    for what, name in names.items():
+        if name is not None:
+            check_name(name, what)
+    return {
+        "column": names["unit"],
+        "per_unit": per_unit,
+        "row_bounds": row_bounds,
+        "last_by": names["last_by"],
+        "null": null_unit,
+    }

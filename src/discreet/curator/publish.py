@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from discreet.arguments import one_of, shown
+from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, as_model, declare
+from discreet.curator.declare import Declaration, as_model, declare, people_of, unit_labels
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
@@ -22,7 +22,7 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.models.base import Model
-from discreet.names import asked_for, check_name
+from discreet.names import check_name
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import secure_choose, secure_source
@@ -213,13 +213,13 @@ def release(
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
-    units = _unit_labels(unit_label, model)
+    units = unit_labels(unit_label, model)
     payer = None
     if ledger is not None or analyst is not None:
         from discreet.curator.charge import payer_of
 
         payer = payer_of(ledger, dataset, analyst)
-    people = _people(unit, per_unit, row_bounds, last_by, null_unit)
+    people = people_of(unit, per_unit, row_bounds, last_by, null_unit)
     policies = {
         "people": people,
         "bounds": bounds,
@@ -262,42 +262,6 @@ def release(
         model = read_groups(as_model(model), by, groups)
     one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
     return _publish({"": replace(one, unit_label=units.get(""))}, payer, secure_source(), dataset)[""]
-
-
-def _unit_labels(unit_label: Any, model: Any) -> dict[str, str]:
-    """Return the checked name of the unit of each model's column, by its name; of a single model by an empty one."""
-    if unit_label is None:
-        return {}
-    if not isinstance(model, Mapping):
-        return {"": check_name(unit_label, "unit_label")}
-    if not isinstance(unit_label, Mapping):
-        raise UsageError("with several models, unit_label must be a dictionary by name.")
-    unknown = [name for name in unit_label if name not in model]
-    if unknown:
-        raise UsageError(f"unit_label names {unknown[0]!r:.60}, and there is no model of that name.")
-    return {name: check_name(label, "unit_label") for name, label in unit_label.items()}
-
-
-def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
-    """Return what was said about people, or None if a record is a row."""
-    if unit is None:
-        one_of(null_unit, "null_unit", NullUnit)
-        if null_unit != "leave_out" or any(one is not None for one in (per_unit, row_bounds, last_by)):
-            raise UsageError(
-                "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
-            )
-        return None
-    names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
-    for what, name in names.items():
-        if name is not None:
-            check_name(name, what)
-    return {
-        "column": names["unit"],
-        "per_unit": per_unit,
-        "row_bounds": row_bounds,
-        "last_by": names["last_by"],
-        "null": null_unit,
-    }
 
 
 def _publish(

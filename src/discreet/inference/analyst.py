@@ -148,9 +148,7 @@ def infer(
             }
         )
     if isinstance(release, list | tuple | set | frozenset):
-        raise UsageError(
-            "a list of releases cannot be read together yet: give one release, or a dictionary of them by name.",
-        )
+        raise UsageError("a list of releases cannot be read together yet: give a dictionary of them by name.")
     engine = one_of(engine, "engine", EngineName)
     draws, chains = whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
     if draws % chains:
@@ -197,6 +195,13 @@ def infer(
         question=release.question,
         units=_units(release),
     )
+
+
+def predicted_seconds(release: Release, draws: int) -> float:
+    """Return about how long :func:`infer` would take with its defaults, or raise if no engine reads the release."""
+    prior = release.model.read_prior(None, release.domain)
+    question = Question(release, prior, RecordPrior(), draws, 1, generator(0), None)
+    return _choose(question, "auto")[0].predicted_seconds(question)
 
 
 def _of_table(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.extras import needed_for
-from discreet.inference.posterior import Posterior, axes_of
+from discreet.inference.posterior import Posterior
+from discreet.inference.summary import axes_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -16,7 +16,15 @@ from discreet.arguments import numbers, probability, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.summary import LabelRow, Summary, SummaryRow, decimals_for, sd_name
+from discreet.inference.summary import (
+    LabelRow,
+    Summary,
+    SummaryRow,
+    axes_of,
+    decimals_for,
+    read_words,
+    sd_name,
+)
 from discreet.inference.units import UNNAMED, Units
 
 if TYPE_CHECKING:
@@ -93,7 +101,7 @@ class Posterior:
         (n_draws,) = lengths
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
-        labels = {name: _words(words) for name, words in (self.labels or {}).items()}
+        labels = {name: read_words(words) for name, words in (self.labels or {}).items()}
         for name, words in labels.items():
             axes = axes_of(words, draws[name].ndim - 1) if name in draws else []
             if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
@@ -381,17 +389,6 @@ def _tails(prob: float) -> list[float]:
     """Return the two quantile levels of a central interval."""
     prob = probability(prob, "prob")
     return [(1 - prob) / 2, (1 + prob) / 2]
-
-
-def _words(words: Sequence[Any]) -> tuple[Any, ...]:
-    """Read the labels of a parameter: one list for all its axes, or one for each."""
-    nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
-    return tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
-
-
-def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
-    """Return the labels along each axis: one list for all of them, or one for each."""
-    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
 
 
 def _is_symmetric(x: np.ndarray) -> bool:

@@ -262,3 +262,14 @@ def _numbers(row: SummaryRow, units: Units) -> dict[str, Any]:
 
 def _json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_words(words: Sequence[Any]) -> tuple[Any, ...]:
+    """Read the labels of a parameter: one list for all its axes, or one for each."""
+    nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
+    return tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
+
+
+def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
+    """Return the labels along each axis: one list for all of them, or one for each."""
+    return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
