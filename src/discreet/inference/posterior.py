@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import numbers, probability, shown
+from discreet.arguments import numbers, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
@@ -22,8 +22,10 @@ from discreet.inference.summary import (
     SummaryRow,
     axes_of,
     decimals_for,
+    is_symmetric,
     read_words,
     sd_name,
+    tails,
 )
 from discreet.inference.units import UNNAMED, Units
 
@@ -160,7 +162,7 @@ class Posterior:
         """
         if self.n_draws == 1:
             raise UsageError("one draw has no interval.", hint="draws has the draw itself")
-        ends = self.quantile(_tails(prob))
+        ends = self.quantile(tails(prob))
         return {name: (_plain(low), _plain(high)) for name, (low, high) in ends.items()}
 
     def scalars(self) -> dict[str, np.ndarray]:
@@ -175,7 +177,7 @@ class Posterior:
 
         Of draws that are labels it has the most probable one and its probability. A variance is followed by its root.
         """
-        low_high = self.quantile(_tails(prob))
+        low_high = self.quantile(tails(prob))
         mean, sd = self.mean(), self.sd()
         ess, r_hat = self.diagnostics.ess, self.diagnostics.r_hat
         rows, labels = [], []
@@ -214,7 +216,7 @@ class Posterior:
         out = []
         for name, x in self.draws.items():
             words = (self.labels or {}).get(name)
-            symmetric = _is_symmetric(x)
+            symmetric = is_symmetric(x)
             for index in product(*map(range, x.shape[1:])):
                 if symmetric and index[0] > index[1]:
                     continue
@@ -383,19 +385,6 @@ class Posterior:
             parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
         how = self.diagnostics
         return f"<Posterior of {', '.join(parts)}; {how.engine}, {how.draws_in_words}>"
-
-
-def _tails(prob: float) -> list[float]:
-    """Return the two quantile levels of a central interval."""
-    prob = probability(prob, "prob")
-    return [(1 - prob) / 2, (1 + prob) / 2]
-
-
-def _is_symmetric(x: np.ndarray) -> bool:
-    """Tell whether the draws are symmetric matrices, up to the rounding of a product of factors."""
-    if x.ndim != 3 or x.shape[1] != x.shape[2]:
-        return False
-    return bool(np.abs(x - x.swapaxes(1, 2)).max() <= 1e-12 * np.abs(x).max())
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:

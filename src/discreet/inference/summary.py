@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -273,3 +273,16 @@ def read_words(words: Sequence[Any]) -> tuple[Any, ...]:
 def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
     """Return the labels along each axis: one list for all of them, or one for each."""
     return list(words) if words and not isinstance(words[0], str) else [words] * n_axes
+
+
+def tails(prob: float) -> list[float]:
+    """Return the two quantile levels of a central interval."""
+    prob = probability(prob, "prob")
+    return [(1 - prob) / 2, (1 + prob) / 2]
+
+
+def is_symmetric(x: np.ndarray) -> bool:
+    """Tell whether the draws are symmetric matrices, up to the rounding of a product of factors."""
+    if x.ndim != 3 or x.shape[1] != x.shape[2]:
+        return False
+    return bool(np.abs(x - x.swapaxes(1, 2)).max() <= 1e-12 * np.abs(x).max())
