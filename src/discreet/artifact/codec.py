@@ -261,7 +261,7 @@ def _check(release: Release) -> None:
         raise ValueError("a column is named twice")
     if release.unit is not None:
         bounds = release.model.record_bounds(release.domain)
-        check_unit(release.unit, release.model.unit_rules, bounds)
+        check_unit(release.unit, release.columns, release.model.unit_rules, bounds)
     release.mechanism.check(release)
 
 

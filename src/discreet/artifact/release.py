@@ -112,7 +112,11 @@ class Release:
                 columns=self.columns[: len(self.columns) - len(grouped.by)],
                 neighbors="add_remove",
                 records=None,
-                unit=None,
+                unit=None if self.unit is None else self.unit.cut(len(self.columns) - len(grouped.by)),
+                # the noise is enough for a record that enters or leaves, as it is for one that changes groups
+                guarantees={
+                    purpose: part.restated("add_remove") for purpose, part in self.guarantees.items()
+                },
                 mechanism=replace(self.noise_record, scale=self.noise_record.scale[part]),
                 statistics=Statistics(names, s.values[part], s.grid[part], s.width[part], s.shift, s.half),
             )

@@ -109,6 +109,8 @@ def declare(
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if checker is not None:
+        if domain.dates:
+            raise UsageError("fit_check is for numbers: dates take none.", hint="leave out fit_check")
         guarantees["fit_check"] = checker.guarantee(neighbors)
         checker.check(model, domain, bin_layout(2, neighbors))
         _check_grids(model, domain, choices)

@@ -24,6 +24,7 @@ NullUnit = Literal["leave_out", "own"]
 Pair = tuple[Fraction, Fraction]
 
 _ZERO = Fraction(0)
+_NEAREST = Fraction(1, 10**200)
 
 #: Rules for numbers; a mean of whole numbers is no whole number, so models of counts do without it.
 FOR_NUMBERS: tuple[Rule, ...] = ("mean", "sum", "max", "min", "count", "last")
@@ -68,6 +69,12 @@ class Unit:
     row_bounds: tuple[Pair | None, ...]
     last_by: str | None = None
     null: NullUnit = "leave_out"
+
+    def cut(self, n_columns: int) -> Unit:
+        """Return what is said about the first so many columns."""
+        rules = self.rules[:n_columns]
+        last_by = self.last_by if "last" in rules else None
+        return Unit(self.column, rules, self.row_bounds[:n_columns], last_by, self.null)
 
     def in_words(self, columns: Sequence[str]) -> list[str]:
         """Say what a person's record is, for the privacy statement."""
@@ -133,7 +140,7 @@ def read_unit(
         raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
     if ("last" in rules) != (last_by is not None):
         raise UsageError(
-            "per_unit='last' needs last_by, a column of numbers or dates that says which row is last."
+            "per_unit='last' needs last_by, a column of numbers that says which row is last."
             if last_by is None
             else "last_by is for per_unit='last'."
         )
@@ -141,18 +148,30 @@ def read_unit(
     return Unit(column, rules, _row_bounds(row_bounds, bounds, rules, model), last_by, null)
 
 
-def check_unit(unit: Unit, allowed: Sequence[Sequence[Rule]], bounds: Sequence[Pair | None]) -> None:
+def check_unit(
+    unit: Unit, columns: Sequence[str], allowed: Sequence[Sequence[Rule]], bounds: Sequence[Pair | None]
+) -> None:
     """Raise ValueError unless what a file says of people is what its model takes."""
     if len(unit.rules) != len(allowed) or any(
         rule not in some for rule, some in zip(unit.rules, allowed, strict=True)
     ):
         raise ValueError("its model does not take its rules for people")
+    if unit.column in columns and "count" not in unit.rules:
+        raise ValueError("the column of its unit is one that is learned about")
     if [pair is None for pair in unit.row_bounds] != [pair is None for pair in bounds]:
         raise ValueError("its bounds of rows do not fit its columns")
-    if any(pair is not None and not pair[0] < pair[1] for pair in unit.row_bounds):
-        raise ValueError("its bounds of rows are not in order")
+    for pair in unit.row_bounds:
+        if pair is not None:
+            check_pair(pair, "unit", float("-inf"), float("inf"), discrete=False, name="row_bounds")
+            _check_reach(pair)
     if ("last" in unit.rules) != (unit.last_by is not None):
         raise ValueError("it does not say by what a row is the last")
+
+
+def _check_reach(pair: Pair) -> None:
+    """Raise unless rows within these bounds can be counted in steps that floating point knows."""
+    if max(map(abs, pair)) < _NEAREST:
+        raise UsageError("row_bounds must reach further than 1e-200 from 0.")
 
 
 def _row_bounds(
@@ -161,10 +180,14 @@ def _row_bounds(
     """Return the bounds of rows: those declared, or those of the record, with 0 in them where rows are summed."""
     numbers = [at for at, pair in enumerate(bounds) if pair is not None]
     if declared is None:
-        return tuple(
+        found = tuple(
             pair if pair is None or rule != "sum" else (min(pair[0], _ZERO), max(pair[1], _ZERO))
             for pair, rule in zip(bounds, rules, strict=True)
         )
+        for pair in found:
+            if pair is not None:
+                _check_reach(pair)
+        return found
     if not numbers:
         raise UsageError("row_bounds are for numbers, and these are labels.")
     pairs = read_pairs(declared, "row_bounds")
@@ -174,6 +197,7 @@ def _row_bounds(
         )
     for pair in pairs:
         check_pair(pair, model, float("-inf"), float("inf"), discrete=False, name="row_bounds")
+        _check_reach(pair)
     each = dict(zip(numbers, pairs, strict=True))
     return tuple(each.get(at) for at in range(len(bounds)))
 

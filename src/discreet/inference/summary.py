@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from discreet.arguments import probability
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics

@@ -46,6 +46,8 @@ class Grouped(Model):
     def __post_init__(self) -> None:
         if prod(column.n_labels for column in self.by) > MOST_GROUPS:
             raise UsageError(f"a release has at most {MOST_GROUPS:,} groups.")
+        if len(set(self.groups)) < len(self.groups):
+            raise UsageError("two groups would have the same name: leave commas out of their labels.")
 
     @cached_property
     def groups(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -95,6 +95,13 @@ class Guarantee(metaclass=Constructed):
         fill(whole, unit=unit, parts=tuple(part.for_unit(unit) for part in self.parts))
         return whole
 
+    def restated(self, neighbors: Neighbors) -> Self:
+        """Return the same amounts for another neighbor relation; whoever restates them has to show that they hold."""
+        check_neighbors(neighbors)
+        whole = copy.copy(self)
+        fill(whole, neighbors=neighbors, parts=tuple(part.restated(neighbors) for part in self.parts))
+        return whole
+
     def to_replace(self) -> Guarantee:
         """Return what a guarantee for ``add_remove`` says about ``replace``: the record leaves, another comes.
 

@@ -16,7 +16,17 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.dates import check_dates, days_in_polars, days_sql
-from discreet.data.sources.kinds import Kind, is_text, is_wide, kind_of, read, wrong_type
+from discreet.data.sources.keys import key_expression, presence_expression
+from discreet.data.sources.kinds import (
+    Kind,
+    is_text,
+    is_wide,
+    kind_of,
+    no_keys,
+    read,
+    takes_keys,
+    wrong_type,
+)
 from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
@@ -57,12 +67,14 @@ class PolarsSource(Source):
         texts = [
             i
             for i, (at, need) in enumerate(wanted)
-            if not (need.labels or need.key or need.dates) and is_text(types[at])
+            if not (need.labels or need.key or need.presence or need.dates) and is_text(types[at])
         ]
         # by position, because Polars takes a name like "^a.*$" for a pattern
         frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
-            read(nw.col(f"c{i}"), nw.Float64() if i in texts or needs[i].dates else types[at], kind)
+            _read(nw.col(f"c{i}"), nw.Float64() if i in texts or needs[i].dates else types[at], kind).alias(
+                f"c{i}"
+            )
             for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
         ]
         if texts:
@@ -136,7 +148,7 @@ class DuckSource(Source):
             days_sql(name, dtype, empty_type=nothing)
             if need.dates
             else f"CAST({name} AS VARCHAR)"
-            if is_wide(dtype) or kind is Kind.TEXT or _is_key_text(dtype, kind)
+            if _travels_as_text(dtype, kind)
             else name
             for name, dtype, kind, need, nothing in zip(names, types, kinds, needs, empty, strict=True)
         ]
@@ -145,7 +157,7 @@ class DuckSource(Source):
             chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
         frame = nw.from_native(chosen)
         columns = [
-            read(nw.col(f"c{i}"), nw.Float64() if need.dates else dtype, kind)
+            _read(nw.col(f"c{i}"), nw.Float64() if need.dates else dtype, kind).alias(f"c{i}")
             for i, (dtype, kind, need) in enumerate(zip(types, kinds, needs, strict=True))
         ]
         beside = partial(in_duckdb, self._connection)
@@ -181,7 +193,7 @@ class ParquetSource(DuckSource):
         texts = [
             at
             for at, need in zip(positions, needs, strict=True)
-            if (need.labels or need.key) and str(self._relation.types[at]) == "VARCHAR"
+            if (need.labels or need.key or need.presence) and str(self._relation.types[at]) == "VARCHAR"
         ]
         if texts:
             import pyarrow.parquet as pq
@@ -294,15 +306,32 @@ def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool
     if need.dates:
         check_dates(dtype, name, need.family, empty_type=empty_type)
         return Kind.NUMBER
-    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared, key=need.key)
+    if need.presence:
+        return Kind.PRESENCE
+    if need.key:
+        if not (empty_type or takes_keys(dtype)):
+            raise no_keys(name)
+        return Kind.KEY
+    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind
 
 
-def _is_key_text(dtype: Any, kind: Kind) -> bool:
-    """Tell whether a key travels as text."""
-    return kind is Kind.KEY and not (dtype.is_integer() or dtype.is_float())
+def _travels_as_text(dtype: Any, kind: Kind) -> bool:
+    """Tell whether a column is cast to text by the engine: wide numbers, enumerations, keys in text."""
+    if kind is Kind.PRESENCE:
+        return False
+    return is_wide(dtype) or kind is Kind.TEXT or (kind is Kind.KEY and is_text(dtype))
+
+
+def _read(column: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
+    """Return a column in the form of its kind."""
+    if kind is Kind.KEY:
+        return key_expression(column, dtype)
+    if kind is Kind.PRESENCE:
+        return presence_expression(column, dtype, text=is_text(dtype))
+    return read(column, dtype, kind)
 
 
 def unsupported(data: Any) -> UsageError:

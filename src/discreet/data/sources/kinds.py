@@ -36,17 +36,16 @@ class Kind(Enum):
     FLAG = auto()  #: boolean, for labels
     TEXT = auto()  #: trimmed text, for labels
     CODE = auto()  #: position of the label, for labels read from Python objects
-    KEY = auto()  #: as it is, or as text: what tells people apart; null where it is missing
+    KEY = auto()  #: integers, text or bytes that tell people apart; null where they are missing
+    PRESENCE = auto()  #: 1.0, or null where nothing is there
 
 
-def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool, key: bool = False) -> Kind | None:
+def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool) -> Kind | None:
     """Return the kind a column of this type is read as, or ``None`` if the type cannot be used.
 
     ``empty_type`` marks the type of a column that holds nothing but nulls, which narwhals has no name for;
     ``declared`` says that somebody chose the type, rather than a reader that saw the rows.
     """
-    if key:
-        return None if dtype.is_nested() else Kind.KEY
     if empty_type:
         return Kind.NUMBER
     if not labels:
@@ -59,6 +58,19 @@ def kind_of(dtype: Any, *, empty_type: bool, labels: bool, declared: bool, key: 
     if dtype.is_integer():
         return Kind.INTEGER
     return Kind.NUMBER if dtype.is_numeric() else None
+
+
+def takes_keys(dtype: Any) -> bool:
+    """Tell whether a column of this type can tell people apart: text, integers, or the floats they are read as."""
+    return is_text(dtype) or dtype.is_float() or (dtype.is_integer() and not is_wide(dtype))
+
+
+def no_keys(column: str) -> UsageError:
+    """Return the error for a column whose declared type cannot tell people apart."""
+    return UsageError(
+        f"column {column!r} holds neither text nor whole numbers, and cannot tell people apart.",
+        hint="cast it to text",
+    )
 
 
 def is_text(dtype: Any) -> bool:
@@ -88,14 +100,6 @@ def read(expression: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
     """Return a column in the form of its kind, for engines that evaluate expressions themselves."""
     if kind is Kind.NUMBER:
         return (expression.cast(nw.String) if is_wide(dtype) else expression).cast(nw.Float64)
-    if kind is Kind.KEY:
-        if dtype.is_integer() and not is_wide(dtype):
-            return expression
-        if dtype.is_float():
-            # one key for both zeros, and none for NaN
-            return nw.when(expression <= math.inf).then(expression + 0.0)
-        text = expression.cast(nw.String).str.strip_chars(BLANKS)
-        return nw.when(text != "").then(text)
     if kind is Kind.TEXT:
         text = expression.cast(nw.String)
         # most texts have nothing to trim, and some engines are slow at it

@@ -82,10 +82,12 @@ class LineSource(Source):
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
         texts = [f"{_unquoted_sql(f'f{i}')} AS t{i}" for i in range(len(positions))]
         relation = relation.project(", ".join([*texts, "malformed", "unclosed"]))
-        kinds = tuple(
-            Kind.KEY if need.key else Kind.NUMBER if need.vocabulary is None else Kind.TEXT for need in needs
-        )
-        read = {Kind.NUMBER: _value_sql, Kind.KEY: lambda field, _: f"nullif({field}, '')"}
+        kinds = tuple(map(_kind, needs))
+        read = {
+            Kind.NUMBER: _value_sql,
+            Kind.KEY: lambda field, _: f"nullif({field}, '')",
+            Kind.PRESENCE: lambda field, _: f"CASE WHEN {field} <> '' THEN 1.0 END",
+        }
         columns = [
             f"{read[kind](f't{i}', need) if kind in read else f't{i}'} AS c{i}"
             for i, (kind, need) in enumerate(zip(kinds, needs, strict=True))
@@ -121,6 +123,12 @@ class LineSource(Source):
             file.readline(LONGEST)
             while block := file.read(_BLOCK):
                 yield block
+
+
+def _kind(need: Need) -> Kind:
+    if need.presence or need.key:
+        return Kind.PRESENCE if need.presence else Kind.KEY
+    return Kind.NUMBER if need.vocabulary is None else Kind.TEXT
 
 
 def line_batches(blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.dates import check_dates, days, days_of_array
-from discreet.data.sources.kinds import Kind, kind_of, wrong_type
+from discreet.data.sources.keys import is_arrow_text, key_array, object_keys, object_presence, presence_array
+from discreet.data.sources.kinds import Kind, kind_of, no_keys, wrong_type
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
 from discreet.errors import UsageError
@@ -181,7 +182,9 @@ def converted(
         for name, kind, is_date in zip(names, kinds, dates, strict=True):
             array = batch.column(name)
             if kind is Kind.KEY:
-                arrays.append(as_key(array))
+                arrays.append(array if pa.types.is_large_binary(array.type) else key_array(array))
+            elif kind is Kind.PRESENCE:
+                arrays.append(presence_array(array))
             elif kind is Kind.NUMBER and as_text(array.type):
                 floats, flags = (days if is_date else numbers)(texts(array))
                 arrays.append(pa.array(floats))
@@ -226,38 +229,16 @@ def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
     return array.cast(pa.int64()) if kind in (Kind.INTEGER, Kind.CODE) else array
 
 
-def as_key(array: pa.Array) -> pa.Array:
-    """Return a typed column as keys: whole numbers as they are, everything else by its text; null where missing."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_integer(array.type):
-        return array
-    if pa.types.is_floating(array.type):
-        floats = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False)) + 0.0
-        return pa.array(floats, mask=np.isnan(floats))
-    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
-        raw = array.cast(pa.large_binary())
-    else:
-        # trimmed byte by byte, because text in a file need not be UTF-8
-        words = array.cast(pa.large_string())
-        raw = pc.call_function("ascii_trim", [words], pc.TrimOptions(BLANKS)).cast(pa.large_binary())
-    return pc.call_function("if_else", [pc.call_function("equal", [raw, b""]), None, raw])
-
-
-@forgiving
-def key_of(value: Any) -> bytes | None:
-    """Return the text of one Python object that tells people apart; None if it is absent or of no allowed type."""
-    read = plain_value(value)
-    if isinstance(read, float):
-        # one key for both zeros, and none for NaN
-        return None if read != read else repr(read + 0.0).encode()
-    if isinstance(read, bool | int):
-        return repr(read).encode()
-    return read.strip(BLANKS).encode("utf-8", "surrogatepass") or None if isinstance(read, str) else None
-
-
 def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
     """Return the kind of an Arrow column, or raise for its declared type."""
+    if need.presence:
+        return Kind.PRESENCE
+    if need.key:
+        held = declared.value_type if pa.types.is_dictionary(declared) else declared
+        allowed = (pa.types.is_null, pa.types.is_integer, pa.types.is_floating, is_arrow_text)
+        if not any(fits(held) for fits in allowed):
+            raise no_keys(name)
+        return Kind.KEY
     if pa.types.is_dictionary(declared):
         declared = declared.value_type
     if pa.types.is_decimal(declared):
@@ -271,7 +252,7 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
         check_dates(dtype, name, need.family, empty_type=pa.types.is_null(declared))
         return Kind.NUMBER
     empty = pa.types.is_null(declared)
-    kind = kind_of(dtype, empty_type=empty, labels=need.labels, declared=False, key=need.key)
+    kind = kind_of(dtype, empty_type=empty, labels=need.labels, declared=False)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind
@@ -279,9 +260,11 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
 
 def read_objects(values: list[Any], need: Need) -> tuple[Kind, pa.Array, np.ndarray]:
     """Read Python objects one by one; return kind, column, and which were there but unreadable."""
-    if need.key:
-        keys = [key_of(value) for value in values]
-        return Kind.KEY, pa.array(keys, type=pa.large_binary()), np.zeros(len(values), dtype=bool)
+    if need.key or need.presence:
+        kind, array = (
+            (Kind.KEY, object_keys(values)) if need.key else (Kind.PRESENCE, object_presence(values))
+        )
+        return kind, array, np.zeros(len(values), dtype=bool)
     if need.vocabulary is None:
         floats, unread = (days if need.dates else numbers)(values)
         return Kind.NUMBER, pa.array(floats), unread

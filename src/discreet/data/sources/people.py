@@ -25,6 +25,7 @@ from typing import Any
 import narwhals as nw
 
 from discreet.data.sources.in_engine import EngineRows
+from discreet.data.sources.keys import readable
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.domain.unit import Rule, Unit
@@ -68,20 +69,25 @@ class PeopleSource(Source):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         unit = self._unit
         places = [*positions, self._place(unit.column)]
-        present = Need(needs[0].family, None, key=True)
+        family = needs[0].family
+        if places[-1] in positions and "count" not in unit.rules:
+            raise UsageError(
+                f"column {unit.column!r} says whose a row is, and cannot be what is learned too."
+            )
         # only whether a value is there is counted
-        wanted = [present if rule == "count" else need for need, rule in zip(needs, unit.rules, strict=True)]
-        wanted.append(present)
+        there = Need(family, None, presence=True)
+        wanted = [there if rule == "count" else need for need, rule in zip(needs, unit.rules, strict=True)]
+        wanted.append(Need(family, None, key=True))
         if unit.last_by is not None:
             places.append(self._place(unit.last_by))
-            wanted.append(Need(needs[0].family, None))
+            wanted.append(Need(family, None))
         self._engine = held = EngineRows(self._rows.pick(places, wanted), wanted)
         steps = [
             None if pair is None or rule == "count" else _step(pair)
             for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)
         ]
         renamed = _renamed(len(unit.rules), has_order=unit.last_by is not None)
-        rows = _numbered(held.frame.select(**renamed), own=unit.null == "own")
+        rows = _numbered(readable(held.frame.select(**renamed)), own=unit.null == "own")
         rows = rows.select(
             "unit",
             "own",

@@ -19,11 +19,12 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What a model wants of one column: numbers, days, labels of a vocabulary, or a key that tells people apart."""
+    """What is wanted of one column: numbers, days, labels, a key that tells people apart, or what is there."""
 
     family: str
     vocabulary: Vocabulary | None
     key: bool = False
+    presence: bool = False
     dates: bool = False
 
     @property

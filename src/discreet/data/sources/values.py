@@ -83,12 +83,13 @@ class Vocabulary:
         """Return each object's label position, and tell which objects were there but spell no label."""
         items = list(values)
         found = [self.find(item) for item in items]
-        unread = (at is None and not _absent(item) for item, at in zip(items, found, strict=True))
+        unread = (at is None and not is_absent(item) for item, at in zip(items, found, strict=True))
         return found, np.fromiter(unread, dtype=bool, count=len(items))
 
 
 @forgiving
-def _absent(value: Any) -> bool:
+def is_absent(value: Any) -> bool:
+    """Tell whether a Python object stands for a missing value; one that raises is there."""
     # the word "nan" is absent as a number, but it is there
     read = plain_value(value)
     return read is None or (not read.strip(BLANKS) if isinstance(read, str) else read != read)
