@@ -12,6 +12,7 @@ from discreet.arguments import whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import Bounds, check_pair, read_pairs
+from discreet.domain.dates import bounds_are_dates
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
@@ -93,6 +94,8 @@ class PrivateQuantiles:
             raise UsageError(
                 f"quantiles may have at most six decimals, {shown}", hint="a third can be written as '1/3'"
             )
+        if bounds_are_dates(within):
+            raise UsageError("private quantiles are of numbers: bounds that are dates must be declared.")
         if within is None:
             raise UsageError(
                 "private quantiles need within, the widest range that the bounds may take, from public knowledge.",

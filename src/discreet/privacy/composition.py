@@ -86,7 +86,9 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     if len(guarantees) == 1:
         return guarantees[0]
     parts = [part for guarantee in guarantees for part in _parts_of(guarantee)]
-    if len({(part.neighbors, part.unit) for part in parts}) > 1:
+    if len({part.unit for part in parts}) > 1:
+        raise UsageError("guarantees for different units, such as rows and people, do not add up.")
+    if len({part.neighbors for part in parts}) > 1:
         raise UsageError(
             "guarantees for different neighbors do not add up.",
             hint="guarantee.to_replace() turns one for add_remove into one for replace",
