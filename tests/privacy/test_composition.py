@@ -54,7 +54,7 @@ def test_what_does_not_add_up() -> None:
     pure = dc.PureDP(1)
     with pytest.raises(dc.errors.UsageError, match="different neighbors"):
         compose(pure, dc.PureDP(1, neighbors="add_remove"))
-    with pytest.raises(dc.errors.UsageError, match="different neighbors"):
+    with pytest.raises(dc.errors.UsageError, match="different units"):
         compose(pure, dc.PureDP(1, unit="person"))
     with pytest.raises(dc.errors.UsageError, match="no guarantee"):
         compose()

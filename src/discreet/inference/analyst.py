@@ -179,7 +179,7 @@ def infer(
         asked_records = RecordPrior() if records is None else record_prior(records)
         question = Question(release, read_prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
-        fit = None if name == "naive" else fit_result(question, answer.draws)
+        fit = None if release.fit_check is None or name == "naive" else fit_result(question, answer.draws)
         how = cache(partial(_diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
     axes = {**release.model.axis_labels(release.columns), **answer.labels}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
