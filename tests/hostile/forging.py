@@ -357,9 +357,11 @@ def _repeat(body: Any, rng: np.random.Generator, kind: str) -> None:
     if not isinstance(old, list) or not old:
         return
     times = min(int(rng.choice([0, 2, 3, 50, 2000, 20_000])), _LONGEST // len(json.dumps(old)))
-    holder[key] = (
+    longer = (
         (old * times)[:200_000] if rng.random() < 0.7 else [old[int(i)] for i in rng.permutation(len(old))]
     )
+    # each entry on its own: a later change of one that all share would multiply
+    holder[key] = json.loads(json.dumps(longer))
 
 
 def _many_labels(body: Any, rng: np.random.Generator, kind: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.inference.histogram import Distribution
 
 #: Seconds of work for which ``auto`` lets one engine go on before it tries the next; and if there is no next one.
-PATIENCE, LAST = 5.0, 15.0
+PATIENCE, LAST = 5.0, 12.0
 #: Seconds of work for an engine that was asked for.
 LONG = 900.0
 #: Predicted for what an engine refuses once it is asked.
