@@ -10,7 +10,6 @@ import numpy as np
 from discreet.arguments import listed, shown
 from discreet.errors import UsageError
 from discreet.names import check_label
-from discreet.objects import BLANKS
 from discreet.rational import exact
 
 # more labels than a table of counts can use; a file cannot ask for a billion
@@ -33,10 +32,9 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
     if len(names) < least:
         few = "two labels" if least == 2 else "one label"
         raise UsageError(f"{owner} needs at least {few}, got {len(names)}.")
-    trimmed = [name.strip(BLANKS) for name in names]
-    if "" in trimmed:
+    if "" in names:
         raise UsageError("an empty text cannot be a label: it means missing.")
-    repeated = [name for name, times in Counter(trimmed).items() if times > 1]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise UsageError(f"labels must be distinct, but {repeated[0]!r:.60} is repeated.")
     return names

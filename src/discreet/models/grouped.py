@@ -26,6 +26,7 @@ from discreet.domain.unit import FOR_LABELS, Rule
 from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.models.layout import Layout
+from discreet.objects import BLANKS
 from discreet.rational import sqrt_up
 
 #: Groups of one release: their totals make a file of some hundred bytes each.
@@ -162,6 +163,11 @@ def checked(model: Model, by: Sequence[Labels]) -> tuple[Model, tuple[Labels, ..
         raise UsageError("groups need a column that makes them.")
     if len({column.name for column in by}) < len(by):
         raise UsageError("each column that makes groups is named once.")
+    for column in by:
+        # values are trimmed before they are compared
+        trimmed = {label.strip(BLANKS) for label in column.labels}
+        if "" in trimmed or len(trimmed) < column.n_labels:
+            raise UsageError(f"the groups of {column.name!r:.60} must differ in more than blanks.")
     if not model.takes_groups:
         raise UsageError(
             f"{model.name} is not released by groups.",
