@@ -178,7 +178,11 @@ def enumerated(release, prior, highest):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [dc.mechanisms.Laplace(4), dc.mechanisms.Gaussian(rho=2)], ids=["laplace", "gauss"]
+    "mechanism",
+    [
+        pytest.param(dc.mechanisms.Laplace(4), id="laplace"),
+        pytest.param(dc.mechanisms.Gaussian(rho=2), id="gauss", marks=pytest.mark.slow),
+    ],
 )
 def test_augment_agrees_with_enumeration(mechanism, rng):
     """Three records of counts clipped at 3: every table is summed over."""
