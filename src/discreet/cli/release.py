@@ -227,9 +227,8 @@ def _warnings(made: Release) -> tuple[str, ...]:
         return few_usable(made)
     try:
         parts = made.by_group() or {"": made}
-        if sum(predicted_seconds(one, _FEW_DRAWS) for one in parts.values()) > _SOON:
-            return few_usable(made)
-        said = infer(made, draws=_FEW_DRAWS, rng=0).diagnostics.warnings
+        slow = sum(predicted_seconds(one, _FEW_DRAWS) for one in parts.values()) > _SOON
+        said = infer(made, draws=_FEW_DRAWS, engine="gibbs" if slow else "auto", rng=0).diagnostics.warnings
     except DiscreetError:
         return few_usable(made)
     return tuple(one for one in said if one != REDACTED)
