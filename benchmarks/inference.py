@@ -49,7 +49,7 @@ from discreet.domain.declarations import Missing
 from discreet.families import Bernoulli, Categorical, Exponential, Histogram, Mean, Normal
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engines.registry import EngineName as Engine
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 from discreet.priors.base import Prior
 
 EPSILON = 0.1

@@ -21,7 +21,7 @@ from discreet.curator.publish import privatize, release_with
 from discreet.families.base import Family
 from discreet.inference.engine import Question
 from discreet.inference.record_prior import record_prior
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 from discreet.priors.base import Prior
 from discreet.validation.ranks import rank
 

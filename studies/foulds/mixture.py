@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import discreet as dc
 from discreet.curator.publish import release_with, sample_with
 from discreet.mechanisms.base import RandomSource
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 from discreet.models import Mixture
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range

@@ -212,7 +212,7 @@ def test_what_is_read_is_not_shown() -> None:
     from discreet.curator.declare import declare
     from discreet.curator.draw import read
     from discreet.data import summarize
-    from discreet.mechanisms.laplace import Laplace
+    from discreet.mechanisms.noise import Laplace
 
     domain = dc.Normal().read_domain(bounds=(0, 10), outside="clip", missing="count")
     layout = dc.Normal().layout(domain, "replace")

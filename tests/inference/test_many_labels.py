@@ -15,7 +15,7 @@ from discreet.inference.counts.latent_cells import cell_counts
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
 LAWS = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(2.0)}

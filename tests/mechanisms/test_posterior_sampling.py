@@ -16,7 +16,7 @@ from discreet.mechanisms.base import RandomSource, Totals
 from discreet.models.layout import FINE
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
-from discreet.samplers.secure import secure_select, secure_source
+from discreet.samplers.secure import SECURE, secure_select
 
 #: Family, prior, data bounds, support, how many grid points.
 CASES: dict[str, tuple[Family, str, Any, Any, int]] = {
@@ -269,7 +269,7 @@ def test_missing_and_outside_values_count_as_declared() -> None:
 
 
 def test_a_secure_source_needs_no_seed_and_repeats_nothing() -> None:
-    first, second = (secure_source().floating(lambda rng: rng.random(4)) for _ in range(2))
+    first, second = (SECURE.floating(lambda rng: rng.random(4)) for _ in range(2))
     assert not np.array_equal(first, second)
     mechanism = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, samples=20, support=(0.1, 0.9))
     made = [dc.release([1, 0] * 9, dc.Bernoulli(), mechanism=mechanism, impute=0) for _ in range(2)]

@@ -15,7 +15,7 @@ from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.grid_walking import walk_of
 from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
-from discreet.samplers.secure import secure_source
+from discreet.samplers.secure import SECURE
 
 DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")
 ALARM = 1e-5
@@ -48,7 +48,7 @@ def test_a_long_walk_has_the_tempered_posterior_as_its_law(source: str, rng: np.
     steps = 10_000 if source == "seeded" else 2_000
     walking = mechanism(steps=steps, epsilon=20_000, cells=8, width=4, temperature=3)
     record = walking.plan(dc.Bernoulli(), DOMAIN, 20)
-    random = RandomSource.seeded(rng) if source == "seeded" else secure_source()
+    random = RandomSource.seeded(rng) if source == "seeded" else SECURE
     drawn = walking.draw(record, totals(7, 20), random).arrays()["p"][19::20]
     walk = walk_of(record, dc.Bernoulli(), DOMAIN)
     points = walk.grid.points["p"]

@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 from discreet.models import Mixture
 
 MODEL = Mixture(2, {"smoker": ["no", "yes"], "stage": ["1", "2", "3"]})

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import EngineError, UsageError
 from discreet.inference.models.network.network_engine import structure_of
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Laplace
 
 COLUMNS = {"sex": ["f", "m"], "smoker": ["no", "yes"], "cough": ["no", "yes"]}
 EDGES = [("sex", "smoker"), ("sex", "cough"), ("smoker", "cough")]

@@ -71,11 +71,25 @@ def declare(
     missing: Missing | None = None,
     impute: Any = None,
     neighbors: Neighbors = "replace",
-    people: Mapping[str, Any] | None = None,
     fit_check: Any = None,
+    unit: Any = None,
+    per_unit: Any = None,
+    row_bounds: Any = None,
+    last_by: Any = None,
+    null_unit: NullUnit = "leave_out",
+    by: Any = None,
+    groups: Any = None,
+    unit_label: Any = None,
 ) -> Declaration:
-    """Check all declarations; no row is read. ``people`` are the arguments of :func:`read_unit`, if there is a unit."""
-    model = as_model(model)
+    """Check all declarations, which are the arguments of :func:`~discreet.release`; no row is read."""
+    model = _as_model(model)
+    if by is not None or groups is not None:
+        from discreet.models.grouped import read_groups
+
+        model = read_groups(model, by, groups)
+    if unit_label is not None:
+        check_name(unit_label, "unit_label")
+    people = _people(unit, per_unit, row_bounds, last_by, null_unit)
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
@@ -116,7 +130,7 @@ def declare(
         _check_grids(model, domain, choices)
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
-    unit = None
+    persons = None
     if people is not None:
         if choices is not None:
             raise UsageError("bounds of people's records must be declared: private quantiles are for rows.")
@@ -129,17 +143,30 @@ def declare(
                 "dates are read one record a row so far: unit is for numbers and labels.",
                 hint="join the rows of a person first, or leave out unit",
             )
-        unit = read_unit(**people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name)
-        guarantees = {purpose: part.for_unit(unit.column) for purpose, part in guarantees.items()}
+        persons = read_unit(
+            **people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name
+        )
+        guarantees = {purpose: part.for_unit(persons.column) for purpose, part in guarantees.items()}
     asked = Declaration(
-        data, model, mechanism, columns, domain, neighbors, None, guarantees, choices, unit, checker
+        data,
+        model,
+        mechanism,
+        columns,
+        domain,
+        neighbors,
+        None,
+        guarantees,
+        choices,
+        persons,
+        checker,
+        unit_label,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
 
 
-def as_model(model: Any) -> Model:
+def _as_model(model: Any) -> Model:
     """Return a model, or say what one is."""
     if isinstance(model, Model):
         return model
@@ -201,24 +228,8 @@ def asked_columns(column: Any, columns: Any) -> tuple[str, ...] | None:
     return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
 
 
-def unit_labels(unit_label: Any, model: Any) -> dict[str, str]:
-    """Return the checked name of the unit of each model's column, by its name; of a single model by an empty one."""
-    if unit_label is None:
-        return {}
-    if not isinstance(model, Mapping):
-        return {"": check_name(unit_label, "unit_label")}
-    if not isinstance(unit_label, Mapping):
-        raise UsageError("with several models, unit_label must be a dictionary by name.")
-    unknown = [name for name in unit_label if name not in model]
-    if unknown:
-        raise UsageError(f"unit_label names {unknown[0]!r:.60}, and there is no model of that name.")
-    return {name: check_name(label, "unit_label") for name, label in unit_label.items()}
-
-
-def people_of(
-    unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any
-) -> dict[str, Any] | None:
-    """Return what was said about people, or None if a record is a row."""
+def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
+    """Return what was said about people, as :func:`read_unit` takes it; None if a record is a row."""
     if unit is None:
         one_of(null_unit, "null_unit", NullUnit)
         if null_unit != "leave_out" or any(one is not None for one in (per_unit, row_bounds, last_by)):

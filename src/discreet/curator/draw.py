@@ -17,6 +17,7 @@ from discreet.errors import DataError, UsageError
 from discreet.families.fit_bins import bin_layout, checkable, chosen_cells, fit_grid
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource, Totals
+from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.quantile import choose_bounds
 from discreet.models.column_model import ColumnModel
 from discreet.names import check_name
@@ -153,10 +154,17 @@ def draw(
         unit_label=asked.unit_label,
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
-    return sealed(lambda: _with_fit_check(drawn, reading, source), "the fit check could not be drawn.")
+    if reading.cells is None or asked.checker is None:
+        return drawn
+    cells, checker = reading.cells, asked.checker
+    return sealed(
+        lambda: _with_fit_check(drawn, reading, cells, checker, source), "the fit check could not be drawn."
+    )
 
 
-def _with_fit_check(drawn: Release, reading: Reading, source: RandomSource) -> Release:
+def _with_fit_check(
+    drawn: Release, reading: Reading, counted: BinCounts, checker: NoiseMechanism, source: RandomSource
+) -> Release:
     """Join cells to bins, as the noisy sums say, and add noise to their counts.
 
     Privacy
@@ -166,17 +174,15 @@ def _with_fit_check(drawn: Release, reading: Reading, source: RandomSource) -> R
     its share of the budget. The cells were counted before the first random number was drawn.
     """
     asked = reading.asked
-    if reading.cells is None or asked.checker is None:
-        return drawn
     family = checkable(asked.model)
     cells = chosen_cells(family, drawn.domain, *drawn.noisy_sums())
-    (per_cell,) = reading.cells.counts
+    (per_cell,) = counted.counts
     ends = [0, *cells, len(per_cell)]
     counts = tuple(sum(per_cell[first:last]) for first, last in pairwise(ends))
     layout = bin_layout(len(counts), asked.neighbors)
-    record = asked.checker.plan(asked.model, asked.domain, drawn.records, layout)
+    record = checker.plan(asked.model, asked.domain, drawn.records, layout)
     totals = Totals(asked.model, asked.domain, counts, reading.n_records, layout)
-    made = asked.checker.draw(record, totals, source)
+    made = checker.draw(record, totals, source)
     grid = fit_grid(family, drawn.domain.bounds)
     cuts = tuple(grid.lower(cell) for cell in cells)
     return replace(drawn, fit_check=FitCheck(cuts, made.values, record.scale[0], record.sensitivity))

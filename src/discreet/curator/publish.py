@@ -7,95 +7,64 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, as_model, declare, people_of, unit_labels
+from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
 from discreet.errors import DataError, UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.models.base import Model
 from discreet.names import check_name
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
-from discreet.samplers.secure import secure_choose, secure_source
+from discreet.samplers.secure import SECURE, secure_choose
 
 if TYPE_CHECKING:
     from discreet.curator.charge import Payer
     from discreet.ledger import Ledger
 
 
-@overload
-def release(
-    data: Any,
-    model: Model,
-    *,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    rho: Number | None = None,
-    mechanism: str | Mechanism = "laplace",
-    column: Any = None,
-    columns: Sequence[str] | None = None,
-    bounds: Any = None,
-    outside: Outside | None = None,
-    missing: Missing | None = None,
-    impute: Any = None,
-    neighbors: Neighbors = "replace",
-    split: Mapping[str, Number] | None = None,
-    fit_check: Any = None,
-    unit: Any = None,
-    per_unit: Any = None,
-    row_bounds: Any = None,
-    last_by: Any = None,
-    null_unit: NullUnit = "leave_out",
-    by: Any = None,
-    groups: Any = None,
-    unit_label: str | None = None,
-    ledger: Ledger | str | None = None,
-    dataset: str | None = None,
-    analyst: str | None = None,
-) -> Release: ...
+class Declared(TypedDict, total=False):
+    """The arguments of :func:`release` by name, for type checkers."""
+
+    epsilon: Number | None
+    delta: Number | None
+    rho: Number | None
+    mechanism: str | Mechanism
+    column: Any
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None
+    bounds: Any
+    outside: Outside | Mapping[str, Outside] | None
+    missing: Missing | Mapping[str, Missing] | None
+    impute: Any
+    neighbors: Neighbors
+    split: Mapping[str, Number] | None
+    fit_check: Any
+    unit: Any
+    per_unit: Any
+    row_bounds: Any
+    last_by: Any
+    null_unit: NullUnit
+    by: Any
+    groups: Any
+    unit_label: str | Mapping[str, str] | None
+    ledger: Ledger | str | None
+    dataset: str | None
+    analyst: str | None
 
 
 @overload
+def release(data: Any, model: Model, **declared: Unpack[Declared]) -> Release: ...
+@overload
 def release(
-    data: Any,
-    model: Mapping[str, RecordSums],
-    *,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    rho: Number | None = None,
-    mechanism: str | Mechanism = "laplace",
-    column: Any = None,
-    columns: Mapping[str, Sequence[str]] | None = None,
-    bounds: Any = None,
-    outside: Outside | Mapping[str, Outside] | None = None,
-    missing: Missing | Mapping[str, Missing] | None = None,
-    impute: Any = None,
-    neighbors: Neighbors = "replace",
-    split: Mapping[str, Number] | None = None,
-    fit_check: Any = None,
-    unit: Any = None,
-    per_unit: Any = None,
-    row_bounds: Any = None,
-    last_by: Any = None,
-    null_unit: NullUnit = "leave_out",
-    by: Any = None,
-    groups: Any = None,
-    unit_label: Mapping[str, str] | None = None,
-    ledger: Ledger | str | None = None,
-    dataset: str | None = None,
-    analyst: str | None = None,
+    data: Any, model: Mapping[str, RecordSums], **declared: Unpack[Declared]
 ) -> dict[str, Release]: ...
-
-
 def release(
     data: Any,
     model: Model | Mapping[str, RecordSums],
@@ -213,55 +182,43 @@ def release(
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
-    units = unit_labels(unit_label, model)
     payer = None
     if ledger is not None or analyst is not None:
         from discreet.curator.charge import payer_of
 
         payer = payer_of(ledger, dataset, analyst)
-    people = people_of(unit, per_unit, row_bounds, last_by, null_unit)
-    policies = {
-        "people": people,
+    declarations = {
+        "column": column,
+        "columns": columns,
         "bounds": bounds,
         "outside": outside,
         "missing": missing,
+        "impute": impute,
         "neighbors": neighbors,
         "fit_check": fit_check,
+        "unit": unit,
+        "per_unit": per_unit,
+        "row_bounds": row_bounds,
+        "last_by": last_by,
+        "null_unit": null_unit,
+        "by": by,
+        "groups": groups,
+        "unit_label": unit_label,
     }
     if isinstance(model, Mapping):
-        from discreet.curator.several import declare_several
+        from discreet.curator.several import declare_several, divide
 
-        if column is not None:
-            raise UsageError("several models take their columns by name: leave out column.")
         if not isinstance(mechanism, str):
             raise UsageError(
                 "several models divide a budget: give epsilon or rho, and the mechanism by its name."
             )
-        if impute is not None:
-            raise UsageError("impute is for mechanisms that release samples.")
-        if by is not None or groups is not None:
-            raise UsageError("several models are not released by groups yet: make one release for each.")
-        budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
-        several = declare_several(
-            data,
-            model,
-            split,
-            budget,
-            lambda share: choose_mechanism(mechanism, **share),
-            columns=columns,
-            **policies,
-        )
-        several = {name: replace(one, unit_label=units.get(name)) for name, one in several.items()}
-        return _publish(several, payer, secure_source(), dataset)
+        shares = divide(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
+        chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
+        return _publish(declare_several(data, model, chosen, **declarations), payer, SECURE, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
-    chosen = choose_mechanism(mechanism, epsilon, delta, rho)
-    if by is not None or groups is not None:
-        from discreet.models.grouped import read_groups
-
-        model = read_groups(as_model(model), by, groups)
-    one = declare(data, model, chosen, column=column, columns=columns, impute=impute, **policies)
-    return _publish({"": replace(one, unit_label=units.get(""))}, payer, secure_source(), dataset)[""]
+    asked = declare(data, model, choose_mechanism(mechanism, epsilon, delta, rho), **declarations)
+    return _publish({"": asked}, payer, SECURE, dataset)[""]
 
 
 def _publish(

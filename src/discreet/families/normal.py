@@ -49,9 +49,6 @@ class Normal(Family):
         kind = cls if cls is not Normal else _kind(mean, variance)
         return object.__new__(kind)
 
-    def __init__(self, *, mean: float | None = None, variance: float | None = None) -> None:
-        """Hold nothing: a known constant makes one of the two subclasses below."""
-
     def __repr__(self) -> str:
         return f"Normal({', '.join(f'{name}={value!r}' for name, value in self.constants().items())})"
 

@@ -5,9 +5,8 @@ holds its own budget. Noise goes by its name, ``mechanism="laplace"`` or ``"gaus
 """
 
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.langevin import Langevin
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.mechanisms.noisy_sgd import NoisySGD
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.mechanisms.private_annealing import PrivateAnnealing

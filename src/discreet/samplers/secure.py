@@ -33,7 +33,7 @@ def _absent(distribution: Any) -> int:
 class RandomSource:
     """Where the randomness of a release comes from.
 
-    Releases use :func:`secure_source`, which takes no seed; simulations use :meth:`seeded`.
+    Releases use :data:`SECURE`, which takes no seed; simulations use :meth:`seeded`.
     ``floating`` runs a floating-point sampler on a generator; ``exponential`` makes one choice by the exponential
     mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism.
     """
@@ -153,6 +153,5 @@ def secure_select(distribution: ExponentialChoice) -> int:
     return int(measurement(list(distribution.scores)))
 
 
-def secure_source() -> RandomSource:
-    """Return the randomness of releases: the operating system's, without a seed."""
-    return RandomSource(undisturbed, secure_select, secure_draw, secure_choose)
+#: The randomness of releases: the operating system's, without a seed.
+SECURE = RandomSource(undisturbed, secure_select, secure_draw, secure_choose)
