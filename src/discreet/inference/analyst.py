@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -36,34 +36,22 @@ _MOST_NUMBERS = 100_000_000
 REASONABLE = 20.0
 
 
-@overload
-def infer(
-    release: Release | str | Path,
-    *,
-    prior: Prior | str | float | Mapping[str, Any] | None = None,
-    engine: EngineName = "auto",
-    draws: int = 4000,
-    chains: int = 4,
-    records: Any = None,
-    missing: Any = None,
-    rng: int | np.random.Generator | None = None,
-) -> Posterior: ...
+class Asked(TypedDict, total=False):
+    """The arguments of :func:`infer` by name, for type checkers."""
+
+    prior: Prior | str | float | Mapping[str, Any] | None
+    engine: EngineName
+    draws: int
+    chains: int
+    records: Any
+    missing: Any
+    rng: int | np.random.Generator | None
 
 
 @overload
-def infer(
-    release: Mapping[str, Release | str | Path],
-    *,
-    prior: Prior | str | float | Mapping[str, Any] | None = None,
-    engine: EngineName = "auto",
-    draws: int = 4000,
-    chains: int = 4,
-    records: Any = None,
-    missing: Any = None,
-    rng: int | np.random.Generator | None = None,
-) -> Posteriors: ...
-
-
+def infer(release: Release | str | Path, **asked: Unpack[Asked]) -> Posterior: ...
+@overload
+def infer(release: Mapping[str, Release | str | Path], **asked: Unpack[Asked]) -> Posteriors: ...
 def infer(
     release: Release | str | Path | Mapping[str, Release | str | Path],
     *,
