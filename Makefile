@@ -5,13 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-postgres lint types wall unit slow docs pages bench studies clean
+.PHONY: help demo test lint types wall unit slow docs pages bench studies clean
 
 help:
 	@echo "make demo    install and run the demo"
 	@echo "make test    install and run lint, types, the wall contract and the tests"
 	@echo "make slow    the long statistical sweeps"
-	@echo "make test-postgres  the ledger's tests on PostgreSQL too (installs a server from Debian's packages if there is none)"
+	@echo "make  the ledger's tests on PostgreSQL too (installs a server from Debian's packages if there is none)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
@@ -37,12 +37,6 @@ unit: $(VENV)/.installed-dev
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 -m slow
-
-# the tests start a server of their own, on the loopback interface
-test-postgres: $(VENV)/.installed-dev
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { apt-get update && apt-get install --yes postgresql; }
-	$(PIP) -e '.[dev,postgres]'
-	$(BIN)/pytest tests/privacy/ledger
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

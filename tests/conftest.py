@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+
+from tests.postgres_server import running_server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,3 +26,10 @@ def rng(request: pytest.FixtureRequest, seed: int) -> np.random.Generator:
     """A generator of the test's own: it depends on the seed and the test's name, not on which tests ran before."""
     name = hashlib.sha256(request.node.nodeid.encode()).digest()[:8]
     return np.random.default_rng([seed, int.from_bytes(name, "little")])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server that lives as long as the tests of this process."""
+    with running_server() as (url, _):
+        yield url

@@ -153,8 +153,6 @@ def test_a_sealed_ledger_wants_its_key(url: str, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_wrong_urls(url: str, words: str) -> None:
-    if str(url).startswith("postgresql"):
-        pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed")
     with pytest.raises(DiscreetError, match=words) as caught:
         dc.Ledger(url, budget=dc.PureDP(1), patience=2)
     assert "secret" not in str(caught.value)
