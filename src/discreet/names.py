@@ -35,9 +35,9 @@ def check_name(name: Any, what: str) -> str:
 
 
 def asked_for(name: Any) -> str:
-    """Return the name of a column that the caller wants, or say what a name can be."""
+    """Return the name of a column that the caller wants, checked, or say what a name can be."""
     if type(name) is str:
-        return name
+        return check_name(name, "the name of a column")
     # brings in NumPy, which the command line's help does without
     from discreet.objects import plain_value
 
@@ -47,9 +47,10 @@ def asked_for(name: Any) -> str:
             f"a column is named by text or a number, or by a tuple of them, got {type(name).__name__}."
         )
     try:
-        return spelled(name)
+        text = spelled(name)
     except ValueError:  # a number of more digits than Python writes
         raise UsageError("a column is named by text or a number of some digits.") from None
+    return check_name(text, "the name of a column")
 
 
 def spelled(name: Any) -> str:

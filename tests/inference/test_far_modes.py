@@ -98,10 +98,10 @@ def test_a_latent_count_hides_no_mode(rng: np.random.Generator) -> None:
     assert abs((answer.draws["variance"] > FAR).mean() - known) < 0.04
 
 
-def test_strangers_are_drawn_from_their_density(rng: np.random.Generator) -> None:
+def test_global_proposals_are_drawn_from_their_density(rng: np.random.Generator) -> None:
     proposals = GlobalProposals.of(Target(ambiguous(300, 2, rng)), rng)
     assert len(proposals.centers) >= 2
-    check_density(proposals.sample(4000, rng), proposals.log_density)
+    check_density(proposals.reference(4000, rng), proposals.log_reference)
 
 
 def test_jumps_are_drawn_from_their_density(rng: np.random.Generator) -> None:

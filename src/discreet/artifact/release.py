@@ -125,7 +125,8 @@ class Release:
     @property
     def question(self) -> str:
         """What was asked, such as "Mean of age": the title of plots."""
-        return f"{self.model.question} of {', '.join(self.columns)}"
+        words = self.model.question or f"{self.model.in_words} model"
+        return f"{words[0].upper()}{words[1:]} of {', '.join(self.columns)}"
 
     @property
     def family(self) -> Likelihood:

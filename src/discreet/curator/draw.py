@@ -71,9 +71,10 @@ def read(asked: Declaration) -> Reading:
         )
     if asked.neighbors == "replace" and n_records > MOST_RECORDS:
         raise UsageError(f"a release file holds at most {MOST_RECORDS:,} records.")
-    # of a file without a header the first row stands for names, so that no message repeats one
-    for name in columns:
-        check_name(name, "the name of a column")
+    if asked.columns is None:
+        # names of the table's own; of a file without a header the first row stands for them, and no message repeats it
+        for name in columns:
+            check_name(name, "the name of a column")
     public = n_records if asked.neighbors == "replace" else None
     record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
     return Reading(asked, columns, n_records, record, data, bins, cells)

@@ -45,11 +45,9 @@ def day_of_object(value: Any) -> int | None:
     An object is known by its true type, and read by the base type's own methods.
     """
     kind = type(value)
-    if plain_value(value) is None:
-        # pandas' gap among moments pretends to be one
-        return None
     if issubclass(kind, datetime.datetime):
-        if datetime.datetime.tzinfo.__get__(value) is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        # pandas' gap among moments pretends to be one
+        if plain_value(value) is None or datetime.datetime.tzinfo.__get__(value) is not None:  # pyright: ignore[reportAttributeAccessIssue]
             return None
         return datetime.datetime.toordinal(value) - _FIRST
     if issubclass(kind, datetime.date):

@@ -57,6 +57,7 @@ class Bernoulli(Family):
         numbers may be words too: ``Bernoulli(yes=1, no=2)``.
     """
 
+    question: ClassVar[str] = "Share"
     name: ClassVar[str] = "bernoulli"
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
@@ -82,10 +83,6 @@ class Bernoulli(Family):
         object.__setattr__(self, "yes", both[0])
         object.__setattr__(self, "no", both[1])
         read_labels([word for words in both for word in words or ()] or 2, self.name)  # distinct in all
-
-    @property
-    def question(self) -> str:
-        return "Share"
 
     @property
     def geometry(self) -> Interval:

@@ -36,6 +36,7 @@ class Categorical(Family):
     anything else is missing. Labels are a declaration: they must not be collected from the data.
     """
 
+    question: ClassVar[str] = "Shares"
     name: ClassVar[str] = "categorical"
     prior_type: ClassVar[type[Prior]] = Dirichlet
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
@@ -45,10 +46,6 @@ class Categorical(Family):
         if (labels is None) == (k is None):
             raise UsageError("categorical takes labels or their number k.", hint='dc.Categorical(["a", "b"])')
         object.__setattr__(self, "labels", read_labels(labels if k is None else k))
-
-    @property
-    def question(self) -> str:
-        return "Shares"
 
     @property
     def geometry(self) -> Cells:

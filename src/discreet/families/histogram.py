@@ -66,6 +66,7 @@ class Histogram(RecordSums):
     consistency. Qardaji, Yang and Li (2013), Understanding hierarchical methods for differentially private histograms.
     """
 
+    question: ClassVar[str] = "Distribution"
     name: ClassVar[str] = "histogram"
     summary: ClassVar[str] = "bins"
     engines: ClassVar[str] = "histogram"
@@ -94,10 +95,6 @@ class Histogram(RecordSums):
         object.__setattr__(self, "edges", read)
         wide = _branching(count) if branching is None else whole(branching, "branching", least=2, most=count)
         object.__setattr__(self, "branching", wide)
-
-    @property
-    def question(self) -> str:
-        return "Distribution"
 
     # -- bins and levels ------------------------------------------------------------------------------
 

@@ -32,14 +32,11 @@ class Mean(RecordSums):
     :class:`~discreet.mechanisms.Gaussian` have the theorems.
     """
 
+    question: ClassVar[str] = "Mean"
     name: ClassVar[str] = "mean"
     engines: ClassVar[str] = "mean"
     draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
     only_outside: ClassVar[Outside | None] = "clip"
-
-    @property
-    def question(self) -> str:
-        return "Mean"
 
     @property
     def geometry(self) -> RecordShape:

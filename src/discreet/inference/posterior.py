@@ -23,7 +23,7 @@ from discreet.inference.summary import (
     axes_of,
     decimals_for,
     is_symmetric,
-    read_words,
+    read_labels,
     sd_name,
     tails,
 )
@@ -103,13 +103,8 @@ class Posterior:
         (n_draws,) = lengths
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
-        labels = {name: read_words(words) for name, words in (self.labels or {}).items()}
-        for name, words in labels.items():
-            axes = axes_of(words, draws[name].ndim - 1) if name in draws else []
-            if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
-                raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
         object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "labels", read_labels(self.labels, draws) if self.labels else {})
 
     @cached_property
     def diagnostics(self) -> Diagnostics:

@@ -57,6 +57,8 @@ class Model(metaclass=Constructed):
     only_outside: ClassVar[Outside | None] = None
     #: The groups of a table that it is released for, by name; empty if it is for the whole table.
     groups: tuple[str, ...] = ()
+    #: What is asked of the columns, as a title begins; empty for a model that is called by its name.
+    question: ClassVar[str] = ""
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -167,12 +169,6 @@ class Model(metaclass=Constructed):
     def in_words(self) -> str:
         """The name as it stands in a sentence."""
         return " ".join(word.capitalize() if word in _NAMESAKES else word for word in self.name.split("_"))
-
-    @property
-    def question(self) -> str:
-        """What is asked of the columns, as a title begins."""
-        words = self.in_words
-        return f"{words[0].upper()}{words[1:]} model"
 
     @property
     def assumption(self) -> str:

@@ -54,8 +54,7 @@ class LineSource(Source):
 
     def __init__(self, path: Path, *, delimiter: str | None) -> None:
         self._path = self.header_of = path
-        self._trouble = f"{path} could not be read."
-        first = sealed(self._header, self._trouble)
+        first = sealed(self._header, f"{path} could not be read.")
         if first.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise DataError(f"{path} is UTF-16 text.", hint="save it as UTF-8")
         if not first.strip() or len(first) == LONGEST:

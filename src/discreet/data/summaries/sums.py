@@ -177,7 +177,8 @@ def numeric_records(
 
     Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
     """
-    each = maps(domain.bounds, layout, identity=family.sums_values)
+    identity = family.sums_values
+    each = maps(domain.bounds, layout, identity=identity)
     usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
     clip = domain.outside == "clip"
     kept = usable if clip else inside
@@ -188,8 +189,9 @@ def numeric_records(
     mapped = {}
     for i, m in enumerate(each):
         x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
-        measured = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
-        mapped[f"z{i}"] = nw.when(kept).then(m.z(measured)).otherwise(0.0)
+        if not identity:
+            x = nw.col(f"u{i}") if family.measure_needs_arrays else family.measure(x)
+        mapped[f"z{i}"] = nw.when(kept).then(m.z(x)).otherwise(0.0)
     return frame.select(*keep, usable=usable.cast(nw.Int64), **mapped)
 
 

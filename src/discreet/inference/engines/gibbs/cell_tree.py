@@ -229,7 +229,8 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    proposal = _Proposal(target, leaves, GlobalProposals.of(target, rng))
+    others = target if target.face_value is None else GlobalProposals.of(target, rng)
+    proposal = _Proposal(target, leaves, others)
     x, log_w = proposal.draw(n_walkers * steps, rng)
     top = log_w.max()
     if not np.isfinite(top):
@@ -254,15 +255,15 @@ class _Proposal:
 
     target: Target
     leaves: Leaves
-    others: GlobalProposals
+    others: Target | GlobalProposals
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return points, and the log of the target's density over that of the proposal."""
         x, log_q = self.leaves.sample(size, rng)
         far = rng.random(size) < _GLOBAL_SHARE
-        x[far] = self.others.sample(int(far.sum()), rng)
+        x[far] = self.others.reference(int(far.sum()), rng)
         log_q[far] = self.leaves.log_density(x[far])
-        log_far = math.log(_GLOBAL_SHARE) + self.others.log_density(x)
+        log_far = math.log(_GLOBAL_SHARE) + self.others.log_reference(x)
         log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, log_far)
         log_w = log_posterior(self.target, self.target.place(x)) - log_q
         return x, np.where(np.isnan(log_w), -np.inf, log_w)

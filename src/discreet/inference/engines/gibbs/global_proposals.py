@@ -36,8 +36,8 @@ class GlobalProposals:
 
     @classmethod
     def of(cls, target: Target, rng: np.random.Generator) -> GlobalProposals:
-        """Find the kernels for a target; none where nothing was redacted."""
-        kernels = [] if target.face_value is None else _kernels(target, rng)
+        """Find the kernels for a target of which something may have been redacted."""
+        kernels = _kernels(target, rng)
         d = target.dim
         return cls(
             target,
@@ -45,8 +45,8 @@ class GlobalProposals:
             np.array([root for _, root in kernels]).reshape(-1, d, d),
         )
 
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw coordinates."""
+    def reference(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw coordinates, as :meth:`Target.reference` does from the prior alone."""
         x = self.target.reference(size, rng)
         if len(self.centers):
             near = np.flatnonzero(rng.random(size) < 0.5)
@@ -54,8 +54,8 @@ class GlobalProposals:
             x[near] = _draw(self.centers[which], self.roots[which], rng)
         return x
 
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density of coordinates."""
+    def log_reference(self, x: np.ndarray) -> np.ndarray:
+        """Return the density that :meth:`reference` draws from."""
         log_prior = self.target.log_reference(x)
         if not len(self.centers):
             return log_prior

@@ -84,7 +84,8 @@ class Walkers:
         self._kernel = self._dim <= _KERNEL_DIM
         self._most_sweeps = _FEW_SWEEPS if is_expensive(target) else _MOST_SWEEPS
         self._moved = 0.0
-        self._global = GlobalProposals.of(target, rng)
+        # where nothing was redacted, the prior
+        self._global = target if target.face_value is None else GlobalProposals.of(target, rng)
         self._state = self._at(*self._from_prior())
 
     def _log_likelihood(self, place: Place, w: np.ndarray, kappa: float) -> np.ndarray:
@@ -226,12 +227,12 @@ class Walkers:
         pick = rng.integers(0, n_centers, (p, half))
         proposal = np.take_along_axis(centers, pick[:, :, None], axis=1) + z @ root.transpose(0, 2, 1)
         far = rng.random((p, half)) < _GLOBAL_SHARE
-        proposal[far] = self._global.sample(int(far.sum()), rng)
+        proposal[far] = self._global.reference(int(far.sum()), rng)
         inverse = np.linalg.inv(root) / width
         log_det = np.log(np.abs(np.einsum("pii->pi", inverse))).sum(axis=1)
         both = np.concatenate([x[movers], proposal], axis=1)
         log_q = _student_mixture(both, centers, inverse) + log_det[:, None]
-        log_r = self._global.log_density(both.reshape(-1, self._dim)).reshape(log_q.shape)
+        log_r = self._global.log_reference(both.reshape(-1, self._dim)).reshape(log_q.shape)
         log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, math.log(_GLOBAL_SHARE) + log_r)
         self._accept(movers, proposal, (log_q[:, :half] - log_q[:, half:]).ravel())
 
