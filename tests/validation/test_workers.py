@@ -16,7 +16,7 @@ from discreet.families.base import Family
 from discreet.validation import calibration
 from discreet.validation.simulation import Setting, run_trial
 from discreet.validation.workers import run_in_workers
-from tests.diagnostics.coins import Coin, DeadlyCoin, OddCoin, RefusingCoin
+from tests.validation.coins import Coin, DeadlyCoin, OddCoin, RefusingCoin
 
 
 def setting(model: Family) -> Setting:

@@ -19,7 +19,7 @@ from discreet.inference.record_prior import record_prior
 from discreet.validation import Calibration, calibration, simulation
 from discreet.validation.rank_table import CalibrationSummary
 from discreet.validation.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
-from tests.diagnostics.coins import RefusingCoin
+from tests.validation.coins import RefusingCoin
 
 #: False-alarm rate of each assertion below.
 RARE = 1e-6

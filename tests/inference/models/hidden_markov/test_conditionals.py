@@ -13,7 +13,7 @@ from scipy.stats import multinomial
 
 from discreet.inference.models.hidden_markov import count_tables as tables
 from discreet.inference.models.hidden_markov import paths
-from tests.inference.hidden_markov.enumeration import (
+from tests.inference.models.hidden_markov.enumeration import (
     LAWS,
     LENGTH,
     N_STATES,

@@ -13,7 +13,7 @@ from discreet.inference.models.hidden_markov import paths, transport
 from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
 from discreet.inference.models.hidden_markov.relabel import most_frequent, relabel
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
-from tests.inference.hidden_markov.enumeration import (
+from tests.inference.models.hidden_markov.enumeration import (
     LAWS,
     LENGTH,
     N_ENTRIES,
