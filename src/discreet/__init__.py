@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from discreet.artifact.release import Release
     from discreet.curator.check import check
+    from discreet.curator.coarsen import coarsen
     from discreet.curator.publish import release
     from discreet.errors import DiscreetError
     from discreet.families import (
@@ -86,6 +87,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check",
+    "coarsen",
     "compose",
     "datasets",
     "decisions",
@@ -120,6 +122,7 @@ _MODULES = {
 _HOMES = {
     "discreet.artifact.release": ("Release",),
     "discreet.curator.check": ("check",),
+    "discreet.curator.coarsen": ("coarsen",),
     "discreet.curator.publish": ("release",),
     "discreet.errors": ("DiscreetError",),
     "discreet.families": (

@@ -15,6 +15,7 @@ from typing import Any, get_args
 from discreet.artifact.bounds_choice import encode_choice, read_choice
 from discreet.artifact.fit_check import encode_fit, read_fit
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
+from discreet.artifact.origin import check_origin, encode_origin, read_origin
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.readers import (
     choice,
@@ -96,6 +97,8 @@ def encode(release: Release) -> str:
         body["fit_check"] = encode_fit(release.fit_check)
     if release.unit_label is not None:
         body["unit_label"] = release.unit_label
+    if release.coarsened is not None:
+        body["coarsened"] = encode_origin(release.coarsened)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -163,8 +166,10 @@ def decode(content: str) -> Release:
 
 def _read(body: dict[str, Any]) -> Release:
     bought, fitted = "bounds_choice" in body, "fit_check" in body
-    labeled = "unit_label" in body
-    more = " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled
+    labeled, derived = "unit_label" in body, "coarsened" in body
+    more = (
+        " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled + " coarsened" * derived
+    )
     exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
@@ -205,6 +210,11 @@ def _read(body: dict[str, Any]) -> Release:
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
         fit_check=read_fit(body["fit_check"]) if fitted else None,
         unit_label=name_of(body["unit_label"]) if labeled else None,
+        coarsened=(
+            read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
+            if derived
+            else None
+        ),
     )
 
 
@@ -263,6 +273,8 @@ def _check(release: Release) -> None:
         bounds = release.model.record_bounds(release.domain)
         check_unit(release.unit, release.columns, release.model.unit_rules, bounds)
     release.mechanism.check(release)
+    if release.coarsened is not None:
+        check_origin(release, release.coarsened)
 
 
 def _guarantee(value: dict[str, Any], neighbors: Any, unit: Unit | None) -> tuple[str, Guarantee]:

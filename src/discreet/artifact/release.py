@@ -14,6 +14,7 @@ import numpy as np
 from discreet.arguments import path as read_path
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.fit_check import FitCheck
+from discreet.artifact.origin import Origin
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
@@ -61,7 +62,8 @@ class Release:
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
-    the column are in, for tables and pictures.
+    the column are in, for tables and pictures. ``coarsened`` names the release that this one was made from by adding
+    noise, if it was.
     """
 
     id: str
@@ -82,6 +84,7 @@ class Release:
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     fit_check: FitCheck | None = None
     unit_label: str | None = None
+    coarsened: Origin | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:

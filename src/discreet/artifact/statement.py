@@ -41,6 +41,7 @@ def statement(release: Release) -> str:
             "It holds against anyone, whatever else they know and whatever they later compute from this file.",
             _assumed(release),
             "The promise covers this file alone: other releases about the same people add to it.",
+            *_coarsened(release),
             *_charged(release),
         ]
     )
@@ -207,6 +208,18 @@ def _charged(release: Release) -> list[str]:
         return []
     return [
         f"This release was charged to the ledger {shown(release.ledger.id)}, as entry {release.ledger.sequence}."
+    ]
+
+
+def _coarsened(release: Release) -> list[str]:
+    """Say what the file was made from, and what holds for whoever sees that too."""
+    origin = release.coarsened
+    if origin is None:
+        return []
+    return [
+        f"It was made from the release {shown(origin.release)} by adding noise, without the rows. For whoever sees that "
+        "release too, or several files made from it, the promise is that one's and no more: "
+        f"{origin.guarantee.describe()}."
     ]
 
 

@@ -13,6 +13,7 @@ import discreet
 from discreet.cli.adversary import adversary
 from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
+from discreet.cli.coarsen import coarsen
 from discreet.cli.demo import demo
 from discreet.cli.distinguish import distinguish
 from discreet.cli.infer import infer
@@ -134,6 +135,7 @@ _EITHER, _LOCAL = "Either: simulates, reads no data", "Without a curator: everyb
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
+_add(coarsen, _CURATOR, "discreet coarsen smoking.json --epsilon 0.05 -o smoking-public.json")
 _add_group("ledger", "Keep count: budgets and every charge against them.", _CURATOR)
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")

@@ -39,10 +39,16 @@ def payer_of(ledger: Ledger | str | None, dataset: str | None, analyst: str | No
     """Return who pays."""
     if ledger is None:
         raise UsageError("analyst is for a ledger: give the ledger, or leave it out.")
-    if isinstance(ledger, str):
-        ledger = Ledger(ledger)
-    if not isinstance(ledger, Ledger):
-        raise UsageError(f"ledger must be a dc.Ledger or the URL of one, got {type(ledger).__name__}.")
+    ledger = ledger_of(ledger)
     if dataset is None:
         raise UsageError("a ledger needs to know which data set to charge: give dataset='…'.")
     return Payer(ledger, dataset, analyst)
+
+
+def ledger_of(ledger: Ledger | str) -> Ledger:
+    """Return the ledger that a caller names, or hands over."""
+    if isinstance(ledger, str):
+        return Ledger(ledger)
+    if not isinstance(ledger, Ledger):
+        raise UsageError(f"ledger must be a dc.Ledger or the URL of one, got {type(ledger).__name__}.")
+    return ledger

@@ -24,7 +24,7 @@ KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 FORMAT, VERSION = "discreet/ledger", 1
 #: What the first entry has in place of a hash before it.
 NOTHING = "0" * 64
-KINDS = ("ledger", "open", "charge", "released")
+KINDS = ("ledger", "open", "charge", "released", "derived")
 
 _SHORTEST_KEY = 16
 _FRAME = ("ledger", "sequence", "kind", "time", "previous")

@@ -219,6 +219,31 @@ class Ledger:
             listed = [{"id": one, "sha256": checksum} for one, checksum in releases]
             self._append(session, head, "released", {"charge": charge.sequence, "releases": listed})
 
+    def derived(self, release: Release, id: str, sha256: str) -> None:
+        """Note a file that was made from a release of this ledger without the rows, such as a coarser one.
+
+        Privacy
+        -------
+        Nothing is charged: whoever sees a release and everything made from it has the release's own guarantee, which
+        its charge paid for. A data set whose analysts have budgets of their own is refused, because the new file's
+        readers need not be those that were charged.
+        """
+        stamp = release.ledger
+        with self._store.writing() as session:
+            head = self._checked_head(session)
+            found = None if stamp is None else session.entry(stamp.sequence)
+            if stamp is None or stamp.id != self._id or found is None or found[1].hash != stamp.charge:
+                raise UsageError("the release was not charged to this ledger.")
+            account = session.account(found[1].content["dataset"])
+            if account is not None and account[2] is not None:
+                raise UsageError(
+                    "analysts of this data set have budgets of their own, and coarser files are charged to nobody.",
+                    hint="make a release of its own for that analyst",
+                )
+            made = [{"id": id, "sha256": sha256}]
+            content = {"charge": stamp.sequence, "from": release.id, "releases": made}
+            self._append(session, head, "derived", content)
+
     def account(self, dataset: str, analyst: str | None = None) -> Account:
         """Return the account of a data set, or of one of its analysts."""
         with self._store.reading() as session:

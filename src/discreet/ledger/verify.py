@@ -67,6 +67,7 @@ class _Replay:
         self.accounts: dict[tuple[str, str], tuple[Terms, Totals]] = {}
         self.analysts: dict[str, Terms | None] = {}
         self.open_charges: dict[int, None] = {}
+        self.releases: set[str] = set()
         self.ledger: str | None = None
         self.sealed = False
 
@@ -135,6 +136,12 @@ class _Replay:
         if content["charge"] not in self.open_charges:
             self.note(f"entry {sequence} is for a charge that is not there, or was released before.")
         self.open_charges.pop(content["charge"], None)
+        self.releases |= {one["id"] for one in content["releases"]}
+
+    def _derived(self, sequence: int, content: Mapping[str, Any]) -> None:
+        if content["from"] not in self.releases:
+            self.note(f"entry {sequence} is for a file made from a release that is not there.")
+        self.releases |= {one["id"] for one in content["releases"]}
 
     def compare(self, head: Head, accounts: Iterable[tuple[str, str, Terms, Totals, Any]]) -> None:
         """Compare the head and the running totals with what the entries imply."""
@@ -229,9 +236,10 @@ def _keep(
     sequence, stored, charge, body = row
     if sequence in wanted:
         charges[sequence] = stored
-    if charge in wanted and charge is not None:
+    if charge in wanted or (wanted and '"kind":"derived"' in body):
         try:
-            releases.setdefault(charge, []).extend(read_entry(body).content["releases"])
+            content = read_entry(body).content
+            releases.setdefault(content["charge"], []).extend(content["releases"])
         except (DiscreetError, KeyError, TypeError):
             return
     if head is not None and stored == head.lower():

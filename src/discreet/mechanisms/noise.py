@@ -18,10 +18,21 @@ from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models.base import Model
 from discreet.models.layout import Layout
-from discreet.privacy import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from discreet.privacy import (
+    ApproxDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Guarantee,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
 from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, float_up, sqrt_up
+
+# the share of a coarser budget that pays for what a sum of discrete Gaussians lacks of being one
+_FOR_THE_GAP = Fraction(1, 10**6)
 
 
 class NoiseMechanism(Mechanism):
@@ -75,6 +86,17 @@ class NoiseMechanism(Mechanism):
         noisy = tuple(value + added for value, added in zip(data.values, noise, strict=True))
         return Statistics(layout.names, noisy, layout.grid, layout.width, layout.shift, layout.half)
 
+    def coarser(self, before: NoiseRecord, layout: Layout) -> NoiseRecord | None:
+        """Return the record of totals to which noise was added until it is this mechanism's; None if it is not more."""
+        record = self.record(self.scales(layout), self.sensitivity(layout))
+        pairs = [pair for pair, _ in _runs(before.scale, record.scale)]
+        return record if all(scale < wider for scale, wider in pairs) else None
+
+    @classmethod
+    @abstractmethod
+    def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:
+        """Draw ``n`` integers that turn noise of one scale into noise of a ``wider`` one, both in grid steps."""
+
 
 @dataclass(frozen=True)
 class Laplace(NoiseMechanism):
@@ -105,6 +127,19 @@ class Laplace(NoiseMechanism):
 
     def unit_scale(self, layout: Layout) -> Fraction:
         return layout.l1_sensitivity / self.epsilon
+
+    @classmethod
+    def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:
+        """Draw 0 with the probability that completes the noise, and discrete Laplace noise of the wider scale otherwise.
+
+        Privacy
+        -------
+        Theorem: the sum with the noise that is there is discrete Laplace of the wider scale, and with the
+        probability rounded down it keeps that one's guarantee; see :mod:`discreet.privacy.coarsening`.
+        """
+        zero = zero_probability(scale, wider)
+        drawn = source.noises(DiscreteLaplace(float(wider)), n)
+        return [0 if source.coin(zero) else value for value in drawn]
 
 
 @dataclass(frozen=True)
@@ -161,6 +196,47 @@ class Gaussian(NoiseMechanism):
                 return Fraction(sigma_for_approx(epsilon, delta, most_steps)) * step
             rho = Fraction(rho_for_approx(epsilon, delta))
         return sqrt_up(layout.l2_sensitivity**2 / (2 * rho))
+
+    def coarser(self, before: NoiseRecord, layout: Layout) -> NoiseRecord | None:
+        budgets = self.promise.budgets()
+        less = Gaussian(**{name: value * (1 - _FOR_THE_GAP) for name, value in budgets.items()})
+        record = super(Gaussian, less).coarser(before, layout)
+        if record is None:
+            return None
+        gap = 0.0
+        for (scale, wider), grid in zip(
+            zip(before.scale, record.scale, strict=True), layout.grid, strict=True
+        ):
+            gap += gaussian_gap(float(scale / grid), float(_added(scale / grid, wider / grid)))
+        kept = tuple(float(value) for value in less.promise.budgets().values())
+        implied = (certified_rho(*kept, gap),) if len(kept) == 1 else certified_approx(*kept, gap)
+        if any(cost > float(budget) for cost, budget in zip(implied, budgets.values(), strict=True)):
+            raise UsageError(
+                "so little Gaussian noise on a count cannot be completed to more: the sum would be no Gaussian.",
+                hint="make a second release from the rows",
+            )
+        return record
+
+    @classmethod
+    def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:
+        """Draw discrete Gaussian noise with the variance that is missing.
+
+        Privacy
+        -------
+        Theorem: log-masses of the sum are within a gap of the wider noise's, over all coordinates the sum of
+        their gaps; :meth:`coarser` keeps a millionth of the budget for it and refuses where that is not enough. See
+        :mod:`discreet.privacy.coarsening`.
+        """
+        return source.noises(DiscreteGaussian(float_up(_added(scale, wider))), n)
+
+
+#: Noise mechanisms by their names in release files.
+NOISES: dict[str, type[NoiseMechanism]] = {kind.name: kind for kind in (Laplace, Gaussian)}
+
+
+def _added(scale: Fraction, wider: Fraction) -> Fraction:
+    """Return the sigma, rounded up, that together with ``scale`` makes the ``wider`` one."""
+    return sqrt_up(wider**2 - scale**2)
 
 
 def _runs(

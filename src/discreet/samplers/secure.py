@@ -6,9 +6,11 @@ There is no seed and no argument through which one could be given to a release; 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -35,13 +37,15 @@ class RandomSource:
 
     Releases use :data:`SECURE`, which takes no seed; simulations use :meth:`seeded`.
     ``floating`` runs a floating-point sampler on a generator; ``exponential`` makes one choice by the exponential
-    mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism.
+    mechanism; ``noise`` draws one integer of noise; ``permute_and_flip`` makes one choice by that mechanism; ``coin``
+    is true with a given probability.
     """
 
     floating: Callable[[Callable[[np.random.Generator], Any]], Any] = _absent
     exponential: Callable[[ExponentialChoice], int] = _absent
     noise: Callable[[Noise], int] = _absent
     permute_and_flip: Callable[[PermuteAndFlip], int] = _absent
+    coin: Callable[[Fraction], bool] = _absent
 
     def noises(self, distribution: Noise, n: int) -> list[int]:
         """Draw ``n`` independent integers of noise, many at a time where the source can."""
@@ -56,6 +60,7 @@ class RandomSource:
             lambda distribution: distribution.sample(rng),
             lambda noise: int(noise.sample(1, rng)[0]),
             lambda distribution: int(rng.choice(len(distribution.scores), p=distribution.mass())),
+            lambda probability: bool(rng.random() < float(probability)),
         )
 
 
@@ -153,5 +158,10 @@ def secure_select(distribution: ExponentialChoice) -> int:
     return int(measurement(list(distribution.scores)))
 
 
+def secure_coin(probability: Fraction) -> bool:
+    """Be true with exactly this probability."""
+    return secrets.randbelow(probability.denominator) < probability.numerator
+
+
 #: The randomness of releases: the operating system's, without a seed.
-SECURE = RandomSource(undisturbed, secure_select, secure_draw, secure_choose)
+SECURE = RandomSource(undisturbed, secure_select, secure_draw, secure_choose, secure_coin)

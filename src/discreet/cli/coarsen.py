@@ -1,0 +1,69 @@
+"""``discreet coarsen``: a more private version of a release file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.files import ensure_distinct, ensure_writable, load_release
+from discreet.cli.options import BUDGET, AsJson, Delta, Epsilon, ReleaseFile, Rho
+
+
+def coarsen(
+    file: ReleaseFile,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
+    ],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ledger that the release was charged to; it notes the new file, which costs nothing more.",
+            show_default=False,
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Add noise: turn a release file into one for a smaller budget, for readers who are to know less.
+
+    The rows are not needed. The new file is distributed like a release of the smaller budget. Whoever has both files,
+    or two made from the same one, has the larger budget's promise: coarsen the coarser file again for a third tier.
+    """
+    ensure_distinct(output, file)
+    ensure_writable(output, replace=force, loss=", and may be a release that was paid for")
+    found = load_release(file)
+    from discreet.curator.coarsen import coarsen as make_coarser
+
+    made = make_coarser(found, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger)
+    made.save(output)
+    if json:
+        print_json(
+            "coarsen",
+            {
+                "file": str(output),
+                "id": made.id,
+                "from": found.id,
+                "guarantee": guarantee_json(made.guarantee),
+                "with_the_original": guarantee_json(found.guarantee),
+                "statement": made.statement(),
+            },
+        )
+        return
+    out = console()
+    out.print(
+        paragraph(
+            f"Wrote {plain(str(output))}: {made.guarantee.describe()}; together with {plain(str(file))}, "
+            f"{found.guarantee.describe()}."
+        )
+    )
+    out.print()
+    out.print(paragraph(made.statement()))
