@@ -217,8 +217,8 @@ def _coarsened(release: Release) -> list[str]:
     if origin is None:
         return []
     return [
-        f"It was made from the release {shown(origin.release)} by adding noise, without the rows. For whoever sees that "
-        "release too, or several files made from it, the promise is that one's and no more: "
+        f"It was made from the release {shown(origin.release)} by adding noise, without the rows. For whoever sees "
+        "that release too, or several files made from it, the promise is that one's and no more: "
         f"{origin.guarantee.describe()}."
     ]
 

@@ -130,7 +130,7 @@ class Laplace(NoiseMechanism):
 
     @classmethod
     def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:
-        """Draw 0 with the probability that completes the noise, and discrete Laplace noise of the wider scale otherwise.
+        """Draw 0 with the probability that completes the noise, otherwise noise of the wider scale.
 
         Privacy
         -------
@@ -208,8 +208,8 @@ class Gaussian(NoiseMechanism):
             zip(before.scale, record.scale, strict=True), layout.grid, strict=True
         ):
             gap += gaussian_gap(float(scale / grid), float(_added(scale / grid, wider / grid)))
-        kept = tuple(float(value) for value in less.promise.budgets().values())
-        implied = (certified_rho(*kept, gap),) if len(kept) == 1 else certified_approx(*kept, gap)
+        first, *more = (float(value) for value in less.promise.budgets().values())
+        implied = certified_approx(first, more[0], gap) if more else (certified_rho(first, gap),)
         if any(cost > float(budget) for cost, budget in zip(implied, budgets.values(), strict=True)):
             raise UsageError(
                 "so little Gaussian noise on a count cannot be completed to more: the sum would be no Gaussian.",

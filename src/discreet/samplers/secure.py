@@ -27,7 +27,7 @@ _PIECE = 4096
 _FEW = 4
 
 
-def _absent(distribution: Any) -> int:
+def _absent(distribution: Any) -> Any:
     raise TypeError(f"this source has no sampler for {type(distribution).__name__}")
 
 
