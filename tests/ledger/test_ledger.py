@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetError, DataError, DiscreetError, LedgerError, UsageError
+from discreet.samplers.secure import SECURE
 
 ROWS = {"smoker": ["yes", "no", None, "yes"], "age": [41.0, 55.0, 38.0, 61.0]}
 
@@ -322,7 +324,7 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second program counts charges at the moment of every draw, the choice of bounds included."""
-    from discreet.samplers import secure as sampler
+    from discreet.curator import publish
 
     url = f"sqlite:///{tmp_path / 'b.db'}"
     ledger, seen = dc.Ledger(url, budget=dc.PureDP(9)), []
@@ -334,8 +336,8 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
 
         return drawn
 
-    monkeypatch.setattr(sampler, "secure_draw", watch(sampler.secure_draw))
-    monkeypatch.setattr(sampler, "secure_choose", watch(sampler.secure_choose))
+    watched = replace(SECURE, noise=watch(SECURE.noise), permute_and_flip=watch(SECURE.permute_and_flip))
+    monkeypatch.setattr(publish, "SECURE", watched)
     quantiles = dc.mechanisms.PrivateQuantiles(0.1, 0.9, within=(0, 120), epsilon=1)
     dc.release(ROWS, dc.Normal(), column="age", bounds=quantiles, epsilon=1, ledger=ledger, dataset="x")
     # two bounds, and three totals
