@@ -199,7 +199,7 @@ def _read(body: dict[str, Any]) -> Release:
         ),
         neighbors=choice(body["neighbors"], "replace", "add_remove"),
         unit=unit,
-        max_rows=choice(body["max_rows"], 1),
+        max_rows=count(body["max_rows"]),
         records=optional(count, body["records"]),
         statistics=optional(_read_statistics, body["statistics"]),
         samples=optional(read_samples, body["samples"]),
@@ -269,6 +269,8 @@ def _check(release: Release) -> None:
         raise ValueError("its number of records is none that a table has")
     if len(set(release.columns)) != len(release.columns):
         raise ValueError("a column is named twice")
+    if release.max_rows != (release.model.max_rows or 1) or (release.max_rows > 1 and release.unit is None):
+        raise ValueError("its number of rows a person is not its model's")
     if release.unit is not None:
         bounds = release.model.record_bounds(release.domain)
         check_unit(release.unit, release.columns, release.model.unit_rules, bounds)

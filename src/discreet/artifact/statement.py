@@ -257,6 +257,7 @@ def _assumed(release: Release) -> str:
         if release.unit is None
         else [
             f"each person has one value of {shown(release.unit.column)!r}",
+            *_rows_that_count(release),
             *release.unit.in_words([shown(column) for column in release.columns]),
         ]
     )
@@ -287,6 +288,15 @@ def _assumed(release: Release) -> str:
     else:
         parts.append(release.model.missing_in_words(release.neighbors))
     return f"What was assumed: {'; '.join(parts)}."
+
+
+def _rows_that_count(release: Release) -> list[str]:
+    """Say how many rows of a person count, if they do not become one record."""
+    most = release.model.max_rows
+    if most is None:
+        return []
+    rows = "one row" if most == 1 else f"at most {most} rows"
+    return [f"{rows} of each person counted, chosen by a hash whose key was drawn at random for this release"]
 
 
 def _middle(release: Release) -> str:

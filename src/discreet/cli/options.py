@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
 
 #: Headings of the budget's, the engines' and the people's options in the help.
-BUDGET, ENGINE, PEOPLE = "Budget", "How to compute", "People with several rows, and groups"
+BUDGET, ENGINE = "Budget", "How to compute"
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
@@ -76,64 +76,6 @@ Within = Annotated[
         metavar="LOW,HIGH",
         help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
         show_default=False,
-    ),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        metavar="NAME",
-        help="Column that tells people apart: each person, with all rows, is then one record.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
-    ),
-]
-PerUnit = Annotated[
-    str | None,
-    typer.Option(
-        "--per-unit",
-        metavar="RULE",
-        help="How a person's rows become one record: any, all, mean, sum, max, min, count or last.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
-    ),
-]
-RowBounds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--row-bounds",
-        metavar="LOW,HIGH",
-        help="What each row is clipped to before the rule; the bounds of the record unless given.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
-    ),
-]
-LastBy = Annotated[
-    str | None,
-    typer.Option(
-        "--last-by",
-        metavar="NAME",
-        help="Column by which a row is the last, for --per-unit last.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
-    ),
-]
-NullUnit = Annotated[
-    Literal["leave_out", "own"],
-    typer.Option(
-        "--null-unit",
-        help="Rows without a unit are left out, or each a person of its own.",
-        rich_help_panel=PEOPLE,
-    ),
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        metavar="NAME=LABEL|LABEL…",
-        help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 BoundsEpsilon = Annotated[
@@ -316,19 +258,6 @@ def read_bounds_or_quantiles(
     low, high = read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
     ranges = [read_pair(text, "--within", _QUANTILES_HINT) for text in within]
     return PrivateQuantiles(low, high, within=ranges, epsilon=epsilon)
-
-
-def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
-    if not texts:
-        return None
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        name, _, labels = text.partition("=")
-        if not name or not labels or name in found:
-            raise UsageError(f"cannot read --by {text!r:.60}.", hint='for example --by "region=north|south"')
-        found[name] = labels.split("|")
-    return found
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

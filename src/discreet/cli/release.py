@@ -16,25 +16,30 @@ from discreet.cli.options import (
     Bins,
     BoughtBounds,
     BoundsEpsilon,
-    By,
     Columns,
     Data,
     Delta,
     Epsilon,
     FitCheck,
-    LastBy,
     Model,
     Neighbors,
-    NullUnit,
-    PerUnit,
     Rho,
-    RowBounds,
-    Unit,
     Within,
     read_bounds_or_quantiles,
-    read_by,
     read_model,
     read_pair,
+)
+from discreet.cli.people_options import (
+    By,
+    LastBy,
+    MaxRows,
+    NullUnit,
+    PerUnit,
+    RowBounds,
+    Unit,
+    WeightBounds,
+    Weights,
+    read_by,
 )
 from discreet.cli.sampling import (
     AnyMechanism,
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantees import Guarantee
 
 
-_ROWS = "for example --row-bounds 0,100"
+_ROWS, _WEIGHTS = "for example --row-bounds 0,100", "for example --weight-bounds 0,10"
 # A posterior is read for its warnings alone: few draws will do, of models that are read in a moment.
 _FEW_DRAWS, _MOST_TOTALS = 400, 128
 # Seconds that nobody who waits for a release minds.
@@ -93,9 +98,12 @@ def release(
     impute: Impute = None,
     unit: Unit = None,
     per_unit: PerUnit = None,
+    max_rows: MaxRows = None,
     row_bounds: RowBounds = None,
     last_by: LastBy = None,
     null_unit: NullUnit = "leave_out",
+    weights: Weights = None,
+    weight_bounds: WeightBounds = None,
     by: By = None,
     dataset: Annotated[
         str | None,
@@ -170,9 +178,12 @@ def release(
         "neighbors": neighbors,
         "unit": unit,
         "per_unit": per_unit,
+        "max_rows": max_rows,
         "row_bounds": [read_pair(text, "--row-bounds", _ROWS) for text in row_bounds] if row_bounds else None,
         "last_by": last_by,
         "null_unit": null_unit,
+        "weights": weights,
+        "weight_bounds": read_pair(weight_bounds, "--weight-bounds", _WEIGHTS) if weight_bounds else None,
         "by": None if groups is None else list(groups),
         "groups": groups,
         "fit_check": fit_check,

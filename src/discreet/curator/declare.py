@@ -8,8 +8,9 @@ from typing import Any
 
 from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice
+from discreet.curator.people import people_of, unit_of, weighed_and_capped
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
-from discreet.domain.unit import NullUnit, Unit, read_unit
+from discreet.domain.unit import NullUnit, Unit
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
@@ -45,6 +46,7 @@ class Declaration:
     unit: Unit | None = None
     checker: NoiseMechanism | None = None
     unit_label: str | None = None
+    row_key: bytes | None = field(default=None, repr=False)
 
     @property
     def label(self) -> str:
@@ -74,22 +76,29 @@ def declare(
     fit_check: Any = None,
     unit: Any = None,
     per_unit: Any = None,
+    max_rows: Any = None,
     row_bounds: Any = None,
     last_by: Any = None,
     null_unit: NullUnit = "leave_out",
+    weights: Any = None,
+    weight_bounds: Any = None,
     by: Any = None,
     groups: Any = None,
     unit_label: Any = None,
+    row_key: bytes | None = None,
 ) -> Declaration:
-    """Check all declarations, which are the arguments of :func:`~discreet.release`; no row is read."""
-    model = _as_model(model)
+    """Check all declarations, which are the arguments of :func:`~discreet.release`; no row is read.
+
+    ``row_key`` is the key by which rows of a person are chosen, for simulation; a new one unless it is given.
+    """
+    people = people_of(unit, per_unit, row_bounds, last_by, null_unit, max_rows)
+    model = weighed_and_capped(_as_model(model), people, weights, weight_bounds)
     if by is not None or groups is not None:
         from discreet.models.grouped import read_groups
 
         model = read_groups(model, by, groups)
     if unit_label is not None:
         check_name(unit_label, "unit_label")
-    people = _people(unit, per_unit, row_bounds, last_by, null_unit)
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
@@ -143,9 +152,7 @@ def declare(
                 "dates are read one record a row so far: unit is for numbers and labels.",
                 hint="join the rows of a person first, or leave out unit",
             )
-        persons = read_unit(
-            **people, allowed=model.unit_rules, names=columns, bounds=limits, model=model.name
-        )
+        persons = unit_of(people, model, columns, limits)
         guarantees = {purpose: part.for_unit(persons.column) for purpose, part in guarantees.items()}
     asked = Declaration(
         data,
@@ -160,6 +167,7 @@ def declare(
         persons,
         checker,
         unit_label,
+        row_key,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
@@ -226,25 +234,3 @@ def asked_columns(column: Any, columns: Any) -> tuple[str, ...] | None:
     if columns is None:
         return None
     return tuple(asked_for(name) for name in listed(columns, "columns", "a list of names"))
-
-
-def _people(unit: Any, per_unit: Any, row_bounds: Any, last_by: Any, null_unit: Any) -> dict[str, Any] | None:
-    """Return what was said about people, as :func:`read_unit` takes it; None if a record is a row."""
-    if unit is None:
-        one_of(null_unit, "null_unit", NullUnit)
-        if null_unit != "leave_out" or any(one is not None for one in (per_unit, row_bounds, last_by)):
-            raise UsageError(
-                "per_unit, row_bounds, last_by and null_unit need unit, a column that tells people apart."
-            )
-        return None
-    names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
-    for what, name in names.items():
-        if name is not None:
-            check_name(name, what)
-    return {
-        "column": names["unit"],
-        "per_unit": per_unit,
-        "row_bounds": row_bounds,
-        "last_by": names["last_by"],
-        "null": null_unit,
-    }

@@ -101,6 +101,10 @@ def _rows(asked: Declaration) -> Any:
     """Return the data, with each person's rows as one record if there is a unit."""
     if asked.unit is None:
         return asked.data
+    if asked.model.max_rows is not None:
+        from discreet.data.sources.chosen_rows import ChosenRows, new_key
+
+        return ChosenRows(asked.data, asked.unit, asked.row_key or new_key())
     from discreet.data.sources.people import PeopleRows
 
     return PeopleRows(asked.data, asked.unit)
@@ -145,7 +149,7 @@ def draw(
         domain=asked.domain,
         neighbors=asked.neighbors,
         unit=asked.unit,
-        max_rows=1,
+        max_rows=asked.model.max_rows or 1,
         records=reading.n_records if asked.neighbors == "replace" else None,
         mechanism=reading.record,
         guarantees=asked.guarantees,

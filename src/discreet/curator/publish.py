@@ -48,9 +48,12 @@ class Declared(TypedDict, total=False):
     fit_check: Any
     unit: Any
     per_unit: Any
+    max_rows: Any
     row_bounds: Any
     last_by: Any
     null_unit: NullUnit
+    weights: Any
+    weight_bounds: Any
     by: Any
     groups: Any
     unit_label: str | Mapping[str, str] | None
@@ -84,9 +87,12 @@ def release(
     fit_check: Any = None,
     unit: Any = None,
     per_unit: Any = None,
+    max_rows: Any = None,
     row_bounds: Any = None,
     last_by: Any = None,
     null_unit: NullUnit = "leave_out",
+    weights: Any = None,
+    weight_bounds: Any = None,
     by: Any = None,
     groups: Any = None,
     unit_label: str | Mapping[str, str] | None = None,
@@ -153,12 +159,18 @@ def release(
         record: ``"mean"``, ``"sum"``, ``"max"``, ``"min"`` or ``"count"`` for numbers, ``"any"`` or ``"all"`` for yes
         and no, ``"last"``; or rules by column. The person with all rows is then protected, and the posterior is about
         people. Without ``unit``, a record is one row.
+    max_rows
+        Instead of ``per_unit``: at most so many rows of each person count, chosen by a hash, and the posterior is of the
+        mean of such rows, with intervals for a sample of people. For :class:`Mean`.
     row_bounds
         What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
     last_by
         The column by which a row is the last, for ``"last"``.
     null_unit
         Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
+    weights, weight_bounds
+        A column of survey weights, and the public bounds that they are clipped to, such as ``(0, 10)``: for
+        :class:`Mean`, and for shares. Without ``unit``, or with ``max_rows``.
     unit_label
         The unit that the numbers of the column are in, such as ``"years"``: public text, written into the file and
         shown in tables and pictures. With several models, a dictionary by name.
@@ -198,9 +210,12 @@ def release(
         "fit_check": fit_check,
         "unit": unit,
         "per_unit": per_unit,
+        "max_rows": max_rows,
         "row_bounds": row_bounds,
         "last_by": last_by,
         "null_unit": null_unit,
+        "weights": weights,
+        "weight_bounds": weight_bounds,
         "by": by,
         "groups": groups,
         "unit_label": unit_label,

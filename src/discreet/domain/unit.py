@@ -55,7 +55,7 @@ class Unit:
     column
         The column that tells people apart: rows with the same value belong to one person.
     rules
-        How rows become one value, for each column of the model.
+        How rows become one value, for each column of the model; none where up to ``max_rows`` rows of a person count.
     row_bounds
         For each column of numbers, the bounds that every row is clipped to before the rule is applied.
     last_by
@@ -79,7 +79,7 @@ class Unit:
     def in_words(self, columns: Sequence[str]) -> list[str]:
         """Say what a person's record is, for the privacy statement."""
         said = []
-        for at, (column, rule) in enumerate(zip(columns, self.rules, strict=True)):
+        for at, (column, rule) in enumerate(zip(columns[: len(self.rules)], self.rules, strict=True)):
             words = f"each person's record has, of {column!r}, {_IN_WORDS[rule]}"
             if rule == "last":
                 words += f" by {self.last_by!r}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.domain.declarations import Outside
+from discreet.families.cluster_mean import ClusterMean, read_weights
 from discreet.families.record_sums import RecordSums
 from discreet.models.shapes import Quadratic, RecordShape
 
@@ -37,6 +38,12 @@ class Mean(RecordSums):
     engines: ClassVar[str] = "mean"
     draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
     only_outside: ClassVar[Outside | None] = "clip"
+
+    def capped(self, max_rows: int) -> ClusterMean:
+        return ClusterMean(max_rows)
+
+    def weighted(self, weights: Any, weight_bounds: Any) -> ClusterMean:
+        return ClusterMean(1, read_weights(weights, weight_bounds))
 
     @property
     def geometry(self) -> RecordShape:

@@ -112,7 +112,8 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
             f"nearly all values seem to be at a bound of {_pairs(release)}, beyond it, or so near that noise drowns "
             "the column: are these the bounds of this column, in its units?",
         )
-    noise, scatter = float(np.var(table["mean"])), spread**2 / max(usable, 1.0)
+    alike = float(np.median(table.get("design_effect", 1.0)))
+    noise, scatter = float(np.var(table["mean"])), alike * spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)
     return said + _too_wide(release) if said and spread < _NARROW * (high - low) / 2 else said
 

@@ -59,6 +59,8 @@ class Model(metaclass=Constructed):
     groups: tuple[str, ...] = ()
     #: What is asked of the columns, as a title begins; empty for a model that is called by its name.
     question: ClassVar[str] = ""
+    #: At most how many rows of one person count; None where a person's rows become one record.
+    max_rows: int | None = None
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -116,6 +118,20 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         """Check the curator's declarations and return them; ``impute`` is read if ``missing`` is ``"impute"``."""
+
+    def capped(self, max_rows: int) -> Model:
+        """Return the model of rows of which at most so many of each person count; raise if there is none."""
+        raise UsageError(
+            f"{self.name} takes no max_rows: its totals do not say how alike rows of one person are, so no interval "
+            "would be right.",
+            hint="dc.Mean() takes it, also of a column of 0 and 1; or use per_unit",
+        )
+
+    def weighted(self, weights: Any, weight_bounds: Any) -> Model:
+        """Return the model of rows with survey weights; raise if there is none."""
+        raise UsageError(
+            f"{self.name} takes no weights.", hint="dc.Mean(), dc.Bernoulli() and dc.Categorical() do"
+        )
 
     @property
     def takes_groups(self) -> bool:

@@ -38,7 +38,6 @@ class Grouped(Model):
     """A model of one record, in each of the groups that the columns ``by`` make."""
 
     name: ClassVar[str] = "grouped"
-    summary: ClassVar[str] = "groups"
     engines: ClassVar[str] = "none"
 
     model: Model
@@ -49,6 +48,14 @@ class Grouped(Model):
             raise UsageError(f"a release has at most {MOST_GROUPS:,} groups.")
         if len(set(self.groups)) < len(self.groups):
             raise UsageError("two groups would have the same name: leave commas out of their labels.")
+
+    @property
+    def summary(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "groups" if self.max_rows is None else self.model.summary
+
+    @property
+    def max_rows(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.model.max_rows
 
     @cached_property
     def groups(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -100,12 +107,15 @@ class Grouped(Model):
 
     @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
-        return (*self.model.unit_rules, *[FOR_LABELS] * len(self.by))
+        return () if self.max_rows is not None else (*self.model.unit_rules, *[FOR_LABELS] * len(self.by))
 
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
-        return (*self.model.record_bounds(domain), *[None] * len(self.by))
+        return (
+            () if self.max_rows is not None else (*self.model.record_bounds(domain), *[None] * len(self.by))
+        )
 
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+        columns = self.model.read_columns(columns)
         if columns is None:
             raise UsageError("name the column that is learned about in each group.")
         names = (*columns, *(column.name for column in self.by))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 #: name found in a file.
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
+    "cluster_mean": "discreet.families.cluster_mean:ClusterMean",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",

@@ -87,7 +87,7 @@ class PeopleSource(Source):
             for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)
         ]
         renamed = _renamed(len(unit.rules), has_order=unit.last_by is not None)
-        rows = _numbered(readable(held.frame.select(**renamed)), own=unit.null == "own")
+        rows = numbered(readable(held.frame.select(**renamed)), own=unit.null == "own")
         rows = rows.select(
             "unit",
             "own",
@@ -125,7 +125,7 @@ def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
     return {**values, "unit": nw.col(f"c{n_values}"), "order": nw.when(order <= math.inf).then(order)}
 
 
-def _numbered(rows: Any, *, own: bool) -> Any:
+def numbered(rows: Any, *, own: bool) -> Any:
     """Leave out rows without a unit; or number them, so that each is a person of its own."""
     if not own:
         return rows.filter(~nw.col("unit").is_null()).with_columns(own=nw.lit(0))

@@ -36,12 +36,12 @@ def sum_groups(
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [
         *[Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns,
-        *(Need(family.name, Vocabulary.of([[label] for label in column.labels])) for column in model.by),
+        *group_needs(model, family.name),
     ]
 
     def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         with closing(EngineRows(picked, needs)) as rows:
-            frame = rows.frame.with_columns(group=_group(model, family.n_columns))
+            frame = rows.frame.with_columns(group=group_position(model, family.n_columns))
             totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
             if vocabulary is None:
                 n_records = _add_numbers(totals, frame, family, domain, block)
@@ -53,8 +53,13 @@ def sum_groups(
     return look_at(data, columns, needs, look)
 
 
-def _group(model: Grouped, first: int) -> nw.Expr:
-    """Return the position of each record's group, null if it is in none."""
+def group_needs(model: Grouped, family: str) -> list[Need]:
+    """Return what is wanted of the columns that make groups."""
+    return [Need(family, Vocabulary.of([[label] for label in column.labels])) for column in model.by]
+
+
+def group_position(model: Grouped, first: int) -> nw.Expr:
+    """Return the position of each record's group, null if it is in none; labels are in columns from ``first`` on."""
     code = nw.col(f"c{first}")
     for at, column in enumerate(model.by[1:], start=first + 1):
         code = code * column.n_labels + nw.col(f"c{at}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 #: Where each summary is computed, as ``module:function``, by the name that a model gives in ``summary``.
 SUMMARIES: dict[str, str] = {
     "bins": "discreet.data.summaries.histogram_counts:count_histogram",
+    "clusters": "discreet.data.summaries.cluster_sums:sum_clusters",
     "groups": "discreet.data.summaries.group_sums:sum_groups",
     "sums": "discreet.data.summaries.sums:summarize",
     "tables": "discreet.data.summaries.cell_counts:count_tables",

@@ -13,6 +13,10 @@ EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree
 #: The engines of each kind of model, by the name that a model gives in ``engines``, as ``module:name``: most exact
 #: first. They are imported when they are needed, because some bring a compiler along.
 ENGINES: dict[str, tuple[str, ...]] = {
+    "cluster_mean": (
+        "discreet.inference.models.cluster_mean:GRID",
+        "discreet.inference.models.cluster_mean:NAIVE",
+    ),
     "family": (
         "discreet.inference.engines.exact_engine:EXACT",
         "discreet.inference.engines.augment.augment_engine:AUGMENT",

@@ -1,0 +1,113 @@
+"""Options about people with several rows, groups and weights, and how their texts are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from discreet.errors import UsageError
+
+PEOPLE = "People with several rows, groups and weights"
+
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        metavar="NAME",
+        help="Column that tells people apart: each person, with all rows, is then one record.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+PerUnit = Annotated[
+    str | None,
+    typer.Option(
+        "--per-unit",
+        metavar="RULE",
+        help="How a person's rows become one record: any, all, mean, sum, max, min, count or last.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+MaxRows = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows",
+        metavar="K",
+        help="Instead of --per-unit: at most so many rows of each person count, for a mean of rows.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="NAME",
+        help="Column of survey weights, clipped to --weight-bounds; for means and shares.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+WeightBounds = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-bounds",
+        metavar="LOW,HIGH",
+        help="Public bounds of the weights, decided without looking.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+RowBounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--row-bounds",
+        metavar="LOW,HIGH",
+        help="What each row is clipped to before the rule; the bounds of the record unless given.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+LastBy = Annotated[
+    str | None,
+    typer.Option(
+        "--last-by",
+        metavar="NAME",
+        help="Column by which a row is the last, for --per-unit last.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+NullUnit = Annotated[
+    Literal["leave_out", "own"],
+    typer.Option(
+        "--null-unit",
+        help="Rows without a unit are left out, or each a person of its own.",
+        rich_help_panel=PEOPLE,
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="NAME=LABEL|LABEL…",
+        help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+
+
+def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
+    if not texts:
+        return None
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, labels = text.partition("=")
+        if not name or not labels or name in found:
+            raise UsageError(f"cannot read --by {text!r:.60}.", hint='for example --by "region=north|south"')
+        found[name] = labels.split("|")
+    return found
