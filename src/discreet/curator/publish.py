@@ -160,7 +160,7 @@ def release(
         and no, ``"last"``; or rules by column. The person with all rows is then protected, and the posterior is about
         people. Without ``unit``, a record is one row.
     max_rows
-        Instead of ``per_unit``: at most so many rows of each person count, chosen by a hash, and the posterior is of the
+        Instead of ``per_unit``: at most so many rows of each person count, chosen by a hash; the posterior is of the
         mean of such rows, with intervals for a sample of people. For :class:`Mean`.
     row_bounds
         What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
