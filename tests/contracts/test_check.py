@@ -44,9 +44,17 @@ def test_what_a_notebook_keeps_has_no_counts():
         ({"model": dc.Mean()}, "needs bounds"),
         ({"model": dc.Mean(), "bounds": (0, 1), "outside": "x"}, "outside"),
         ({"model": dc.Mean(), "bounds": (0, 1), "column": "a", "columns": ["a"]}, "not both"),
-        ({"model": dc.models.NaiveBayes({"a": 2}, {"b": 2})}, "model of one column"),
+        ({"model": dc.models.NaiveBayes({"a": 2}, {"b": 2}), "column": "a"}, "declares its own columns"),
     ],
 )
 def test_what_cannot_be_checked(how: dict[str, Any], said: str):
     with pytest.raises(UsageError, match=said):
         dc.check([1, 2], **how)
+
+
+def test_a_model_of_several_columns_is_counted_column_by_column():
+    rows = pd.DataFrame({"sex": ["f", "x", "m"], "age": [30, 200, None], "one": ["a", "b", "a"]})
+    model = dc.models.NaiveBayes({"sex": ["f", "m"]}, {"age": (0, 120)})
+    seen = dc.check(rows, model)
+    assert {name: one.counts.usable for name, one in seen.items()} == {"sex": 2, "age": 2}
+    assert seen["age"].counts.above == 1

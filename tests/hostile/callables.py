@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -226,6 +227,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "models.NaiveBayes": lambda: {"target": {"smoker": 2}, "features": {"stage": 3, "age": (0, 100)}},
     "models.Numeric": lambda: {"name": "age", "low": Fraction(0), "high": Fraction(100)},
     "models.Table": lambda: {"columns": (models.Labels("smoker", ("no", "yes")),)},
+    "models.load": lambda: {"path": Path(__file__).parents[2] / "docs/examples/survey.toml"},
     "models.read_columns": lambda: {"columns": _COLUMNS},
     # profiles
     "profiles.KRandomizedResponse": dict,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import busy
-from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds
+from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds, read_model
 from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.cli.sampling import Prior, Support, choose_mechanism
 
@@ -31,7 +31,7 @@ def adversary(
     from discreet.validation import adversary as compute
 
     check_picture(output)
-    family = families.parse(model).require(families.Family, "records are simulated of a family")
+    family = read_model(model).require(families.Family, "records are simulated of a family")
     mechanism = choose_mechanism(
         "posterior-sample",
         family,

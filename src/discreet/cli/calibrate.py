@@ -22,6 +22,7 @@ from discreet.cli.options import (
     Rho,
     Within,
     read_bounds_or_quantiles,
+    read_model,
     read_records,
 )
 from discreet.cli.pictures import Picture, check_picture
@@ -122,7 +123,7 @@ def calibrate(
         raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
-    family = families.parse(model).require(families.Likelihood, "records are simulated of a family")
+    family = read_model(model).require(families.Likelihood, "records are simulated of a family")
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     counts = read_records(records)
     check_picture(output)

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import busy, console, plain, print_json, table
-from discreet.cli.options import AsJson, Bounds, Columns, Data, Model, Outside, read_bounds
+from discreet.cli.options import (
+    AsJson,
+    Bounds,
+    Columns,
+    Data,
+    Model,
+    Outside,
+    read_bounds,
+    read_columns,
+    read_model,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.curator.check import Check
 
 
 def check(
     data: Data,
     model: Model,
-    column: Columns,
+    column: Columns = None,
     bounds: Bounds = None,
     outside: Outside = "clip",
     json: AsJson = False,
@@ -19,21 +35,34 @@ def check(
     """Count, on your own screen, the records that each policy would touch.
 
     The numbers are exact, not protected. They are for the curator alone: do not publish them, and do not choose bounds
-    or labels by them.
+    or labels by them. A model of several columns is counted column by column.
     """
-    from discreet.families import parse
-
+    asked = read_model(model)
+    names, limits = read_columns(column, asked), read_bounds(bounds)
     with busy(f"Counting {data.name} …"):
         from discreet.curator.check import NOTICE
         from discreet.curator.check import check as look
 
-        seen = look(data, parse(model), columns=column, bounds=read_bounds(bounds), outside=outside)
+        seen: Check | dict[str, Check] = look(data, asked, columns=names, bounds=limits, outside=outside)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    several = seen if isinstance(seen, dict) else None
     if json:
-        content = {"model": seen.model.name, **asdict(seen.counts), "warnings": seen.warnings}
+        content = {"model": asked.name, **(_json(seen) if not isinstance(seen, dict) else {})}
+        if several is not None:
+            content["columns"] = {name: _json(one) for name, one in several.items()}
         print_json("check", {"private": True, "notice": NOTICE, **content})
         return
-    out, total = console(), seen.counts.records
+    out = console()
     out.print(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
+    for one in [seen] if not isinstance(seen, dict) else seen.values():
+        _print(one, out)
+
+
+def _json(seen: Check) -> dict[str, Any]:
+    return {**asdict(seen.counts), "warnings": seen.warnings}
+
+
+def _print(seen: Check, out: Console) -> None:
+    total = seen.counts.records
     counts = table(", ".join(map(plain, seen.counts.columns)), "records", "share")
     for name, count in seen.lines:
         counts.add_row(name, f"{count:,}", f"{100 * count / total:.1f}%" if total else "")

@@ -10,8 +10,8 @@ import typer
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.families.record_sums import RecordSums
     from discreet.mechanisms.quantile import PrivateQuantiles
+    from discreet.models.base import Model as AnyModel
 
 #: Headings of the budget's, the engines' and the people's options in the help.
 BUDGET, ENGINE = "Budget", "How to compute"
@@ -27,7 +27,7 @@ Model = Annotated[
         "-m",
         metavar="MODEL",
         help="Model, with its known constants: mean, histogram, bernoulli, normal:variance=4, "
-        '"categorical:labels=a|b|c" …',
+        '"categorical:labels=a|b|c" …, or a file that declares it: survey.toml, survey.json.',
         show_default=False,
     ),
 ]
@@ -41,12 +41,12 @@ Bins = Annotated[
     ),
 ]
 Columns = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--column",
         "-c",
         metavar="NAME",
-        help="Column; repeat it for a multivariate family.",
+        help="Column; repeat it for a multivariate family. A model of several columns names its own.",
         show_default=False,
     ),
 ]
@@ -208,13 +208,31 @@ Seed = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 
-def read_model(model: str, bins: str | None) -> RecordSums:
-    """Read ``--model``, with ``--bins`` as one more of its constants."""
+def read_model(model: str, bins: str | None = None) -> AnyModel:
+    """Read ``--model``, a text or a file, with ``--bins`` as one more constant of a text."""
     from discreet import families
+    from discreet.models.model_file import ENDINGS, load
+    from discreet.models.registry import MODELS
 
+    name = model.partition(":")[0]
+    if model.lower().endswith(ENDINGS) and name.strip().lower() not in families.names():
+        if bins is not None:
+            raise UsageError("--bins goes with a model that is named: write bins into the file.")
+        return load(model)
+    if name.strip().lower().replace("-", "_") in MODELS:
+        raise UsageError(
+            f"{name} has columns of its own, which are declared in a file.", hint="write --model survey.toml"
+        )
     if bins is None:
         return families.parse(model)
     return families.parse(f"{model}{',' if ':' in model else ':'}bins={bins}")
+
+
+def read_columns(columns: list[str] | None, model: AnyModel) -> list[str] | None:
+    """Return ``--column``, which only a model that declares its own columns can do without."""
+    if not columns and model.read_columns(None) is None:
+        raise UsageError("say which column with --column.", hint="for example --column age")
+    return columns or None
 
 
 _BOUNDS_HINT = (

@@ -26,6 +26,7 @@ from discreet.cli.options import (
     Rho,
     Within,
     read_bounds_or_quantiles,
+    read_columns,
     read_model,
     read_pair,
 )
@@ -53,6 +54,7 @@ from discreet.cli.sampling import (
     Steps,
     Support,
     choose_mechanism,
+    read_impute,
 )
 from discreet.domain.declarations import REDACTED
 from discreet.errors import DiscreetError
@@ -72,11 +74,11 @@ _SOON = 0.5
 def release(
     data: Data,
     model: Model,
-    column: Columns,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
     ],
+    column: Columns = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
@@ -169,12 +171,12 @@ def release(
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     groups = read_by(by)
     arguments: dict[str, Any] = {
-        "columns": column,
+        "columns": read_columns(column, family),
         **chosen,
         "bounds": limits,
         "outside": outside,
         "missing": missing,
-        "impute": impute,
+        "impute": read_impute(impute, family),
         "neighbors": neighbors,
         "unit": unit,
         "per_unit": per_unit,

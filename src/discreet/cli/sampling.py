@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from discreet.cli.options import BUDGET, read_pair
+from discreet.cli.record_mechanisms import RECORD_MECHANISMS
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.families.record_sums import RecordSums
     from discreet.mechanisms.base import Mechanism
+    from discreet.models.base import Model
 
 SAMPLING = "Samples"
 
@@ -25,12 +26,18 @@ AnyMechanism = Annotated[
         "statistical-query",
         "private-metropolis",
         "private-annealing",
+        "private-gibbs",
+        "table-posterior",
+        "noisy-sgd",
+        "langevin",
     ],
     typer.Option(
         "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
-        "--steps; private-annealing takes epsilon.",
+        "--steps; private-annealing takes epsilon. For models of several columns: table-posterior takes epsilon; "
+        "private-gibbs epsilon, perhaps with delta, and --steps; noisy-sgd rho, or epsilon with delta; langevin "
+        "epsilon with delta and --steps.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -86,17 +93,18 @@ Support = Annotated[
         "--support",
         metavar="LOW,HIGH",
         help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
-        "categorical one number, the least probability of a label.",
+        "labels one number, the least probability of any.",
         show_default=False,
         rich_help_panel=SAMPLING,
     ),
 ]
 Impute = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--impute",
         metavar="VALUE",
-        help="Public value or label that stands for missing ones.",
+        help="Public value or label that stands for missing ones; for a model of several columns one for each, "
+        "--impute sex=f --impute age=40.",
         show_default=False,
         rich_help_panel=SAMPLING,
     ),
@@ -107,7 +115,7 @@ Order = Annotated[
     typer.Option(
         "--order",
         metavar="NUMBER",
-        help="Rényi order of the guarantee, above 1.",
+        help="Rényi order of the guarantee, above 1; for noisy-sgd, the order of the records: public or secret.",
         show_default=False,
         rich_help_panel=SAMPLING,
     ),
@@ -126,7 +134,7 @@ _SUPPORT_HINT = "write --support=LOW,HIGH, as in --support=0.01,0.99, and repeat
 
 
 def choose_mechanism(
-    name: str, family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    name: str, family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of ``release`` that say which mechanism with which budget."""
     build = MECHANISMS.get(name)
@@ -139,7 +147,7 @@ def choose_mechanism(
 
 
 def _posterior_sample(
-    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
@@ -149,15 +157,22 @@ def _posterior_sample(
 
 def _tempered(
     name: str,
-    family: RecordSums,
+    family: Model,
     budget: Mapping[str, str | None],
     options: Mapping[str, Any],
     optional: Sequence[str],
     needed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what mechanisms with a tempered likelihood take: prior, epsilon, support, and options of their own."""
+    from discreet.families.base import Family
+
     if budget["delta"] is not None or budget["rho"] is not None:
         raise UsageError(f"{name} takes epsilon alone.")
+    family = family.require(
+        Family,
+        f"{name} samples a family of one column",
+        hint="models of labels take --mechanism table-posterior",
+    )
     taken = ("prior", "support", *needed)
     for option, value in options.items():
         if value is not None and option not in (*taken, *optional):
@@ -174,7 +189,7 @@ def _tempered(
 
 
 def _private_metropolis(
-    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.private_metropolis import PrivateMetropolis
 
@@ -183,7 +198,7 @@ def _private_metropolis(
 
 
 def _private_annealing(
-    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.private_annealing import PrivateAnnealing
 
@@ -208,7 +223,7 @@ def _renyi(name: str, options: Mapping[str, Any], budget: Mapping[str, str | Non
 
 
 def _renyi_posterior(
-    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.renyi_posterior import RenyiPosterior
 
@@ -216,7 +231,7 @@ def _renyi_posterior(
 
 
 def _statistical_query(
-    family: RecordSums, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> Mechanism:
     from discreet.mechanisms.statistical_query import StatisticalQuery
 
@@ -224,19 +239,43 @@ def _statistical_query(
 
 
 #: Mechanisms that release samples, by their name on the command line.
-MECHANISMS: Mapping[str, Callable[[RecordSums, Mapping[str, str | None], Mapping[str, Any]], Mechanism]] = {
+MECHANISMS: Mapping[str, Callable[[Model, Mapping[str, str | None], Mapping[str, Any]], Mechanism]] = {
     "posterior-sample": _posterior_sample,
     "renyi-posterior": _renyi_posterior,
     "statistical-query": _statistical_query,
     "private-metropolis": _private_metropolis,
     "private-annealing": _private_annealing,
+    **RECORD_MECHANISMS,
 }
 
 
-def read_support(family: RecordSums, texts: list[str]) -> Any:
+def read_support(family: Model, texts: list[str]) -> Any:
     """Read ``--support``: one number for labels, else one pair for each parameter."""
     if family.labels is not None:
         if len(texts) != 1 or "," in texts[0]:
             raise UsageError("--support of categorical is one number.", hint="write --support=0.01")
         return texts[0]
     return [read_pair(text, "--support", _SUPPORT_HINT) for text in texts]
+
+
+def read_impute(texts: list[str] | None, model: Model) -> Any:
+    """Read ``--impute``: a value, one for each column in order, or NAME=VALUE for a model of several columns."""
+    if not texts:
+        return None
+    names = model.read_columns(None)
+    if names is None:
+        return texts[0] if len(texts) == 1 else texts
+    found: dict[str, str] = {}
+    for text in texts:
+        # a name may hold an equals sign, too: the longest one that fits is meant
+        fitting = [name for name in names if text.startswith(f"{name}=")]
+        if not fitting:
+            raise UsageError(
+                f"cannot read --impute {text!r:.60}.",
+                hint=f"write --impute NAME=VALUE for each of {', '.join(names)}",
+            )
+        name = max(fitting, key=len)
+        if name in found:
+            raise UsageError(f"--impute gives {name!r:.60} twice.")
+        found[name] = text.removeprefix(f"{name}=")
+    return found

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from discreet.arguments import instance, one_of
 from discreet.curator.declare import asked_columns
+from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Outside
+from discreet.families.categorical import Categorical
+from discreet.families.mean import Mean
 from discreet.families.record_sums import RecordSums
+from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
 from discreet.names import shown
 
 if TYPE_CHECKING:
     from discreet.data import Inspection
 
 NOTICE = "private, not for publication"
+
+
+class Looked(TypedDict, total=False):
+    """The declarations of :func:`check` by name, for type checkers."""
+
+    column: Any
+    columns: Sequence[str] | None
+    bounds: Any
+    outside: Outside
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,15 +109,19 @@ class Check:
         return f"<Check of {columns}: {NOTICE}; print it to see the counts>"
 
 
+@overload
+def check(data: Any, model: RecordSums, **declared: Unpack[Looked]) -> Check: ...
+@overload
+def check(data: Any, model: ColumnModel, **declared: Unpack[Looked]) -> dict[str, Check]: ...
 def check(
     data: Any,
-    model: RecordSums,
+    model: Model,
     *,
     column: Any = None,
     columns: Sequence[str] | None = None,
     bounds: Any = None,
     outside: Outside = "clip",
-) -> Check:
+) -> Check | dict[str, Check]:
     """Count, on your own screen, the records that each policy would touch; nothing is spent, and nothing protected.
 
     Parameters
@@ -113,8 +131,9 @@ def check(
 
     Returns
     -------
-    Check
-        ``print`` it to see the counts; ``check.counts`` has them as numbers, ``check.warnings`` what they suggest.
+    Check, or a dictionary of one for each column of a model that declares its own
+        ``print`` it to see the counts; ``check.counts`` has them as numbers, ``check.warnings`` what they suggest. A
+        column of a single label is left out.
 
     Privacy
     -------
@@ -132,8 +151,26 @@ def check(
     """
     from discreet.data import inspect
 
-    model = instance(model, "model", RecordSums, "a model of one column, such as dc.Mean()")
+    model = instance(model, "model", Model, "a model such as dc.Mean()")
     outside = one_of(outside, "outside", Outside)
-    outside = model.only_outside or outside
-    domain = model.read_domain(bounds=bounds, outside=outside, missing="count")
-    return Check(inspect(data, model, domain, asked_columns(column, columns)), model, outside)
+    if model.read_columns(None) is not None:
+        model.read_columns(asked_columns(column, columns))
+        model.read_domain(bounds, outside, "count")
+        declared = model.require(ColumnModel, "counts are of a model that declares its columns").columns
+        found = {}
+        for one in declared:
+            single, limits = _of_one(one)
+            if single is not None:
+                found[one.name] = check(data, single, column=one.name, bounds=limits, outside=outside)
+        return found
+    family = model.require(RecordSums, "counts are of a model of one column")
+    outside = family.only_outside or outside
+    domain = family.read_domain(bounds=bounds, outside=outside, missing="count")
+    return Check(inspect(data, family, domain, asked_columns(column, columns)), family, outside)
+
+
+def _of_one(column: Column) -> tuple[RecordSums | None, Any]:
+    """Return a model of one column that reads what is declared of this one, and its bounds; no model of one label."""
+    if isinstance(column, Numeric):
+        return Mean(), (column.low, column.high)
+    return (Categorical(column.labels) if column.n_labels > 1 else None), None

@@ -12,20 +12,22 @@ from discreet.errors import UsageError
 from discreet.names import check_label
 from discreet.rational import exact
 
-# more labels than a table of counts can use; a file cannot ask for a billion
-_MOST = 1_000_000
+#: More labels than a table of counts can use; a file cannot ask for a billion.
+MOST_LABELS = 1_000_000
 
 
 def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> tuple[str, ...]:
     """Read ``least`` or more labels, or their number; ``owner`` is whose they are, for messages."""
     if isinstance(labels, int | float | np.number) and not isinstance(labels, bool):
         k = float(exact(labels, "k"))  # pyright: ignore[reportArgumentType]
-        if k != int(k) or not least <= k <= _MOST:
-            raise UsageError(f"k must be an integer from {least} to {_MOST}, got k={shown(labels)}.")
+        if k != int(k) or not least <= k <= MOST_LABELS:
+            raise UsageError(f"k must be an integer from {least} to {MOST_LABELS}, got k={shown(labels)}.")
         return tuple(str(i) for i in range(int(k)))
-    given = listed(labels, "labels", "a list of texts, or their number", most=_MOST + 1)
-    if len(given) > _MOST:
-        raise UsageError(f"{owner} takes at most {_MOST:,} labels.", hint="join rare ones under one label")
+    given = listed(labels, "labels", "a list of texts, or their number", most=MOST_LABELS + 1)
+    if len(given) > MOST_LABELS:
+        raise UsageError(
+            f"{owner} takes at most {MOST_LABELS:,} labels.", hint="join rare ones under one label"
+        )
     if any(isinstance(label, bool) or not isinstance(label, str | int | np.integer) for label in given):
         raise UsageError("labels must be texts or whole numbers.")
     names = tuple(check_label(str(label)) for label in given)

@@ -13,6 +13,7 @@ from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.markov import MarkovChain
 from discreet.models.mixture import Mixture
+from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
 from discreet.models.regression import LinearRegression, LogisticRegression
@@ -33,5 +34,6 @@ __all__ = [
     "NaiveBayes",
     "Numeric",
     "Table",
+    "load",
     "read_columns",
 ]

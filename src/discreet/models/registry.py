@@ -37,9 +37,16 @@ REGISTERED: dict[str, type[Model]] = {}
 def build(name: str, constants: Mapping[str, Any]) -> Model:
     """Return the model of this name with these constants, as a release file gives them; they are checked."""
     instance(constants, "constants", Mapping, "a dictionary of constants by name")
+    return kind_named(name).from_constants(constants)
+
+
+def kind_named(name: str) -> type[Model]:
+    """Return the class of the model of this name, or say which there are."""
     if read_text(name, "name") in MODELS:
         module, _, kind = MODELS[name].partition(":")
-        return getattr(import_module(module), kind).from_constants(constants)
+        return getattr(import_module(module), kind)
+    # the families register themselves when their room is opened, which lies above this one
+    import_module("discreet.families")
     if name not in REGISTERED:
         known = (*REGISTERED, *MODELS)
         close = difflib.get_close_matches(name, known, n=1)
@@ -49,4 +56,4 @@ def build(name: str, constants: Mapping[str, Any]) -> Model:
             "ones only.",
             hint=f"{guess}known are the models of dc.models, and {', '.join(REGISTERED)}",
         )
-    return REGISTERED[name].from_constants(constants)
+    return REGISTERED[name]

@@ -1,0 +1,172 @@
+"""``discreet release --model survey.toml`` and the other verbs that take a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.cli import run
+
+FILES = {
+    "naive.toml": 'model = "naive_bayes"\ntarget.smoker = ["no", "yes"]\nfeatures.sex = ["F", "M"]\n'
+    "features.age = { bounds = [18, 100] }\n",
+    "labels.toml": 'model = "naive_bayes"\ntarget.smoker = ["no", "yes"]\nfeatures.sex = ["F", "M"]\n',
+    "network.toml": 'model = "bayesian_network"\nedges = [["sex", "smoker"]]\n'
+    'columns.sex = ["F", "M"]\ncolumns.smoker = ["no", "yes"]\n',
+    "chain.toml": 'model = "markov_chain"\nsequence.ward = ["a", "b"]\ntime.month = { first = 1, last = 20 }\n'
+    'state.smoker = ["no", "yes"]\n',
+    "hidden.toml": 'model = "hidden_markov"\nstates = 2\nchain.ward = ["a", "b"]\n'
+    'time.month = { first = 1, last = 20 }\nfeatures.smoker = ["no", "yes"]\n',
+    "mixture.toml": 'model = "mixture"\ncomponents = 2\ncolumns.sex = ["F", "M"]\ncolumns.smoker = ["no", "yes"]\n',
+    "linear.toml": 'model = "linear_regression"\ntarget.age = { bounds = [18, 100] }\nfeatures.sex = ["F", "M"]\n'
+    "residual_sd = 10\n",
+    "logistic.toml": 'model = "logistic_regression"\ntarget.smoker = ["no", "yes"]\n'
+    "features.age = { bounds = [18, 100] }\n",
+    "normal.json": '{"model": "normal", "variance": 100}',
+    "sum.toml": 'model = "normal"\nvarience = 4\n',
+}
+IMPUTE = "--impute smoker=no --impute sex=F"
+# a model file, and what else the command needs
+RELEASES = {
+    "naive.toml": "--epsilon 1",
+    "network.toml": "--mechanism gaussian --rho 0.5",
+    "chain.toml": "--epsilon 1",
+    "hidden.toml": "--epsilon 1",
+    "mixture.toml": "--epsilon 1",
+    "normal.json": "-c age --bounds=18,100 --epsilon 1",
+    "linear.toml": "--mechanism noisy-sgd --rho 0.5 --impute age=50 --impute sex=F",
+    "logistic.toml": "--mechanism langevin --epsilon 1 --delta 1e-6 --steps 20 --samples 5 --impute age=50 "
+    "--impute smoker=no",
+    "labels.toml": f"--mechanism table-posterior --epsilon 5 --support=0.01 --samples 3 {IMPUTE}",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+    rows = ["ward,month,sex,smoker,age"]
+    for i in range(40):
+        sex, smoker = rng.choice(["F", "M"]), rng.choice(["no", "yes"])
+        rows.append(f"{'ab'[i // 20]},{i % 20 + 1},{sex},{smoker},{rng.integers(18, 100)}")
+    Path("data.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", RELEASES)
+def test_a_declared_model_is_released_shown_and_read(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"release data.csv -m {file} -o out.json {RELEASES[file]}".split()) == 0
+    made = dc.Release.load("out.json")
+    assert made.model == dc.models.load(file)
+    assert run("show out.json".split()) == 0
+    assert run("infer out.json --seed 1 --draws 400".split()) == 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:
+    how = f"release data.csv -m mixture.toml --mechanism private-gibbs --steps 4 --support=0.05 --epsilon 2 {IMPUTE}"
+    assert run(f"{how} -o pure.json".split()) == 0
+    assert dc.Release.load("pure.json").guarantee == dc.PureDP(2)
+    assert run(f"{how} --delta 1e-6 -o approx.json".split()) == 0
+    assert isinstance(dc.Release.load("approx.json").guarantee, dc.ApproxDP)
+
+
+def test_a_secret_order_of_records() -> None:
+    how = "release data.csv -m linear.toml --mechanism noisy-sgd --rho 0.5 --impute age=50 --impute sex=F"
+    assert run(f"{how} --order secret -o out.json".split()) == 0
+    assert isinstance(dc.Release.load("out.json").guarantee, dc.RenyiDP)
+
+
+def test_check_counts_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check data.csv -m naive.toml --json".split()) == 0
+    seen = json.loads(capsys.readouterr().out)
+    assert set(seen["columns"]) == {"smoker", "sex", "age"}
+    assert seen["columns"]["age"]["inside"] == 40
+    assert run("check data.csv -m naive.toml".split()) == 0
+    assert "age" in capsys.readouterr().out
+    assert run("check data.csv -m normal.json -c age --bounds=18,100".split()) == 0
+    assert set(dc.check("data.csv", dc.models.load("chain.toml"))) == {"ward", "month", "smoker"}  # pyright: ignore
+
+
+def test_calibrate_takes_the_family_of_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    how = "--n 50 --bounds=-10,10 --epsilon 1 --trials 4 --seed 1 --json"
+    assert run(f"calibrate -m normal.json {how}".split()) == 0
+    from_file = json.loads(capsys.readouterr().out)
+    del from_file["seconds"]
+    assert run(f"calibrate -m normal:variance=100 {how}".split()) == 0
+    named = json.loads(capsys.readouterr().out)
+    del named["seconds"]
+    assert named == from_file
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("release data.csv -m sum.toml -c age --epsilon 1 -o out.json", 2, "unknown key 'varience'"),
+        ("release data.csv -m absent.toml --epsilon 1 -o out.json", 1, "no such file"),
+        ("release data.csv -m naive_bayes --epsilon 1 -o out.json", 2, "declared in a file"),
+        ("release data.csv -m naive.toml -c sex --epsilon 1 -o out.json", 2, "declares its own columns"),
+        (
+            "release data.csv -m naive.toml --bounds=0,1 --epsilon 1 -o out.json",
+            2,
+            "declares its own columns",
+        ),
+        ("release data.csv -m naive.toml --bins 4 --epsilon 1 -o out.json", 2, "write bins into the file"),
+        ("release data.csv -m bernoulli --epsilon 1 -o out.json", 2, "say which column"),
+        ("check data.csv -m bernoulli", 2, "say which column"),
+        ("release data.csv -m linear.toml --epsilon 1 -o out.json", 2, "releases no tables of counts"),
+        ("release data.csv -m linear.toml --mechanism noisy-sgd -o out.json", 2, "budget|rho"),
+        (
+            "release data.csv -m linear.toml --mechanism noisy-sgd --rho 1 --steps 3 -o out.json",
+            2,
+            "no --steps",
+        ),
+        (
+            "release data.csv -m mixture.toml --mechanism private-gibbs --epsilon 1 -o out.json",
+            2,
+            "needs --steps",
+        ),
+        (
+            "release data.csv -m labels.toml --mechanism table-posterior --epsilon 1 --support=0.1,0.9 -o out.json",
+            2,
+            "is one number",
+        ),
+        (
+            "release data.csv -m labels.toml --mechanism posterior-sample --epsilon 1 --prior beta:1,1 "
+            "--support=0.1,0.9 -o out.json",
+            2,
+            "samples a family",
+        ),
+        (
+            "release data.csv -m labels.toml --mechanism table-posterior --epsilon 1 --support=0.1 --impute no "
+            "-o out.json",
+            2,
+            "cannot read --impute",
+        ),
+        (
+            "release data.csv -m labels.toml --mechanism table-posterior --epsilon 1 --support=0.1 "
+            "--impute smoker=no --impute smoker=yes -o out.json",
+            2,
+            "twice",
+        ),
+        (
+            "release data.csv -m labels.toml --mechanism table-posterior --epsilon 1 --support=0.1 "
+            "--impute smoker=no -o out.json",
+            2,
+            "impute says nothing for column 'sex'",
+        ),
+        ("calibrate -m naive.toml --n 5 --epsilon 1", 2, "is none"),
+        ("adversary -m naive.toml --prior beta:1,1 --support=0.1,0.9 --epsilon 1", 2, "is none"),
+    ],
+)
+def test_bad_input(command: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command.split()) == code
+    said = " ".join(capsys.readouterr().err.split())
+    assert re.search(message, said), said
+    assert not Path("out.json").exists()
