@@ -112,7 +112,7 @@ def infer(
         if output is not None:
             posterior.save(output)
         if plot is not None:
-            posterior.plot(plot)
+            made.plot(plot)
     if json:
         content = {
             "release": release.id,

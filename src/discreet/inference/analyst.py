@@ -22,9 +22,9 @@ from discreet.inference.engines.registry import ENGINES, EngineName, load
 from discreet.inference.fit_check import FitResult, fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
-from discreet.inference.posteriors import GroupPosteriors, Posteriors
+from discreet.inference.posteriors import Posteriors
 from discreet.inference.record_prior import RecordPrior, record_prior
-from discreet.inference.several import by_name, loaded, spawned
+from discreet.inference.several import read_several
 from discreet.inference.units import Units
 from discreet.priors.base import Prior
 
@@ -45,6 +45,8 @@ class Asked(TypedDict, total=False):
     chains: int
     records: Any
     missing: Any
+    pool: bool | None
+    same_table: bool
     rng: int | np.random.Generator | None
 
 
@@ -61,6 +63,8 @@ def infer(
     chains: int = 4,
     records: Any = None,
     missing: Any = None,
+    pool: bool | None = None,
+    same_table: bool = False,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior | Posteriors:
     """Return the posterior of the model's parameters given a release.
@@ -98,6 +102,12 @@ def infer(
         of whole numbers ``(0, 40)`` (all alike), or an array of weights on 0, 1, 2, ... By default few are expected
         and any number is possible; the diagnostics say how. For models of one column. With several releases, one for
         all or a dictionary by name.
+    pool
+        Of the groups of a table, or of several institutions: True learns what they have in common and lets each borrow
+        from the others (partial pooling). False takes groups one by one, which is the default for groups; of
+        institutions, None (the default) takes them to share one parameter.
+    same_table
+        True if several releases are about the same table: two readings of the same totals.
     rng
         A seed (a whole number from 0 on) or a generator.
 
@@ -107,40 +117,22 @@ def infer(
         Whose ``diagnostics`` say which engine was used, why, and what it approximates.
     """
     rng = generator(rng)
-    if not isinstance(release, Mapping | list | tuple | set | frozenset | Release):
-        release = Release.load(release)
-    if isinstance(release, Release) and release.model.groups:
-        together: type[Posteriors] = GroupPosteriors
-        release = release.by_group()
-    else:
-        together = Posteriors
-    if isinstance(release, Mapping):
-        several = loaded(release)
-        own_prior, own_records = by_name(prior, "prior", several), by_name(records, "records", several)
-        own_missing = by_name(missing, "missing", several)
-        # in the order of the names, so that the order of the dictionary does not matter
-        streams = dict(zip(sorted(several), spawned(rng, len(several)), strict=True))
-        return together(
-            {
-                name: infer(
-                    each,
-                    prior=own_prior[name],
-                    engine=engine,
-                    draws=draws,
-                    chains=chains,
-                    records=own_records[name],
-                    missing=own_missing[name],
-                    rng=streams[name],
-                )
-                for name, each in several.items()
-            }
-        )
-    if isinstance(release, list | tuple | set | frozenset):
-        raise UsageError("a list of releases cannot be read together yet: give a dictionary of them by name.")
     engine = one_of(engine, "engine", EngineName)
     draws, chains = whole(draws, "draws", most=MOST_DRAWS), whole(chains, "chains")
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
+    if not isinstance(release, Mapping | list | tuple | set | frozenset | Release):
+        release = Release.load(release)
+    if not isinstance(release, Release) or release.model.groups:
+        asked = Asked(
+            prior=prior, engine=engine, draws=draws, chains=chains, records=records, missing=missing, rng=rng
+        )
+        return read_several(release, infer, asked, pool=pool, same_table=same_table)
+    if pool is not None or same_table:
+        raise UsageError(
+            f"{'pool' if pool is not None else 'same_table'} is for several releases, and this is one without groups.",
+            hint="dc.infer([a, b], pool=True), or a release with by=",
+        )
     if records is not None and release.records is not None and release.samples is None:
         raise UsageError(
             f"records is public in this release ({release.records}), so it takes no prior.",
@@ -168,21 +160,8 @@ def infer(
         question = Question(release, read_prior, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
         fit = None if release.fit_check is None or name == "naive" else fit_result(question, answer.draws)
-        how = cache(partial(_diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
-    axes = {**release.model.axis_labels(release.columns), **answer.labels}
-    labels = {name: words for name, words in axes.items() if name in answer.draws}
-    return Posterior(
-        answer.draws,
-        how,
-        n_chains=chains,
-        labels=labels,
-        about=release.title,
-        model=release.model,
-        distribution=answer.distribution,
-        table=None if answer.table is None else _of_table(release, answer, name, how, chains),
-        question=release.question,
-        units=_units(release),
-    )
+        how = cache(partial(diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
+    return posterior_of(release, answer, name, how, chains)
 
 
 def predicted_seconds(release: Release, draws: int) -> float:
@@ -190,6 +169,31 @@ def predicted_seconds(release: Release, draws: int) -> float:
     prior = release.model.read_prior(None, release.domain)
     question = Question(release, prior, RecordPrior(), draws, 1, generator(0), None)
     return _choose(question, "auto")[0].predicted_seconds(question)
+
+
+def posterior_of(
+    release: Release,
+    answer: Answer,
+    engine: str,
+    how: Callable[[], Diagnostics],
+    chains: int,
+    about: str | None = None,
+) -> Posterior:
+    """Return the posterior that an engine's answer makes, with its labels, its table and its units."""
+    axes = {**release.model.axis_labels(release.columns), **answer.labels}
+    labels = {name: words for name, words in axes.items() if name in answer.draws}
+    return Posterior(
+        answer.draws,
+        how,
+        n_chains=chains,
+        labels=labels,
+        about=release.title if about is None else about,
+        model=release.model,
+        distribution=answer.distribution,
+        table=None if answer.table is None else _of_table(release, answer, engine, how, chains),
+        question=release.question,
+        units=_units(release),
+    )
 
 
 def _of_table(
@@ -217,7 +221,7 @@ def _units(release: Release) -> Units:
     return Units(release.unit_label, release.domain.dates)
 
 
-def _diagnosed(
+def diagnosed(
     question: Question, answer: Answer, engine: str, reason: str, fit: FitResult | None, *, is_weak: bool
 ) -> Diagnostics:
     """Say how the draws were made, what they take for granted, and what a careful reader should know about them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.inference.posterior import Posterior
 from discreet.inference.summary import axes_of
 
 if TYPE_CHECKING:
+    from discreet.inference.group_posteriors import GroupPosteriors
     from pandas import DataFrame
     from xarray import DataTree
 
@@ -31,6 +33,29 @@ def tidy_frame(posterior: Posterior) -> DataFrame:
             "value": np.concatenate(list(scalars.values())),
         }
     )
+
+
+def tidy_groups(groups: GroupPosteriors) -> DataFrame:
+    """Return a tidy pandas data frame: one row for each scalar of each draw of each group."""
+    with needed_for("to_pandas"):
+        import pandas as pd
+
+    every = dict(groups) if groups.population is None else {"population": groups.population, **groups}
+    frames = {name: tidy_frame(one) for name, one in every.items()}
+    sizes = [len(frame) for frame in frames.values()]
+    whole = pd.concat(list(frames.values()), ignore_index=True)
+    codes = np.repeat(np.arange(len(frames)), sizes)
+    whole.insert(0, "group", pd.Categorical.from_codes(codes, list(frames)))
+    if len(groups.by) > 1:
+        labels = list(product(*(column.labels for column in groups.by)))
+        for at, column in reversed(list(enumerate(groups.by))):
+            of_group = pd.Categorical([one[at] for one in labels], categories=list(column.labels)).codes
+            # the population is in no group of its own
+            of_group = np.concatenate([[-1] * (len(frames) - len(labels)), of_group]).astype(int)
+            name = column.name if column.name not in whole.columns else f"by {column.name}"
+            whole.insert(1, name, pd.Categorical.from_codes(of_group[codes], list(column.labels)))
+    whole["parameter"] = whole["parameter"].astype("category")
+    return whole
 
 
 def data_tree(posterior: Posterior) -> DataTree:

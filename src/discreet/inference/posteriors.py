@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.arguments import one_of, text
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -74,50 +71,3 @@ class Posteriors(dict[str, Posterior]):
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(", ".join(self))
-
-
-class GroupPosteriors(Posteriors):
-    """The posteriors of all groups of a table, by the names of the groups.
-
-    Groups of two columns go by both labels: ``posterior["north, f"]``, or ``posterior["north", "f"]``. What the groups'
-    parameters are is independent of each other given the release, so draws of two groups can be compared one by one.
-    """
-
-    def __getitem__(self, group: str | tuple[str, ...]) -> Posterior:
-        name = ", ".join(group) if isinstance(group, tuple) else group
-        if name not in self:
-            some = ", ".join(list(self)[:8])
-            raise UsageError(
-                f"there is no group {name!r:.60}.", hint=f"the groups are {some}{' …' * (len(self) > 8)}"
-            )
-        return super().__getitem__(name)
-
-    def compare(
-        self, one: str | tuple[str, ...], other: str | tuple[str, ...], *, by: str = "difference"
-    ) -> Posterior:
-        """Return the posterior of the difference between two groups, or of their ratio, for every parameter.
-
-        ``(compare("north", "south").draws["p"] > 0).mean()`` is the probability that north is higher.
-        """
-        one_of(by, "by", ("difference", "ratio"))
-        a, b = self[one], self[other]
-        combine = np.subtract if by == "difference" else np.divide
-        with np.errstate(all="ignore"):
-            draws = {name: combine(a.draws[name], b.draws[name]) for name in a.draws}
-        sign = "minus" if by == "difference" else "over"
-        return Posterior(
-            draws, a.diagnostics, n_chains=a.n_chains, labels=a.labels, about=f"{one} {sign} {other}"
-        )
-
-    def probability_highest(self, parameter: str | None = None) -> dict[str, float]:
-        """Return the probability that each group has the highest value of a parameter that is one number."""
-        first = next(iter(self.values()))
-        name = next(iter(first.draws)) if parameter is None else text(parameter, "parameter")
-        if name not in first.draws or first.draws[name].ndim != 1:
-            raise UsageError(
-                f"{name!r:.60} is no parameter that is one number.",
-                hint=f"the draws are {', '.join(first.draws)}",
-            )
-        every = np.stack([one.draws[name] for one in self.values()])
-        wins = np.bincount(every.argmax(axis=0), minlength=len(self)) / every.shape[1]
-        return dict(zip(self, wins.tolist(), strict=True))

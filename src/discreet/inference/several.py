@@ -1,8 +1,8 @@
-"""Several releases by name, read one after the other: what each of them is given."""
+"""Several releases: by name, read one after the other; the groups of one release; or a list, read together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,43 @@ import numpy as np
 from discreet.arguments import shown, text
 from discreet.artifact import Release
 from discreet.errors import UsageError
+from discreet.inference.posterior import Posterior
+from discreet.inference.posteriors import Posteriors
+
+
+def read_several(
+    releases: Any, infer: Callable[..., Any], asked: Mapping[str, Any], *, pool: bool | None, same_table: bool
+) -> Posterior | Posteriors:
+    """Return the posteriors of several releases; ``infer`` reads one of them with the arguments ``asked``."""
+    if isinstance(releases, Release):
+        from discreet.inference.groups import read_groups
+
+        if same_table:
+            raise UsageError("same_table is for several releases, and this is one.", hint="leave it out")
+        return read_groups(releases, infer, asked, pool=bool(pool))
+    if isinstance(releases, Mapping):
+        if pool is not None or same_table:
+            raise UsageError(
+                "a dictionary of releases is read one by one, without pool and same_table.",
+                hint="give a list of releases to read them together",
+            )
+        return Posteriors(one_by_one(loaded(releases), infer, asked))
+    raise UsageError("a list of releases cannot be read together yet: give a dictionary of them by name.")
+
+
+def one_by_one(
+    releases: Mapping[str, Release], infer: Callable[..., Any], asked: Mapping[str, Any]
+) -> dict[str, Posterior]:
+    """Return the posterior of each release, from random numbers of its own."""
+    own = {name: by_name(asked[name], name, releases) for name in ("prior", "records", "missing")}
+    # in the order of the names, so that the order of the dictionary does not matter
+    streams = dict(zip(sorted(releases), spawned(asked["rng"], len(releases)), strict=True))
+    return {
+        name: infer(
+            each, **{**asked, **{of: given[name] for of, given in own.items()}, "rng": streams[name]}
+        )
+        for name, each in releases.items()
+    }
 
 
 def loaded(releases: Mapping[Any, Any]) -> dict[str, Release]:

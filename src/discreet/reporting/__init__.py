@@ -6,6 +6,7 @@ from discreet.reporting.adversaries import plot_adversary, plot_distinguishabili
 from discreet.reporting.answers import plot_response
 from discreet.reporting.calibration import plot_calibration
 from discreet.reporting.distribution import plot_distribution
+from discreet.reporting.forest import plot_groups
 from discreet.reporting.loss import plot_privacy_loss
 from discreet.reporting.network import plot_network
 from discreet.reporting.plots import plot_comparison, plot_posterior
@@ -18,6 +19,7 @@ __all__ = [
     "plot_distinguishability",
     "plot_distribution",
     "plot_emissions",
+    "plot_groups",
     "plot_hidden_markov",
     "plot_network",
     "plot_posterior",

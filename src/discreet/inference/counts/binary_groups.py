@@ -52,11 +52,13 @@ class BinaryGroups:
         most = int(self.y.max(initial=0)) + 2 * self.reach
         return 2 * self.reach <= WIDEST and most <= LARGEST
 
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return counts of no and of yes, groups × draws, and which groups were left out.
+    def draw(
+        self, size: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return counts of no and of yes and the probability of yes, groups × draws; and which groups were left out.
 
-        Left out, with counts of -1, are groups whose prior outweighs the noise so far that a window around the
-        readings does not hold the posterior.
+        Left out are groups whose prior outweighs the noise so far that a window around the readings does not hold the
+        posterior: their draws mean nothing.
         """
         n_groups, reach = len(self.y), self.reach
         low = np.maximum(self.y - reach, 0)
@@ -65,7 +67,8 @@ class BinaryGroups:
         most = int(low.sum(axis=1).max(initial=0)) + 2 * span
         log_g = {alpha: log_rising(alpha, 0, most) for alpha in {self.a, self.b, self.a + self.b}}
         order = np.argsort(self.y, axis=1, kind="stable")  # the smaller reading first
-        counts = np.full((2, n_groups, size), -1, dtype=np.int32)
+        counts = np.zeros((2, n_groups, size), dtype=np.int32)
+        p = np.zeros((n_groups, size))
         left_out = np.zeros(n_groups, dtype=bool)
         step = max(1, _BLOCK // span)
         offset = np.arange(span)
@@ -94,8 +97,10 @@ class BinaryGroups:
                 left_out[block],
                 rng,
                 counts[:, start : start + block.size],
+                (self.a, self.b),
+                p[start : start + block.size],
             )
-        return counts[0], counts[1], left_out
+        return counts[0], counts[1], p, left_out
 
 
 @njit(cache=True)
@@ -128,8 +133,10 @@ def _draw_block(
     left_out: np.ndarray,
     rng: np.random.Generator,
     counts: np.ndarray,
+    prior: tuple[float, float],
+    p: np.ndarray,
 ) -> None:
-    """Draw the counts of a block of groups; ``q`` is 1 / g_{a+b} from the smallest total on."""
+    """Draw counts and probabilities of a block of groups; ``q`` is 1 / g_{a+b} from the smallest total on."""
     span = tables.shape[2]
     first, second = np.empty(span), np.empty(span)
     guide_first, guide_second = np.empty(span, np.int64), np.empty(span, np.int64)
@@ -174,3 +181,4 @@ def _draw_block(
                         break
             counts[large, g, s] = low[g, large] + i
             counts[small, g, s] = low[g, small] + found
+            p[g, s] = rng.beta(prior[0] + counts[1, g, s], prior[1] + counts[0, g, s])

@@ -1,0 +1,149 @@
+"""Groups as a forest plot: a row and an interval for each, and what pooling made of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arguments import one_of, whole
+from discreet.errors import UsageError
+from discreet.inference.summary import tails
+from discreet.reporting.style import (
+    HAIRLINE,
+    INK,
+    PALETTE,
+    QUIET,
+    Heading,
+    common_decimals,
+    finish,
+    name_series,
+    new_figure,
+    rule,
+    shorten,
+    span,
+    strip,
+)
+from discreet.reporting.subplots import date_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from discreet.inference.group_posteriors import GroupPosteriors
+
+#: Groups shown unless the caller asks for more.
+MOST_GROUPS = 40
+# Numbers beside the intervals of more groups than this are too small to read.
+_MOST_NUMBERS = 60
+_ROW = 0.26
+_APART = "#8a95a0"
+
+
+def plot_groups(
+    groups: GroupPosteriors,
+    parameter: str | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    prob: float = 0.95,
+    title: str | None = None,
+    order: str = "declared",
+    most_groups: int | None = MOST_GROUPS,
+) -> Figure:
+    """Draw the posterior of every group as a row: the median, and intervals of the middle half and of ``prob``.
+
+    Pooled groups have a second, gray interval below: what the group says for itself. The vertical line is the
+    population's mean, the band its interval.
+
+    Parameters
+    ----------
+    groups
+        What to draw.
+    parameter
+        A parameter that is one number; the first by default.
+    path
+        Where to write the figure; the suffix is the format (png, svg, pdf).
+    prob
+        Probability of the intervals.
+    title
+        Heading; by default what was asked.
+    order
+        ``"declared"``, or ``"value"``: the highest median first.
+    most_groups
+        How many groups to show; None for all. The figure grows with them.
+    """
+    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
+    one_of(order, "order", ("declared", "value"))
+    if most_groups is not None:
+        whole(most_groups, "most_groups")
+    if not groups:
+        raise UsageError("there is no group to draw.")
+    first = next(iter(groups.values()))
+    name = next(iter(first.draws)) if parameter is None else parameter
+    quantiles = np.quantile(groups.stacked(name), levels, axis=1).T
+    rows = np.argsort(-quantiles[:, 2], kind="stable") if order == "value" else np.arange(len(groups))
+    rows = rows[:most_groups]
+    pooled = groups.apart is not None and groups.population is not None and name == next(iter(first.draws))
+    how = groups.together().diagnostics
+    notes = [f"{name}: median, 50% and {100 * prob:.4g}% intervals; {how.engine_in_words}"]
+    if len(rows) < len(groups):
+        which = "highest" if order == "value" else "first"
+        notes.append(f"{which} {len(rows)} of {len(groups):,} groups (most_groups=None draws all)")
+    heading = Heading(
+        8.2,
+        title or first.question or "Groups",
+        [*([groups.about] if groups.about else []), "; ".join(notes)],
+        "naive: ignores the privacy noise" if how.engine == "naive" else None,
+    )
+    figure = new_figure(8.2, (_ROW + 0.12 * pooled) * len(rows) + 0.9 + 0.25 * pooled, heading)
+    axes = figure.add_subplot()
+    at = np.arange(len(rows), dtype=float)
+    if pooled:
+        assert groups.apart is not None
+        assert groups.population is not None
+        low, middle, high = np.quantile(groups.population.draws["mean"], [*tails(prob), 0.5])[[0, 2, 1]]
+        axes.axvspan(low, high, color=PALETTE[2], alpha=0.10, linewidth=0)
+        axes.axvline(middle, color=PALETTE[2], linewidth=1.2)
+        apart = np.quantile(groups.apart.stacked(name)[rows], levels, axis=1).T
+        axes.hlines(at + 0.2, apart[:, 0], apart[:, 4], color=_APART, linewidth=1.0)
+        axes.plot(apart[:, 2], at + 0.2, "o", color=_APART, markersize=3.4)
+        name_series(axes, ["pooled", "alone", "population mean"], [PALETTE[0], _APART, PALETTE[2]])
+    _intervals(axes, at - 0.1 * pooled, quantiles[rows])
+    strip(axes)
+    names = [shorten(list(groups)[g]) for g in rows]
+    axes.set_yticks(at, names, color=INK, fontsize=9.5, parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    rule(axes)
+    axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
+    if first.units.is_date(name):
+        date_axis(axes)
+    else:
+        if len(rows) <= _MOST_NUMBERS:
+            _numbers(axes, at, quantiles[rows])
+        label = ", ".join(filter(None, [name, first.units.of(name)]))
+        axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
+    return finish(figure, path)
+
+
+def _intervals(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:
+    hue = PALETTE[0]
+    axes.hlines(at, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
+    axes.hlines(at, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
+    axes.plot(q[:, 2], at, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
+
+
+def _numbers(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:
+    """Write each interval beside its row."""
+    digits = common_decimals(list(q[:, 4] - q[:, 0]))
+    for row, (low, *_, high) in zip(at, q, strict=True):
+        axes.annotate(
+            span(low, high, digits),
+            (1, row),
+            (6, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            color=QUIET,
+            fontsize=8.5,
+        )
