@@ -51,6 +51,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/startup.py --check
 	$(BIN)/python benchmarks/release.py --check
 	$(BIN)/python benchmarks/labels.py --check
+	$(BIN)/python benchmarks/groups.py --check
 	$(BIN)/python benchmarks/inference.py --check
 	$(BIN)/python benchmarks/calibration.py --check
 	$(BIN)/python benchmarks/ledger.py --check

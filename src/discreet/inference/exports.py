@@ -13,9 +13,10 @@ from discreet.inference.posterior import Posterior
 from discreet.inference.summary import axes_of
 
 if TYPE_CHECKING:
-    from discreet.inference.group_posteriors import GroupPosteriors
     from pandas import DataFrame
     from xarray import DataTree
+
+    from discreet.inference.group_posteriors import GroupPosteriors
 
 
 def tidy_frame(posterior: Posterior) -> DataFrame:

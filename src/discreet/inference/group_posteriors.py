@@ -281,9 +281,7 @@ class GroupPosteriors(Posteriors):
         pooled, alone = (np.median(one.stacked(), axis=1) for one in (self, self.apart))
         with np.errstate(all="ignore"):
             drawn = 1 - (pooled - center) / (alone - center)
-        return {
-            name: float(s) if math.isfinite(s) else math.nan for name, s in zip(self, drawn, strict=True)
-        }
+        return {name: float(s) if math.isfinite(s) else math.nan for name, s in zip(self, drawn, strict=True)}
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(self.about)

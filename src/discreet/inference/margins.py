@@ -97,13 +97,9 @@ def _merged(groups: Sequence[Posterior], weights: np.ndarray, name: str) -> Post
 def _added(tables: Sequence[Posterior]) -> Posterior:
     """Return the totals of several groups of the table, added up draw by draw."""
     first = tables[0]
-    draws = {
-        key: np.sum([one.draws[key] for one in tables], axis=0) for key in first.draws if key in _TOTALS
-    }
+    draws = {key: np.sum([one.draws[key] for one in tables], axis=0) for key in first.draws if key in _TOTALS}
     if "sum" in draws and "mean" in first.draws:
         middle = np.mean([one.draws["mean"] for one in tables], axis=0)
         # without a record there is no mean: that of the groups' own stands for it
-        draws["mean"] = np.where(
-            draws["usable"] > 0, draws["sum"] / np.maximum(draws["usable"], 1), middle
-        )
+        draws["mean"] = np.where(draws["usable"] > 0, draws["sum"] / np.maximum(draws["usable"], 1), middle)
     return replace(first, draws=draws)

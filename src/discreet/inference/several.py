@@ -43,9 +43,7 @@ def one_by_one(
     # in the order of the names, so that the order of the dictionary does not matter
     streams = dict(zip(sorted(releases), spawned(asked["rng"], len(releases)), strict=True))
     return {
-        name: infer(
-            each, **{**asked, **{of: given[name] for of, given in own.items()}, "rng": streams[name]}
-        )
+        name: infer(each, **{**asked, **{of: given[name] for of, given in own.items()}, "rng": streams[name]})
         for name, each in releases.items()
     }
 

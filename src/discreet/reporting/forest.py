@@ -25,7 +25,7 @@ from discreet.reporting.style import (
     span,
     strip,
 )
-from discreet.reporting.subplots import date_axis
+from discreet.reporting.subplots import beside, date_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,13 +137,4 @@ def _numbers(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:
     """Write each interval beside its row."""
     digits = common_decimals(list(q[:, 4] - q[:, 0]))
     for row, (low, *_, high) in zip(at, q, strict=True):
-        axes.annotate(
-            span(low, high, digits),
-            (1, row),
-            (6, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            color=QUIET,
-            fontsize=8.5,
-        )
+        beside(axes, row, span(low, high, digits), QUIET)

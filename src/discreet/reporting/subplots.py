@@ -110,6 +110,20 @@ def interval_panel(
     rule(axes)
 
 
+def beside(axes: Axes, row: float, words: str, hue: str) -> None:
+    """Write words to the right of a row."""
+    axes.annotate(
+        words,
+        (1, row),
+        (6, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        color=hue,
+        fontsize=9.5,
+    )
+
+
 def interval_words(prob: float) -> str:
     """Say what :func:`interval_panel` marks."""
     return f"median, 50% and {100 * prob:.4g}% intervals"
@@ -138,16 +152,7 @@ def overlay(
     for row, ((low, median, high), hue) in enumerate(zip(quantiles, hues, strict=True)):
         lower.hlines(row, low, high, color=hue, linewidth=3.2)
         lower.plot(median, row, "o", color="white", markeredgecolor=hue, markersize=6, markeredgewidth=1.8)
-        lower.annotate(
-            span(low, high, digits),
-            (1, row),
-            (6, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            color=hue,
-            fontsize=9.5,
-        )
+        beside(lower, row, span(low, high, digits), hue)
     strip(upper)
     upper.tick_params(bottom=False, labelbottom=False)
     strip(lower)
