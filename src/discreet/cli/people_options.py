@@ -100,6 +100,18 @@ By = Annotated[
 ]
 
 
+MaxGroups = Annotated[
+    int | None,
+    typer.Option(
+        "--max-groups",
+        metavar="G",
+        help="In at most how many groups of --by a person counts, with one record in each.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
+
+
 def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
     """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
     if not texts:

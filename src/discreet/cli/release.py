@@ -33,6 +33,7 @@ from discreet.cli.options import (
 from discreet.cli.people_options import (
     By,
     LastBy,
+    MaxGroups,
     MaxRows,
     NullUnit,
     PerUnit,
@@ -107,6 +108,7 @@ def release(
     weights: Weights = None,
     weight_bounds: WeightBounds = None,
     by: By = None,
+    max_groups: MaxGroups = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -188,6 +190,7 @@ def release(
         "weight_bounds": read_pair(weight_bounds, "--weight-bounds", _WEIGHTS) if weight_bounds else None,
         "by": None if groups is None else list(groups),
         "groups": groups,
+        "max_groups": max_groups,
         "fit_check": fit_check,
         "dataset": dataset,
         "unit_label": unit_label,

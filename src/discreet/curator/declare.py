@@ -84,6 +84,7 @@ def declare(
     weight_bounds: Any = None,
     by: Any = None,
     groups: Any = None,
+    max_groups: Any = None,
     unit_label: Any = None,
     row_key: bytes | None = None,
 ) -> Declaration:
@@ -96,7 +97,9 @@ def declare(
     if by is not None or groups is not None:
         from discreet.models.grouped import read_groups
 
-        model = read_groups(model, by, groups)
+        model = read_groups(model, by, groups, max_groups)
+    if max_groups is not None and (people is None or by is None):
+        raise UsageError("max_groups is for people with several rows in groups: give unit and by too.")
     if unit_label is not None:
         check_name(unit_label, "unit_label")
     one_of(neighbors, "neighbors", Neighbors)

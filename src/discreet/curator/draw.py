@@ -105,6 +105,12 @@ def _rows(asked: Declaration) -> Any:
         from discreet.data.sources.chosen_rows import ChosenRows, new_key
 
         return ChosenRows(asked.data, asked.unit, asked.row_key or new_key())
+    max_groups = asked.model.max_groups
+    if max_groups is not None:
+        from discreet.data.sources.chosen_rows import new_key
+        from discreet.data.sources.people_groups import MemberRows
+
+        return MemberRows(asked.data, asked.unit, max_groups, asked.row_key or new_key())
     from discreet.data.sources.people import PeopleRows
 
     return PeopleRows(asked.data, asked.unit)

@@ -74,10 +74,17 @@ def unit_of(
 ) -> Unit:
     """Return the unit that was declared, checked against the model."""
     said = {name: value for name, value in people.items() if name != "max_rows"}
-    if people["max_rows"] is None:
-        return read_unit(**said, allowed=model.unit_rules, names=columns, bounds=bounds, model=model.name)
-    if columns is not None and said["column"] in columns:
+    allowed, names = model.unit_rules, columns
+    if model.max_groups is not None and columns is not None:
+        names = columns[: len(allowed)]
+    # a column that makes groups, or one of rows that are not put together, is read as it is
+    alone = (
+        () if columns is None else columns[len(allowed) :] if model.groups else columns if not allowed else ()
+    )
+    if said["column"] in alone:
         raise UsageError(
-            f"column {said['column']!r:.60} says whose a row is, and cannot be what is learned too."
+            f"column {said['column']!r:.60} says whose a row is, and cannot be what is learned too, or make groups."
         )
+    if people["max_rows"] is None:
+        return read_unit(**said, allowed=allowed, names=names, bounds=bounds, model=model.name)
     return Unit(said["column"], (), (), None, said["null"])

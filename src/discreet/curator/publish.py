@@ -56,6 +56,7 @@ class Declared(TypedDict, total=False):
     weight_bounds: Any
     by: Any
     groups: Any
+    max_groups: Any
     unit_label: str | Mapping[str, str] | None
     ledger: Ledger | str | None
     dataset: str | None
@@ -95,6 +96,7 @@ def release(
     weight_bounds: Any = None,
     by: Any = None,
     groups: Any = None,
+    max_groups: Any = None,
     unit_label: str | Mapping[str, str] | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
@@ -151,6 +153,9 @@ def release(
         Release the model for every group of the table at once: the column that makes the groups, or a list of them,
         and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
         all groups together, and a group without a record is released like any other.
+    max_groups
+        With ``unit`` and ``by``: a person has one record in each of at most so many groups, made of their rows there and
+        chosen by a hash. Without it a person is in one group, by a rule for the column that makes groups.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
@@ -218,6 +223,7 @@ def release(
         "weight_bounds": weight_bounds,
         "by": by,
         "groups": groups,
+        "max_groups": max_groups,
         "unit_label": unit_label,
     }
     if isinstance(model, Mapping):

@@ -21,6 +21,7 @@ _NOT_BY_NAME = {
     "column": "several models take their columns by name: leave out column.",
     "impute": "impute is for mechanisms that release samples.",
     "by": "several models are not released by groups yet: make one release for each.",
+    "max_groups": "several models are not released by groups yet: make one release for each.",
     "groups": "several models are not released by groups yet: make one release for each.",
 }
 

@@ -61,6 +61,8 @@ class Model(metaclass=Constructed):
     question: ClassVar[str] = ""
     #: At most how many rows of one person count; None where a person's rows become one record.
     max_rows: int | None = None
+    #: In at most how many groups a person has a record; None where it is one, or where there are none.
+    max_groups: int | None = None
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

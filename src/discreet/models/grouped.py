@@ -8,6 +8,15 @@ family's sensitivity: the groups compose in parallel, and cost together what one
 leave one group and enter another, and moves two blocks, each by at most that sensitivity s: by 2 s in L1. In L2 by
 sqrt(2) s if it changes groups. If it stays, by at most sqrt(2) s too where no coordinate of a record is negative, as
 |f - f'|^2 <= |f|^2 + |f'|^2 then; otherwise by 2 s.
+
+A person with several rows is in one group by a rule, like a record; or, with ``max_groups`` = g, has one record in each
+of at most g groups, chosen in the engine. Then adding or removing a person moves g blocks: by g s in L1 and sqrt(g) s
+in L2. Replacing one moves at most 2 g blocks by s, some of which may be the same: by 2 g s in L1, and in L2 by
+sqrt(2 g) s where no coordinate is negative (the argument above, over all blocks at once), otherwise by 2 sqrt(g) s.
+
+Where at most k rows of a person count (``max_rows``), whatever their groups, the family's own sensitivity is for rows
+of all groups together (:mod:`discreet.families.cluster_mean`: the rows in groups add up to at most k, the squares of
+their numbers to at most k^2, and no coordinate is negative), and no number of groups enters.
 """
 
 from __future__ import annotations
@@ -20,6 +29,7 @@ from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
+from discreet.arguments import whole
 from discreet.domain.columns import Labels, decode_columns, encode_columns, only_labels
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_LABELS, Rule
@@ -42,6 +52,7 @@ class Grouped(Model):
 
     model: Model
     by: tuple[Labels, ...]
+    max_groups: int | None = None
 
     def __post_init__(self) -> None:
         if prod(column.n_labels for column in self.by) > MOST_GROUPS:
@@ -80,16 +91,20 @@ class Grouped(Model):
 
     def constants(self) -> dict[str, Any]:
         inner = {"name": self.model.name, "parameters": self.model.constants()}
-        return {"model": inner, "by": encode_columns(self.by)}
+        several = {} if self.max_groups is None else {"max_groups": self.max_groups}
+        return {"model": inner, "by": encode_columns(self.by), **several}
 
     @classmethod
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         from discreet.models.registry import build
 
-        if set(constants) != {"model", "by"} or set(constants["model"]) != {"name", "parameters"}:
+        rest = dict(constants)
+        several = rest.pop("max_groups", None)
+        if set(rest) != {"model", "by"} or set(rest["model"]) != {"name", "parameters"}:
             raise ValueError("its model has other constants than a grouped one")
-        inner = build(constants["model"]["name"], constants["model"]["parameters"])
-        return cls(*checked(inner, only_labels(decode_columns(constants["by"], least_labels=1), cls.name)))
+        inner = build(rest["model"]["name"], rest["model"]["parameters"])
+        by = only_labels(decode_columns(rest["by"], least_labels=1), cls.name)
+        return cls(*checked(inner, by), read_max_groups(several, inner))
 
     # -- declarations ---------------------------------------------------------------------------------
 
@@ -107,12 +122,15 @@ class Grouped(Model):
 
     @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
-        return () if self.max_rows is not None else (*self.model.unit_rules, *[FOR_LABELS] * len(self.by))
+        if self.max_rows is not None:
+            return ()
+        if self.max_groups is not None:
+            return self.model.unit_rules
+        return (*self.model.unit_rules, *[FOR_LABELS] * len(self.by))
 
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
-        return (
-            () if self.max_rows is not None else (*self.model.record_bounds(domain), *[None] * len(self.by))
-        )
+        bounds = self.model.record_bounds(domain)
+        return (*bounds, *[None] * (len(self.unit_rules) - len(bounds)))
 
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...]:
         columns = self.model.read_columns(columns)
@@ -140,7 +158,8 @@ class Grouped(Model):
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         block = self.model.layout(domain, "add_remove")
-        l1, l2 = block.l1_sensitivity, block.l2_sensitivity
+        several = Fraction(self.max_groups or 1)
+        l1, l2 = several * block.l1_sensitivity, sqrt_up(several) * block.l2_sensitivity
         if neighbors == "replace":
             ranges = self.model.coordinate_ranges(domain, "add_remove")
             l1 *= 2
@@ -161,7 +180,11 @@ class Grouped(Model):
 
     def assumptions(self, domain: Domain) -> list[str]:
         said = [column.in_words() for column in self.by]
-        return [*self.model.assumptions(domain), *said, "records of no declared group were left out"]
+        said.append("records of no declared group were left out")
+        if self.max_groups is not None:
+            most = "one group" if self.max_groups == 1 else f"at most {self.max_groups} groups"
+            said.append(f"each person has one record in each of {most}, chosen by a hash with a random key")
+        return [*self.model.assumptions(domain), *said]
 
     def missing_in_words(self, neighbors: Neighbors) -> str:
         return self.model.missing_in_words("add_remove")
@@ -186,7 +209,19 @@ def checked(model: Model, by: Sequence[Labels]) -> tuple[Model, tuple[Labels, ..
     return model, tuple(by)
 
 
-def read_groups(model: Model, by: Any, groups: Any) -> Grouped:
+def read_max_groups(max_groups: Any, model: Model) -> int | None:
+    """Return in how many groups a person may be, or None if a person is in one group by a rule."""
+    if max_groups is None:
+        return None
+    if model.max_rows is not None:
+        raise UsageError(
+            "max_rows counts a person's rows whatever their groups: max_groups is for per_unit.",
+            hint="leave out max_groups",
+        )
+    return whole(max_groups, "max_groups", most=MOST_GROUPS)
+
+
+def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> Grouped:
     """Return a model in each of the groups that a curator declares.
 
     Parameters
@@ -209,4 +244,5 @@ def read_groups(model: Model, by: Any, groups: Any) -> Grouped:
     declared = groups if isinstance(groups, Mapping) else {names[0]: groups}
     if set(declared) != set(names):
         raise UsageError("groups must have the labels of every column in by, and of no other.")
-    return Grouped(*checked(model, [Labels(name, declared[name]) for name in names]))
+    labels = [Labels(name, declared[name]) for name in names]
+    return Grouped(*checked(model, labels), read_max_groups(max_groups, model))

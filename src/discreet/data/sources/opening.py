@@ -25,6 +25,7 @@ from discreet.data.sources.memory import (
     table_columns,
 )
 from discreet.data.sources.people import PeopleRows, PeopleSource
+from discreet.data.sources.people_groups import MemberRows, MemberSource
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.objects import spells_number
@@ -38,6 +39,8 @@ def open_source(data: Any) -> Source:
         return _open_path(Path(data))
     if isinstance(data, PeopleRows):
         return PeopleSource(open_source(data.rows), data.unit)
+    if isinstance(data, MemberRows):
+        return MemberSource(open_source(data.rows), data)
     data = nw.to_native(data, pass_through=True)
     known = nw.dependencies
     if isinstance(data, np.ndarray):

@@ -74,32 +74,30 @@ class PeopleSource(Source):
             raise UsageError(
                 f"column {unit.column!r} says whose a row is, and cannot be what is learned too."
             )
-        # only whether a value is there is counted
-        there = Need(family, None, presence=True)
-        wanted = [there if rule == "count" else need for need, rule in zip(needs, unit.rules, strict=True)]
+        wanted = [self.need(need, rule) for need, rule in zip(needs, unit.rules, strict=True)]
         wanted.append(Need(family, None, key=True))
         if unit.last_by is not None:
             places.append(self._place(unit.last_by))
             wanted.append(Need(family, None))
         self._engine = held = EngineRows(self._rows.pick(places, wanted), wanted)
-        steps = [
-            None if pair is None or rule == "count" else _step(pair)
-            for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)
-        ]
+        steps = [step_of(pair, rule) for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)]
         renamed = _renamed(len(unit.rules), has_order=unit.last_by is not None)
         rows = numbered(readable(held.frame.select(**renamed)), own=unit.null == "own")
         rows = rows.select(
             "unit",
             "own",
             "order",
-            *(_as_integer(at, unit, steps[at]) for at in range(len(unit.rules))),
+            *(as_integer(at, unit, steps[at], ("unit", "own")) for at in range(len(unit.rules))),
         )
-        people = rows.group_by("unit", "own").agg(
-            *chain(*map(_collected, range(len(unit.rules)), unit.rules))
-        )
-        people = people.select(*(_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
+        people = rows.group_by("unit", "own").agg(*chain(*map(collected, range(len(unit.rules)), unit.rules)))
+        people = people.select(*(person_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
         kinds = tuple(Kind.CODE if coded else Kind.NUMBER for coded in held.coded[: len(needs)])
         return Picked(kinds, iter([people]), beside=held.beside)
+
+    @staticmethod
+    def need(need: Need, rule: Rule) -> Need:
+        """Return what is wanted of a column's rows: where they are counted, only whether a value is there."""
+        return Need(need.family, None, presence=True) if rule == "count" else need
 
     def close(self) -> None:
         self._rows.close()
@@ -140,6 +138,11 @@ def numbered(rows: Any, *, own: bool) -> Any:
     )
 
 
+def step_of(pair: tuple[Fraction, Fraction] | None, rule: Rule) -> float | None:
+    """Return the step in which rows of a column are counted; None for labels, and where rows are only counted."""
+    return None if pair is None or rule == "count" else _step(pair)
+
+
 def _step(bounds: tuple[Fraction, Fraction]) -> float:
     """Return the power of two in steps of which rows within these bounds are integers of at most 32 bits."""
     largest = max(abs(bounds[0]), abs(bounds[1]))
@@ -147,8 +150,8 @@ def _step(bounds: tuple[Fraction, Fraction]) -> float:
     return math.ldexp(1.0, exponent - _BITS)
 
 
-def _as_integer(at: int, unit: Unit, step: float | None) -> nw.Expr:
-    """Return the integer of each row, null where the value is missing."""
+def as_integer(at: int, unit: Unit, step: float | None, together: Sequence[str]) -> nw.Expr:
+    """Return the integer of each row, null where the value is missing; rows go ``together`` by these columns."""
     x, pair = nw.col(f"x{at}"), unit.row_bounds[at]
     if unit.rules[at] == "count":
         whole = nw.when(~x.is_null()).then(nw.lit(1))
@@ -159,12 +162,12 @@ def _as_integer(at: int, unit: Unit, step: float | None) -> nw.Expr:
         usable = x <= math.inf
         whole = nw.when(usable).then((x.clip(low, high) * (1 / step) + 0.5).floor())
     if unit.rules[at] == "last":
-        top = nw.col("order").max().over("unit", "own")
+        top = nw.col("order").max().over(*together)
         whole = nw.when(nw.col("order") == top).then(whole)
     return whole.cast(nw.Int64).alias(f"x{at}")
 
 
-def _collected(at: int, rule: Rule) -> list[nw.Expr]:
+def collected(at: int, rule: Rule) -> list[nw.Expr]:
     """Return what is kept of a person's integers."""
     x = nw.col(f"x{at}")
     if rule in ("any", "max", "last"):
@@ -174,7 +177,7 @@ def _collected(at: int, rule: Rule) -> list[nw.Expr]:
     return [x.sum().alias(f"t{at}"), x.count().alias(f"m{at}")]
 
 
-def _value(at: int, rule: Rule, step: float | None) -> nw.Expr:
+def person_value(at: int, rule: Rule, step: float | None) -> nw.Expr:
     """Return a person's value of one column."""
     total = nw.col(f"t{at}").cast(nw.Int64)
     if step is None:

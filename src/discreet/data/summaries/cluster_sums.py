@@ -25,7 +25,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from discreet.data.sources.chosen_rows import ChosenRows, InDuckDB, place_sql
+from discreet.data.sources.chosen_rows import ChosenRows, InDuckDB, placed
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
 from discreet.data.sources.opening import look_at
@@ -82,8 +82,8 @@ def sum_clusters(
                 "unit", "own", g=nw.col("g").cast(nw.Int64), t=_t(), v=_v(clusters.weights)
             )
             with InDuckDB(rows) as inside:
-                places = partial(place_sql, latin1=picked.latin1)
-                n_records, totals = _totals(inside.relation, clusters, people, layout, grouped, places)
+                choose = partial(placed, latin1=picked.latin1)
+                n_records, totals = _totals(inside.relation, clusters, people, layout, grouped, choose)
         check_size(n_records * clusters.max_rows, layout)
         return Summary(totals, n_records, names[: len(names) - (people is not None)])
 
@@ -112,7 +112,7 @@ def _totals(
     people: ChosenRows | None,
     layout: Layout,
     grouped: Grouped | None,
-    places: Callable[..., str],
+    choose: Callable[..., Any],
 ) -> tuple[int, tuple[int, ...]]:
     """Return the number of people (or of rows, where a row is a record) and the totals, group after group."""
     usable = "t IS NOT NULL AND v IS NOT NULL AND g IS NOT NULL"
@@ -121,8 +121,8 @@ def _totals(
     if people is None:
         each = rows.project(f"g, 1 AS person, {counted}, t IS NOT NULL AS there")
     else:
-        place = places(rows, people.key, ["t", "v", "g"], last="t IS NULL")
-        chosen = rows.project(f"*, {place} AS place").filter(f"place <= {clusters.max_rows}")
+        ordered = choose(rows, people.key, ["t", "v", "g"], last="t IS NULL")
+        chosen = ordered.filter(f"place <= {clusters.max_rows}")
         each = chosen.project(
             f"unit, own, g, CAST(place = 1 AS INTEGER) AS person, {counted}, t IS NOT NULL AS there"
         )

@@ -42,6 +42,8 @@ def sum_groups(
     def look(picked: Picked, names: tuple[str, ...]) -> Summary:
         with closing(EngineRows(picked, needs)) as rows:
             frame = rows.frame.with_columns(group=group_position(model, family.n_columns))
+            if model.max_groups is None:
+                frame = frame.with_columns(person=nw.lit(1))
             totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
             if vocabulary is None:
                 n_records = _add_numbers(totals, frame, family, domain, block)
@@ -67,14 +69,14 @@ def group_position(model: Grouped, first: int) -> nw.Expr:
 
 
 def _add_numbers(totals: np.ndarray, frame: Any, family: RecordSums, domain: Domain, block: Layout) -> int:
-    records = numeric_records(frame, family, domain, block, keep=("group",))
+    records = numeric_records(frame, family, domain, block, keep=("group", "person"))
     steps = grid_steps(family, block)
-    summed = records.lazy().select("group", **steps).group_by("group")
+    summed = records.lazy().select("group", "person", **steps).group_by("group")
     n_records = 0
     for group, n, *values in fetched(
-        summed.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
+        summed.agg(nw.col("person").sum().alias("n"), *(nw.col(name).sum() for name in steps))
     ):
-        n_records += n
+        n_records += int(n)
         if group is not None:
             totals[group] = [0 if value is None else int(value) for value in values]
     return n_records
@@ -83,11 +85,11 @@ def _add_numbers(totals: np.ndarray, frame: Any, family: RecordSums, domain: Dom
 def _add_labels(
     totals: np.ndarray, frame: Any, family: RecordSums, vocabulary: Vocabulary, block: Layout
 ) -> int:
-    counted = frame.group_by("group", "c0").agg(nw.len().alias("n"))
+    counted = frame.group_by("group", "c0").agg(nw.len().alias("n"), nw.col("person").sum().alias("people"))
     counts = np.zeros((len(totals), vocabulary.n_labels), dtype=np.int64)
     n_records = 0
-    for group, label, n in fetched(counted):
-        n_records += n
+    for group, label, n, people in fetched(counted):
+        n_records += int(people)
         if group is not None and label is not None:
             counts[group, label] += n
     for at, known in enumerate(counts.tolist()):
