@@ -154,8 +154,8 @@ def release(
         and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
         all groups together, and a group without a record is released like any other.
     max_groups
-        With ``unit`` and ``by``: a person has one record in each of at most so many groups, made of their rows there and
-        chosen by a hash. Without it a person is in one group, by a rule for the column that makes groups.
+        With ``unit`` and ``by``: a person has one record in each of at most so many groups, made of their rows
+        there and chosen by a hash. Without it a person is in one group, by a rule for the column that makes groups.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
