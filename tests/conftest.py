@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from tests.postgres_server import running_server
+from tests.postgres_server import shared_server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +28,6 @@ def rng(request: pytest.FixtureRequest, seed: int) -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres() -> str:
     """The URL of a PostgreSQL server that lives as long as the tests of this process."""
-    with running_server() as (url, _):
-        yield url
+    return shared_server()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,14 @@ def running_server() -> Iterator[tuple[str, Path]]:
             subprocess.run(stop, **{**quiet, "check": False}, **account)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def shared_server() -> str:
+    """Return the URL of a server that is started once and lives as long as this process."""
+    held = ExitStack()
+    atexit.register(held.close)
+    return held.enter_context(running_server())[0]
 
 
 def stop_server(data: Path) -> None:

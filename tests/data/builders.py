@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import gzip
 import io
 import math
+import os
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -15,12 +17,15 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.data.sources.database import rows_in
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family
 from discreet.models.layout import Layout
+from tests.postgres_server import shared_server
 
 Columns = dict[str, list[Any]]
 Builder = Callable[[Columns, Path], Any]
@@ -79,6 +84,27 @@ def relation(threads: int) -> Builder:
     return build
 
 
+def postgresql(columns: Columns, folder: Path) -> Any:
+    """A table of a PostgreSQL server that lives as long as this process."""
+    url = shared_server()
+    name = f"t_{os.urandom(8).hex()}"
+    types = [_postgresql_type(values) for values in columns.values()]
+    declared = ", ".join(f'"{column}" {kind}' for column, kind in zip(columns, types, strict=True))
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(f'CREATE TABLE "{name}" ({declared})'.encode())
+        with cursor.copy(f'COPY "{name}" FROM STDIN (FORMAT BINARY)'.encode()) as copy:
+            copy.set_types(types)
+            for row in zip(*columns.values(), strict=True):
+                copy.write_row(row)
+    return rows_in(url, name, None)
+
+
+def _postgresql_type(values: list[Any]) -> str:
+    known = {bool: "bool", int: "int8", str: "text", datetime.date: "date", datetime.datetime: "timestamp"}
+    kinds = {type(value) for value in values if value is not None}
+    return known[kinds.pop()] if len(kinds) == 1 and kinds <= set(known) else "float8"
+
+
 def pandas_frame(dtype: Any) -> Builder:
     return lambda columns, _: pd.DataFrame({k: pd.array(v, dtype=dtype) for k, v in columns.items()})
 
@@ -98,6 +124,7 @@ TABLES: dict[str, Builder] = {
     "duckdb 1 thread": relation(1),
     "duckdb 2 threads": relation(2),
     "parquet": parquet,
+    "postgresql": postgresql,
     "csv": text_file("rows.csv"),
     "csv crlf": text_file("rows.csv", end="\r\n"),
     "csv quoted": text_file("rows.CSV", quoting=csv.QUOTE_ALL),
@@ -138,7 +165,11 @@ TEXT: dict[str, Builder] = {
 
 # text that nobody declared to be text, so that a numeric family may read it
 SAME_TEXT: dict[str, Builder] = {
-    **{name: build for name, build in TEXT.items() if not name.startswith(("duckdb", "parquet"))},
+    **{
+        name: build
+        for name, build in TEXT.items()
+        if not name.startswith(("duckdb", "parquet", "postgresql"))
+    },
     "pandas string in Python": pandas_frame("string[python]"),
     "polars enum": lambda columns, _: pl.DataFrame(
         {

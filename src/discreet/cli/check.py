@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.console import busy, console, plain, print_json, table
+from discreet.cli.console import busy, console, plain, print_json
+from discreet.cli.console import table as printed_table
 from discreet.cli.options import (
     AsJson,
     Bounds,
@@ -13,6 +14,8 @@ from discreet.cli.options import (
     Data,
     Model,
     Outside,
+    Query,
+    Table,
     read_bounds,
     read_columns,
     read_model,
@@ -30,6 +33,8 @@ def check(
     column: Columns = None,
     bounds: Bounds = None,
     outside: Outside = "clip",
+    table: Table = None,
+    query: Query = None,
     json: AsJson = False,
 ) -> None:
     """Count, on your own screen, the records that each policy would touch.
@@ -39,11 +44,19 @@ def check(
     """
     asked = read_model(model)
     names, limits = read_columns(column, asked), read_bounds(bounds)
-    with busy(f"Counting {data.name} …"):
+    with busy("Counting …"):
         from discreet.curator.check import NOTICE
         from discreet.curator.check import check as look
 
-        seen: Check | dict[str, Check] = look(data, asked, columns=names, bounds=limits, outside=outside)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        seen: Check | dict[str, Check] = look(  # pyright: ignore[reportCallIssue]
+            data,
+            asked,  # pyright: ignore[reportArgumentType]
+            columns=names,
+            bounds=limits,
+            outside=outside,
+            table=table,
+            query=query,
+        )
     several = seen if isinstance(seen, dict) else None
     if json:
         content = {"model": asked.name, **(_json(seen) if not isinstance(seen, dict) else {})}
@@ -63,7 +76,7 @@ def _json(seen: Check) -> dict[str, Any]:
 
 def _print(seen: Check, out: Console) -> None:
     total = seen.counts.records
-    counts = table(", ".join(map(plain, seen.counts.columns)), "records", "share")
+    counts = printed_table(", ".join(map(plain, seen.counts.columns)), "records", "share")
     for name, count in seen.lines:
         counts.add_row(name, f"{count:,}", f"{100 * count / total:.1f}%" if total else "")
     out.print(counts)

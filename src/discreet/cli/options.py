@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 BUDGET, ENGINE = "Budget", "How to compute"
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="File: .csv, .tsv (also .gz) or .parquet.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="File: .csv, .tsv (also .gz) or .parquet; or postgresql://user@host/database, with --table or --query.",
+        show_default=False,
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Table of a database.", show_default=False),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", metavar="SQL", help="One SELECT, run read-only in a database.", show_default=False
+    ),
 ]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.", show_default=False)]
 Model = Annotated[

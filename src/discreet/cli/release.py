@@ -23,7 +23,9 @@ from discreet.cli.options import (
     FitCheck,
     Model,
     Neighbors,
+    Query,
     Rho,
+    Table,
     Within,
     read_bounds_or_quantiles,
     read_columns,
@@ -109,6 +111,8 @@ def release(
     weight_bounds: WeightBounds = None,
     by: By = None,
     max_groups: MaxGroups = None,
+    table: Table = None,
+    query: Query = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -169,7 +173,8 @@ def release(
     chosen = choose_mechanism(mechanism, family, budget, options)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     # a release that cannot be saved is budget thrown away
-    ensure_distinct(output, data)
+    if "://" not in data:
+        ensure_distinct(output, Path(data))
     ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     groups = read_by(by)
     arguments: dict[str, Any] = {
@@ -192,12 +197,14 @@ def release(
         "groups": groups,
         "max_groups": max_groups,
         "fit_check": fit_check,
+        "table": table,
+        "query": query,
         "dataset": dataset,
         "unit_label": unit_label,
         "ledger": ledger,
         "analyst": analyst,
     }
-    with busy(f"Summing {data.name} …"):
+    with busy("Summing …"):
         from discreet.curator.publish import release as make_release
 
         made = make_release(data, family, **arguments)

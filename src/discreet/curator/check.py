@@ -30,6 +30,8 @@ class Looked(TypedDict, total=False):
     columns: Sequence[str] | None
     bounds: Any
     outside: Outside
+    table: str | None
+    query: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,12 +123,14 @@ def check(
     columns: Sequence[str] | None = None,
     bounds: Any = None,
     outside: Outside = "clip",
+    table: str | None = None,
+    query: str | None = None,
 ) -> Check | dict[str, Check]:
     """Count, on your own screen, the records that each policy would touch; nothing is spent, and nothing protected.
 
     Parameters
     ----------
-    data, model, column, columns, bounds, outside
+    data, model, column, columns, bounds, outside, table, query
         As for :func:`discreet.release`.
 
     Returns
@@ -150,7 +154,10 @@ def check(
     1
     """
     from discreet.data import inspect
+    from discreet.data.sources.database import rows_in
 
+    if table is not None or query is not None:
+        data = rows_in(data, table, query)
     model = instance(model, "model", Model, "a model such as dc.Mean()")
     outside = one_of(outside, "outside", Outside)
     if model.read_columns(None) is not None:

@@ -58,6 +58,8 @@ class Declared(TypedDict, total=False):
     groups: Any
     max_groups: Any
     unit_label: str | Mapping[str, str] | None
+    table: str | None
+    query: str | None
     ledger: Ledger | str | None
     dataset: str | None
     analyst: str | None
@@ -98,6 +100,8 @@ def release(
     groups: Any = None,
     max_groups: Any = None,
     unit_label: str | Mapping[str, str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
@@ -110,7 +114,9 @@ def release(
         A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list. In a CSV file
         one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
         An empty line is no record if the file has two or more columns. A list is data, never a list of files: one in
-        which every entry is a path, or text that ends like a data file's name, is refused.
+        which every entry is a path, or text that ends like a data file's name, is refused. Or the address of a
+        PostgreSQL database, ``"postgresql://user@host/database"``, with ``table`` or ``query``: sums are then computed
+        inside the server.
     model
         The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
         ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
@@ -156,6 +162,9 @@ def release(
     max_groups
         With ``unit`` and ``by``: a person has one record in each of at most so many groups, made of their rows
         there and chosen by a hash. Without it a person is in one group, by a rule for the column that makes groups.
+    table, query
+        Of a database: the name of a table (or view), alone or after its schema and a point; or the text of one SELECT,
+        which is run in a transaction that may not write.
     ledger, dataset, analyst
         A :class:`Ledger` (or its URL) that is charged before any noise is drawn, for the data set of this name, and for
         this analyst if analysts have budgets. Without a ledger, ``dataset`` is a name for the statement.
@@ -199,6 +208,10 @@ def release(
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
+    if table is not None or query is not None:
+        from discreet.data.sources.database import rows_in
+
+        data = rows_in(data, table, query)
     payer = None
     if ledger is not None or analyst is not None:
         from discreet.curator.charge import payer_of

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from discreet.errors import UsageError
@@ -62,6 +63,15 @@ class ServerAddress:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     options: tuple[tuple[str, str], ...] = ()
+
+    def settled(self, patience: float) -> dict[str, Any]:
+        """Return what a driver is told besides where the server is: given, even as nothing, it is not looked for."""
+        return {
+            "connect_timeout": max(2, int(patience)),
+            "hostaddr": "",
+            "options": "",
+            **dict(self.options),
+        }
 
     @property
     def name(self) -> str:
@@ -157,34 +167,50 @@ def _working_directory() -> str:
         raise UsageError("the ledger's file is relative to a working directory that is gone.") from None
 
 
-def _read_server(rest: str) -> ServerAddress:
+def read_server(url: str, what: str) -> ServerAddress | None:
+    """Read the address of a PostgreSQL server, ``what`` being what is kept there; none if it is no such address."""
+    scheme, _, rest = url.partition(":")
+    if scheme not in _POSTGRESQL:
+        return None
+    if len(url) > _LONGEST or not rest.startswith("//"):
+        raise _no_form(what)
+    return _read_server(rest[2:], what)
+
+
+def _no_form(what: str) -> UsageError:
+    return UsageError(
+        f"the URL of {what} is not of the form postgresql://user:password@host:port/database.",
+        hint="in a password, write / as %2F, ? as %3F, # as %23, @ as %40, [ as %5B, ] as %5D and % as %25",
+    )
+
+
+def _read_server(rest: str, what: str = "a PostgreSQL ledger") -> ServerAddress:
     found = _SERVER.fullmatch(rest)
     if found is None:
-        raise UsageError(
-            "the URL of a PostgreSQL ledger is not of the form postgresql://user:password@host:port/database.",
-            hint="in a password, write / as %2F, ? as %3F, # as %23, @ as %40, [ as %5B, ] as %5D and % as %25",
-        )
-    user, password, host, database = (_part(found, part) for part in ("user", "password", "host", "database"))
-    options = _read_options(found["options"])
+        raise _no_form(what)
+    user, password, host, database = (
+        _part(found, part, what) for part in ("user", "password", "host", "database")
+    )
+    options = _read_options(found["options"], what)
     folder = options.pop("host", "")
     if bool(host or found["ipv6"]) == bool(folder):
         raise UsageError(
-            "the URL of a PostgreSQL ledger names one host, or the folder of a socket.",
+            f"the URL of {what} names one host, or the folder of a socket.",
             hint="postgresql://user@host/database, or postgresql://user@/database?host=/var/run/postgresql",
         )
     if host and not _HOST.fullmatch(host):
         # of several hosts, two programs could be led to two
-        raise UsageError("the host of a PostgreSQL ledger is one name or number.", hint=_HINT)
+        raise UsageError(f"the host of {what} is one name or number.", hint=_HINT)
     if not (_NAME.fullmatch(database) and (found["user"] is None or _NAME.fullmatch(user))):
         raise UsageError(
-            "user and database of a PostgreSQL ledger have names of letters, digits and . _ @ + -.",
+            f"user and database of {what} have names of letters, digits and . _ @ + -.",
             hint=_HINT,
         )
     if not password.isprintable():
-        raise UsageError("the password of a PostgreSQL ledger has printable characters only.")
+        raise UsageError(f"the password of {what} has printable characters only.")
     port = int(found["port"] or 5432)
     if not 0 < port < 65536:
-        raise UsageError("the port of a PostgreSQL ledger is a number from 1 to 65535.")
+        raise UsageError(f"the port of {what} is a number from 1 to 65535.")
     return ServerAddress(
         folder or found["ipv6"] or host,
         port,
@@ -195,7 +221,7 @@ def _read_server(rest: str) -> ServerAddress:
     )
 
 
-def _read_options(text: str | None) -> dict[str, str]:
+def _read_options(text: str | None, what: str) -> dict[str, str]:
     """Return the options of a PostgreSQL address; errors do not quote them, as a password may have slipped here."""
     options: dict[str, str] = {}
     for one in text.split("&") if text else ():
@@ -203,17 +229,17 @@ def _read_options(text: str | None) -> dict[str, str]:
         allowed, value = _OPTIONS.get(key), _decoded(written)
         if allowed is None or key in options or value is None or not allowed.fullmatch(value):
             raise UsageError(
-                "the URL of a PostgreSQL ledger has an option, or a value of one, that is not allowed.",
+                f"the URL of {what} has an option, or a value of one, that is not allowed.",
                 hint=f"the options are {', '.join(_OPTIONS)}, each at most once",
             )
         options[key] = value
     return options
 
 
-def _part(found: re.Match[str], part: str) -> str:
+def _part(found: re.Match[str], part: str, what: str) -> str:
     text = _decoded(found[part] or "")
     if text is None:
-        raise UsageError("an escape in the URL of a PostgreSQL ledger cannot be read.", hint="write % as %25")
+        raise UsageError(f"an escape in the URL of {what} cannot be read.", hint="write % as %25")
     return text
 
 

@@ -56,15 +56,8 @@ def postgresql_engine(address: ServerAddress, patience: float) -> Engine:
         port=address.port,
         database=address.database,
     )
-    # what is given, even as nothing, is not looked for in the environment
-    settled = {
-        "connect_timeout": max(2, int(patience)),
-        "hostaddr": "",
-        "options": "",
-        **dict(address.options),
-    }
     try:
-        engine = sa.create_engine(url, connect_args=settled, pool_pre_ping=True)
+        engine = sa.create_engine(url, connect_args=address.settled(patience), pool_pre_ping=True)
     except ImportError:
         raise UsageError(
             "PostgreSQL needs a driver that is not installed.", hint="pip install 'discreet[postgres]'"

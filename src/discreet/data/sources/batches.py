@@ -10,6 +10,7 @@ import pyarrow as pa
 from discreet.data.sources.engines import arrow_reader
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.source import Frame
+from discreet.data.sources.stand_in import stand_in_of
 
 
 def batches(frame: Frame) -> Iterator[pa.RecordBatch]:
@@ -18,7 +19,8 @@ def batches(frame: Frame) -> Iterator[pa.RecordBatch]:
     if isinstance(frame, nw.DataFrame):
         yield from native.to_batches(max_chunksize=BATCH)
     elif nw.dependencies.is_duckdb_relation(native):
-        yield from arrow_reader(native, BATCH)
+        held = stand_in_of(native)
+        yield from arrow_reader(native, BATCH) if held is None else held.batches(native)
     else:
         pieces = native.collect_batches() if hasattr(native, "collect_batches") else [native.collect()]
         for piece in pieces:

@@ -62,7 +62,7 @@ class PolarsSource(Source):
         empty = [str(dtype) in _EMPTY_TYPES for dtype in self._native.values()]
         wanted = list(zip(positions, needs, strict=True))
         kinds = [
-            _kind(names[at], types[at], need, empty_type=empty[at], declared=False) for at, need in wanted
+            kind_for(names[at], types[at], need, empty_type=empty[at], declared=False) for at, need in wanted
         ]
         texts = [
             i
@@ -169,7 +169,7 @@ class DuckSource(Source):
         types = [list(schema.values())[at] for at in positions]
         empty = self._empty(positions)
         kinds = [
-            _kind(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
+            kind_for(self._relation.columns[at], dtype, need, empty_type=nothing, declared=True)
             for at, dtype, nothing, need in zip(positions, types, empty, needs, strict=True)
         ]
         return types, kinds
@@ -302,7 +302,8 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _kind(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+    """Return the kind that a column of this type is read as, or raise for the type."""
     if need.dates:
         check_dates(dtype, name, need.family, empty_type=empty_type)
         return Kind.NUMBER

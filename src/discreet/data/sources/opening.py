@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
+from discreet.data.sources.database import DatabaseRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, parquet_source, relation_source, unsupported
 from discreet.data.sources.memory import (
     BatchSource,
@@ -35,6 +36,10 @@ T = TypeVar("T")
 
 def open_source(data: Any) -> Source:
     """Return the source of rows behind ``data``; raise for a type or file that cannot be read."""
+    if isinstance(data, DatabaseRows):
+        return data.open()
+    if isinstance(data, str) and is_address(data):
+        data = rows_in(data, None, None)
     if isinstance(data, str | os.PathLike):
         return _open_path(Path(data))
     if isinstance(data, PeopleRows):

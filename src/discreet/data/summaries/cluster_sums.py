@@ -31,6 +31,7 @@ from discreet.data.sources.keys import readable
 from discreet.data.sources.opening import look_at
 from discreet.data.sources.people import numbered
 from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.stand_in import rows_of
 from discreet.data.summaries.group_sums import group_needs, group_position
 from discreet.data.summaries.sums import Summary, check_size, numeric_records
 from discreet.domain.declarations import Domain
@@ -141,10 +142,10 @@ def _totals(
         f"m * m // {d} - (m - h) * (m - h) // {d} - h * h // {d} AS k4, h * h // {d} AS k5"
     )
     size = len(layout.names) if grouped is None else len(layout.names) // len(grouped.groups)
-    sums = ", ".join(f"sum(k{j}) FILTER (WHERE there)" for j in range(size))
+    sums = ", ".join(f"sum(k{j}) FILTER (WHERE there) AS k{j}" for j in range(size))
     totals = np.zeros((1 if grouped is None else len(grouped.groups), size), dtype=object)
     n_records = 0
-    for g, person, *values in each.aggregate(f"g, sum(person), {sums}", "g").fetchall():
+    for g, person, *values in rows_of(nw.from_native(each.aggregate(f"g, sum(person) AS n, {sums}", "g"))):
         n_records += int(person)
         if g is not None:
             totals[g] = [0 if value is None else int(value) for value in values]

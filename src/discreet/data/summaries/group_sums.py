@@ -12,8 +12,9 @@ import numpy as np
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.opening import look_at
 from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.label_counts import LabelCounts, fetched, label_sums
+from discreet.data.summaries.label_counts import LabelCounts, label_sums
 from discreet.data.summaries.sums import Summary, check_size, grid_steps, numeric_records
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
@@ -73,7 +74,7 @@ def _add_numbers(totals: np.ndarray, frame: Any, family: RecordSums, domain: Dom
     steps = grid_steps(family, block)
     summed = records.lazy().select("group", "person", **steps).group_by("group")
     n_records = 0
-    for group, n, *values in fetched(
+    for group, n, *values in rows_of(
         summed.agg(nw.col("person").sum().alias("n"), *(nw.col(name).sum() for name in steps))
     ):
         n_records += int(n)
@@ -88,7 +89,7 @@ def _add_labels(
     counted = frame.group_by("group", "c0").agg(nw.len().alias("n"), nw.col("person").sum().alias("people"))
     counts = np.zeros((len(totals), vocabulary.n_labels), dtype=np.int64)
     n_records = 0
-    for group, label, n, people in fetched(counted):
+    for group, label, n, people in rows_of(counted):
         n_records += int(people)
         if group is not None and label is not None:
             counts[group, label] += n

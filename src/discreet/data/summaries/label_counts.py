@@ -24,6 +24,7 @@ import pyarrow as pa
 from discreet.data.sources.batches import batches
 from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.source import Frame, Picked
+from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
@@ -74,7 +75,7 @@ def count_labels(
             raised = {name: n + held[name] for name, n in raised.items()}
     else:
         for frame in picked.frames:
-            for label, n, *held in fetched(by_label(frame, picked.beside, lookup, flags)):
+            for label, n, *held in rows_of(by_label(frame, picked.beside, lookup, flags)):
                 counts[lookup.n_labels if label is None else label] += n
                 if label is None:
                     raised = {
@@ -139,10 +140,3 @@ def by_label(
     )
     joined = rows.lazy().join(beside(lookup.table()).lazy(), on="key", how="left")
     return joined.group_by("label").agg(nw.len().alias("n"), *(nw.col(name).sum() for name in flags))
-
-
-def fetched(query: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """Run a query of integers."""
-    native = query.to_native()
-    # fetched as Python integers, because DuckDB's sums are 128 bits wide
-    return native.fetchall() if nw.dependencies.is_duckdb_relation(native) else query.collect().rows()

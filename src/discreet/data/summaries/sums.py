@@ -36,6 +36,7 @@ from discreet.data.sources.batches import batches
 from discreet.data.sources.conceal import quiet
 from discreet.data.sources.opening import look_at
 from discreet.data.sources.source import Frame, Need, Picked
+from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.bounds import Bounds
@@ -206,12 +207,7 @@ def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
 
 def only_row(frame: Frame) -> list[int]:
     """Run a query of one row of integers."""
-    native = frame.to_native()
-    if nw.dependencies.is_duckdb_relation(native):
-        # fetched as Python integers, because DuckDB's sums are 128 bits wide
-        row = native.fetchall()[0]
-    else:
-        row = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).row(0)
+    (row,) = rows_of(frame)
     return [0 if value is None else int(value) for value in row]
 
 
