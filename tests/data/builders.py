@@ -54,6 +54,15 @@ def parquet(columns: Columns, folder: Path) -> Path:
     return path
 
 
+def parquet_folder(columns: Columns, folder: Path) -> Path:
+    """The same table in three files of a folder, the first of them empty."""
+    table, place = arrow_table(columns), folder / "pieces"
+    place.mkdir(exist_ok=True)
+    for at, (start, end) in enumerate(((0, 0), (0, len(table) // 3), (len(table) // 3, len(table)))):
+        pq.write_table(table.slice(start, end - start), place / f"{at}.parquet")
+    return place
+
+
 def csv_text(
     columns: Columns, *, delimiter: str = ",", end: str = "\n", quoting: Any = csv.QUOTE_MINIMAL
 ) -> str:
@@ -124,6 +133,7 @@ TABLES: dict[str, Builder] = {
     "duckdb 1 thread": relation(1),
     "duckdb 2 threads": relation(2),
     "parquet": parquet,
+    "parquet folder": parquet_folder,
     "postgresql": postgresql,
     "csv": text_file("rows.csv"),
     "csv crlf": text_file("rows.csv", end="\r\n"),

@@ -21,7 +21,7 @@ from discreet.data.sources.people import PeopleRows
 from discreet.data.summaries.registry import SUMMARIES
 from discreet.data.summaries.sums import Summary, summarize
 from discreet.domain.unit import FOR_FLAGS, FOR_NUMBERS, Rule, Unit, read_unit
-from tests.data.builders import declarations, postgresql
+from tests.data.builders import declarations, parquet_folder, postgresql
 from tests.data.test_neighbors import assert_bounded
 
 BOUNDS = (-3, 100)
@@ -70,6 +70,7 @@ def dressed(table: dict[str, list[Any]], folder: Path) -> dict[str, Any]:
         "duckdb": duckdb.from_arrow(arrow),
         "csv": folder / "rows.csv",
         "parquet": folder / "rows.parquet",
+        "parquet folder": parquet_folder(table, folder),
         "postgresql": postgresql(table, folder),
     }
 

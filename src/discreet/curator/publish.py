@@ -113,10 +113,11 @@ def release(
     data
         A path to a CSV or Parquet file, or a pandas, Polars, PyArrow, DuckDB or NumPy table, or a list. In a CSV file
         one line is one record: a file with line breaks inside fields must be rewritten first, for example as Parquet.
-        An empty line is no record if the file has two or more columns. A list is data, never a list of files: one in
-        which every entry is a path, or text that ends like a data file's name, is refused. Or the address of a
-        PostgreSQL database, ``"postgresql://user@host/database"``, with ``table`` or ``query``: sums are then computed
-        inside the server.
+        An empty line is no record if the file has two or more columns. Several files with the same columns are read as
+        one: a list of which every entry is a path or text that ends like a data file's name, a folder of Parquet files,
+        a pattern such as ``"visits/*.csv"``; any other list is data. Spreadsheets (.xlsx) and files of Stata, SPSS and
+        SAS are read through pandas. Or the address of a PostgreSQL database, ``"postgresql://user@host/database"``,
+        with ``table`` or ``query``: sums are then computed inside the server.
     model
         The family the analyst will fit, such as ``dc.Bernoulli()``. Or several, by column:
         ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.

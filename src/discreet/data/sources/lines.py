@@ -60,8 +60,8 @@ class LineSource(Source):
         if not first.strip() or len(first) == LONGEST:
             raise DataError(f"{path} does not start with a header line.")
         header = _text(first.removeprefix(b"\xef\xbb\xbf"))
-        self._delimiter = delimiter or _delimiter(header)
-        self.names = [name.strip() for name in _split(header, self._delimiter)]
+        self.delimiter = delimiter or _delimiter(header)
+        self.names = [name.strip() for name in _split(header, self.delimiter)]
         self._connection: Any = None
 
     def width(self, wanted: int) -> int:
@@ -69,13 +69,12 @@ class LineSource(Source):
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         self._connection = connect()
-        batches = line_batches(self._body())
-        reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), batches)
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), self.line_batches())
         n_fields = self.width(0)
         relation = self._connection.from_arrow(reader)
         if n_fields > 1:
             relation = relation.filter("line <> ''")
-        relation = relation.project(f"{_fields_sql(self._delimiter)} AS fields, {_UNCLOSED_SQL} AS unclosed")
+        relation = relation.project(f"{_fields_sql(self.delimiter)} AS fields, {_UNCLOSED_SQL} AS unclosed")
         fits = f"len(fields) = {n_fields}"
         raw = [f"CASE WHEN {fits} THEN fields[{at + 1}] END AS f{i}" for i, at in enumerate(positions)]
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
@@ -104,6 +103,10 @@ class LineSource(Source):
             latin1=True,
             beside=partial(in_duckdb, self._connection),
         )
+
+    def line_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the lines after the header, as batches of one text column."""
+        return line_batches(self._body())
 
     def close(self) -> None:
         if self._connection is not None:

@@ -29,7 +29,10 @@ from discreet.objects import BLANKS, forgiving, plain_value, type_name
 BATCH = 1 << 19
 
 #: How the names of files end that can be read as rows.
-ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+ENDINGS = (
+    *(".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet"),
+    *(".xlsx", ".dta", ".sav", ".sas7bdat", ".xpt"),
+)
 
 #: A typed column (``pa.ChunkedArray``) or a loose one (a list of Python objects).
 Column = Any
@@ -83,11 +86,6 @@ class RowSource(Source):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         d = len(positions)
         rows = list(self._rows)
-        if names_files(rows, needs):
-            raise UsageError(
-                "a list is data, and every entry of this one is the name of a file.",
-                hint="give one path; to release several files together, write them into one file or table first",
-            )
         if d > 1:
             whole = [fields(row, d) or [None] * d for row in rows]
             columns = [[row[i] for row in whole] for i in range(d)]
@@ -119,10 +117,10 @@ def names_files(rows: Sequence[Any], needs: Sequence[Need]) -> bool:
 
     Privacy
     -------
-    A list is the data itself, so what this says may not turn on what one record holds. It is false as soon as one entry
-    is anything else, a number or a missing value too: only where *all* the others are names of files could a record
-    decide it, and then there is no table. Nothing is looked up on the disk, where a row's text has no business. Where
-    a declared label ends like a file, such text is data.
+    A list of anything else is the data itself, so what this says may not turn on what one record holds. It is false as
+    soon as one entry is anything else, a number or a missing value too: only where *all* the others are names of files
+    could a record decide it, and then there is no table. Nothing is looked up on the disk to find out, where a row's
+    text has no business. Where a declared label ends like a file, such text is data.
     """
     if any(
         word.lower().endswith(ENDINGS)

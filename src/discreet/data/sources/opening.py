@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.database import DatabaseRows, is_address, rows_in
-from discreet.data.sources.engines import PolarsSource, parquet_source, relation_source, unsupported
+from discreet.data.sources.engines import PolarsSource, relation_source, unsupported
+from discreet.data.sources.files import open_files, open_path
 from discreet.data.sources.memory import (
     BatchSource,
     ColumnSource,
     RowSource,
     array_columns,
     mapping_columns,
+    names_files,
     one_column,
     pandas_columns,
     table_columns,
@@ -28,30 +30,33 @@ from discreet.data.sources.memory import (
 from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.people_groups import MemberRows, MemberSource
 from discreet.data.sources.source import Need, Picked, Source
-from discreet.errors import DataError, UsageError
+from discreet.errors import UsageError
 from discreet.objects import spells_number
 
 T = TypeVar("T")
 
 
-def open_source(data: Any) -> Source:
-    """Return the source of rows behind ``data``; raise for a type or file that cannot be read."""
+def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
+    """Return the source of rows behind ``data``; raise for a type or file that cannot be read.
+
+    ``needs`` tell a list of files from a list of labels that are named like files.
+    """
     if isinstance(data, DatabaseRows):
         return data.open()
     if isinstance(data, str) and is_address(data):
         data = rows_in(data, None, None)
     if isinstance(data, str | os.PathLike):
-        return _open_path(Path(data))
+        return open_path(Path(data))
     if isinstance(data, PeopleRows):
-        return PeopleSource(open_source(data.rows), data.unit)
+        return PeopleSource(open_source(data.rows, needs), data.unit)
     if isinstance(data, MemberRows):
-        return MemberSource(open_source(data.rows), data)
+        return MemberSource(open_source(data.rows, needs), data)
     data = nw.to_native(data, pass_through=True)
     known = nw.dependencies
     if isinstance(data, np.ndarray):
         return array_columns(data)
     if isinstance(data, list | tuple | range):
-        return RowSource(data)
+        return open_files(data) if names_files(data, needs) else RowSource(data)
     if isinstance(data, Mapping):
         return mapping_columns(data)
     if known.is_pandas_dataframe(data):
@@ -86,7 +91,7 @@ def look_at(
     """
 
     def action() -> T:
-        with closing(open_source(data)) as source:
+        with closing(open_source(data, needs)) as source:
             if twice and source.once:
                 raise UsageError(
                     f"{twice} takes reading the data twice, and a stream of batches can be read once.",
@@ -106,30 +111,6 @@ def column_names(data: Any) -> list[str]:
             return list(source.names or [])
 
     return sealed(action)
-
-
-def _open_path(path: Path) -> Source:
-    endings = [suffix.lower() for suffix in path.suffixes]
-    if endings[-1:] == [".gz"]:
-        endings.pop()
-        zipped = True
-    else:
-        zipped = False
-    ending = endings[-1] if endings else ""
-    if ending not in (".csv", ".tsv", ".parquet") or (zipped and ending == ".parquet"):
-        raise UsageError(
-            f"cannot tell what kind of file {path} is.",
-            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet",
-        )
-    if not path.is_file():
-        raise DataError(f"{path} does not exist or is not a file.")
-    if not os.access(path, os.R_OK):
-        raise DataError(f"{path} may not be read.")
-    if ending == ".parquet":
-        return parquet_source(path)
-    from discreet.data.sources.lines import LineSource
-
-    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
 
 
 def resolve(

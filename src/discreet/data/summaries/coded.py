@@ -63,7 +63,7 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
         Vocabulary.of([(x,) for x in c.labels]) if isinstance(c, Labels) else None for c in columns
     ]
     needs = [Need(model, vocabulary) for vocabulary in vocabularies]
-    with closing(sealed(lambda: open_source(data))) as source:
+    with closing(sealed(lambda: open_source(data, needs))) as source:
         walk = sealed(lambda: _walk(source, columns, needs))
         while (batch := sealed(lambda: next(walk, None))) is not None:
             yield batch

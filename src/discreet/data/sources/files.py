@@ -1,0 +1,211 @@
+"""Rows in files: one, a list of them, a folder of Parquet, or a pattern.
+
+Files that are read together have the same columns. A folder is one of Parquet files, at any depth; where its folders
+are named like ``region=north``, region is a column of text. Spreadsheets and the files of statistics packages are read
+by pandas, whole, so they are for small data.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.engines import DuckSource, connect, literal, parquet_source
+from discreet.data.sources.lines import LineSource
+from discreet.data.sources.memory import BATCH, BatchSource, as_text, pandas_columns
+from discreet.data.sources.source import Need, Picked, Source
+from discreet.errors import DataError, UsageError
+from discreet.extras import is_installed, missing
+
+_TEXT = (".csv", ".tsv")
+# what pandas reads: its function, and the package that it needs
+_PANDAS = {
+    ".xlsx": ("read_excel", "openpyxl"),
+    ".dta": ("read_stata", "pandas"),
+    ".sav": ("read_spss", "pyreadstat"),
+    ".sas7bdat": ("read_sas", "pandas"),
+    ".xpt": ("read_sas", "pandas"),
+}
+
+
+def open_path(path: Path) -> Source:
+    """Return the source of rows behind a path: a file, a folder of Parquet files, or a pattern of names."""
+    if path.is_dir():
+        return open_folder(path)
+    if set(str(path)) & set("*?[") and not path.exists():
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
+        if not found:
+            raise DataError(f"there is no file {path}.")
+        return open_files(found) if len(found) > 1 else open_path(found[0])
+    ending = _ending(path)
+    if ending is None:
+        raise UsageError(
+            f"cannot tell what kind of file {path} is.",
+            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet; or .xlsx, .dta, .sav, .sas7bdat, .xpt",
+        )
+    if not path.is_file():
+        raise DataError(f"{path} does not exist or is not a file.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path} may not be read.")
+    if ending == ".parquet":
+        return parquet_source(path)
+    if ending in _PANDAS:
+        return open_with_pandas(path)
+    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
+
+
+def open_files(paths: Sequence[Any]) -> Source:
+    """Return the rows of all files of a list, one after the other.
+
+    Privacy
+    -------
+    Whoever has names of files for data gets here too (see :func:`~discreet.data.sources.memory.names_files`), so an
+    entry is told by its place, never by its text.
+    """
+    files = [Path(path) for path in paths]
+    for at, file in enumerate(files, start=1):
+        if not file.is_file() or not os.access(file, os.R_OK):
+            raise UsageError(
+                f"a list is data or files: every entry of this one is the name of a file, and number {at} is none "
+                "that can be read.",
+                hint="give data as a dictionary of columns",
+            )
+    kinds = {_ending(file) for file in files}
+    if kinds == {".parquet"}:
+        return _parquet_files(files, None)
+    if len(kinds) == 1 and kinds <= set(_TEXT):
+        return LineFiles(files, delimiter="\t" if kinds == {".tsv"} else None)
+    if len(files) == 1:
+        return open_path(files[0])
+    raise UsageError("files that are read together are all CSV, all TSV or all Parquet.")
+
+
+def open_folder(folder: Path) -> Source:
+    """Return the rows of all Parquet files in a folder and its folders, whose names may be values of a column."""
+    files = sorted(
+        path
+        for path in folder.rglob("*.parquet")
+        if path.is_file() and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    )
+    if not files:
+        raise DataError(f"there is no Parquet file in {folder}.", hint="the names must end in .parquet")
+    if not all(os.access(file, os.R_OK) for file in files):
+        raise DataError(f"some file in {folder} may not be read.")
+    return _parquet_files(files, folder)
+
+
+class LineFiles(LineSource):
+    """Several delimited text files with the same header."""
+
+    def __init__(self, paths: Sequence[Path], *, delimiter: str | None) -> None:
+        super().__init__(paths[0], delimiter=delimiter)
+        self._others = [LineSource(path, delimiter=delimiter) for path in paths[1:]]
+        for at, other in enumerate(self._others, start=2):
+            if other.names != self.names or other.delimiter != self.delimiter:
+                raise DataError(f"file number {at} of the list has another header than the first.")
+
+    def line_batches(self) -> Iterator[pa.RecordBatch]:
+        return chain(super().line_batches(), *(other.line_batches() for other in self._others))
+
+
+class ParquetFiles(DuckSource):
+    """Several Parquet files with the same columns, and with those that their folders are named after.
+
+    Labels and keys in text are read by Arrow, as of a single file.
+    """
+
+    def __init__(self, relation: Any, connection: Any, dataset: Any) -> None:
+        super().__init__(relation, connection, foreign=False)
+        self._dataset = dataset
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        schema = self._dataset.schema
+        names = [(self.names or [])[at] for at in positions]
+        if any(
+            (need.labels or need.key or need.presence) and as_text(schema.field(name).type)
+            for name, need in zip(names, needs, strict=True)
+        ):
+            # declared text is no number here either, whoever reads it
+            self._kinds(positions, needs)
+            fields = pa.schema([schema.field(name) for name in names])
+            scanner = self._dataset.scanner(columns=names, batch_size=BATCH)
+            reader = pa.RecordBatchReader.from_batches(
+                fields, (batch.select(names).cast(fields) for batch in scanner.to_batches())
+            )
+            return BatchSource(reader).pick(range(len(names)), needs)
+        return super().pick(positions, needs)
+
+
+def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    trouble = "one of the files is not a readable Parquet file."
+    first = sealed(lambda: pq.read_schema(files[0]), trouble)
+    for at, file in enumerate(files[1:], start=2):
+        if not sealed(lambda file=file: pq.read_schema(file), trouble).equals(first):
+            raise DataError(f"Parquet file number {at} has other columns, or other types, than the first.")
+    if len(set(first.names)) < len(first.names):
+        raise DataError("in files that are read together, each column has a name of its own.")
+    keys = [] if folder is None else _partition_keys(files, folder)
+    if set(keys) & set(first.names):
+        raise DataError("a folder is named after a column that its files have.")
+    names = [str(file.absolute()) for file in files]
+    patterns = ["".join(f"[{c}]" if c in "*?[" else c for c in name) for name in names]
+    connection = connect(*names, *patterns)
+    listed = ", ".join(map(literal, patterns))
+    options = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
+    relation = sealed(lambda: connection.sql(f"FROM read_parquet([{listed}], {options})"), trouble)
+    partitions = pa.schema([(key, pa.string()) for key in keys])
+    dataset = ds.dataset(
+        names,
+        schema=pa.schema([*first, *partitions]),
+        format="parquet",
+        partitioning=ds.partitioning(partitions, flavor="hive") if keys else None,
+    )
+    return ParquetFiles(relation, connection, dataset)
+
+
+def _partition_keys(files: Sequence[Path], folder: Path) -> list[str]:
+    """Return the columns that folders are named after, which must be the same for all files."""
+    found = {
+        tuple(part.partition("=")[0] for part in file.relative_to(folder).parts[:-1] if "=" in part)
+        for file in files
+    }
+    if len(found) > 1:
+        raise DataError("the folders are not all named after the same columns, as in region=north/year=2024.")
+    return list(found.pop())
+
+
+def open_with_pandas(path: Path, sheet: str | int = 0) -> Source:
+    """Return the columns of a spreadsheet, or of a file of Stata, SPSS or SAS."""
+    function, package = _PANDAS[path.suffix.lower()]
+    for needed in ("pandas", package):
+        if not is_installed(needed):
+            raise missing(needed, f"reading a file that ends in {path.suffix.lower()}")
+    import pandas as pd
+
+    # each cell of a spreadsheet on its own: a guess at a column's type would turn on single values
+    options: dict[str, Any] = {"sheet_name": sheet, "dtype": object} if function == "read_excel" else {}
+    frame = sealed(lambda: getattr(pd, function)(path, **options), f"{path} could not be read.")
+    source = pandas_columns(frame)
+    if function == "read_excel":
+        # its first row is a header only if somebody wrote one
+        source.header_of = path
+    return source
+
+
+def _ending(path: Path) -> str | None:
+    """Return what kind of file this is by its name, ``None`` if it is none that can be read."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    zipped = endings[-1:] == [".gz"]
+    ending = endings[-2:-1] if zipped else endings[-1:]
+    known = _TEXT if zipped else (*_TEXT, ".parquet", *_PANDAS)
+    return ending[0] if ending and ending[0] in known else None
