@@ -33,7 +33,7 @@ def releases_alone() -> float:
     for _ in range(TRIALS):
         data = rng.exponential(1 / PRIOR.sample(1, rng)[0], N_RECORDS)
         release_with(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             data,
             dc.Exponential(),
             dc.mechanisms.Laplace(EPSILON),

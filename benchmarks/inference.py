@@ -81,7 +81,7 @@ class Case:
         domain = self.family.read_domain(bounds=None, outside="redact", missing=self.missing)
         features = self.family.geometry.features_of_labels(counts)
         return privatize(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             self.family.layout(domain, "replace").coordinates(n_usable, features),
             n_records,
             self.family,
@@ -110,7 +110,7 @@ class Truncated(Case):
         """Release records drawn from the family."""
         theta = dict(zip(self.family.draw_names, np.array(self.shares), strict=True))
         return release_with(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             self.family.sample(theta, n_records, rng),
             self.family,
             Laplace(EPSILON),
@@ -140,7 +140,7 @@ class Moments(Case):
         layout = self.family.layout(domain, "replace")
         sums = layout.coordinates(float(n_records), [z * n_records, z2 * n_records])
         return privatize(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             [round(total / float(grid)) for total, grid in zip(sums, layout.grid, strict=True)],
             n_records,
             self.family,
@@ -169,7 +169,7 @@ class Bins(Case):
         domain = model.read_domain(bounds=(0, 1), outside="clip", missing=self.missing)
         groups = [np.add.reduceat(counts, starts) for starts in model.level_starts()]
         return privatize(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             [*np.concatenate(groups).tolist(), n_records],
             n_records,
             model,

@@ -30,8 +30,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
-    laws = rng.dirichlet(np.full(CATEGORIES, 2.0), PROFILES)
-    graph = ProfileGraph.chain({f"user {i}": law for i, law in enumerate(laws)})
+    distributions = rng.dirichlet(np.full(CATEGORIES, 2.0), PROFILES)
+    graph = ProfileGraph.chain({f"user {i}": distribution for i, distribution in enumerate(distributions)})
 
     start = time.perf_counter()
     baseline = KRandomizedResponse().fit(graph, EPSILON)

@@ -6,7 +6,7 @@ How many times longer a draw takes if every probability must be at least ``lower
 with the same parameters. The two take turns, and medians are compared, of processor time: a batch of the rival's is so
 short that a busy machine would interrupt only ours. Data of 1,000 records under a flat prior: none at all, even,
 decreasing like 1/k, all in one cell. Beside the ratios, how often a proposal is accepted, at worst over these data;
-what is promised for all data; and how often plain rejection from the Dirichlet law would accept.
+what is promised for all data; and how often plain rejection from the Dirichlet distribution would accept.
 
 ``--check`` exits with 1 if a ratio at lower = 0.001 misses its target.
 """

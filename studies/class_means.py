@@ -68,7 +68,7 @@ def covered(population: Population, n: int, epsilon: float, trials: int, seed: i
         at = rng.integers(population.target.size, size=n)
         rows = {"class": population.target[at], **{k: v[at] for k, v in population.numbers.items()}}
         release = release_with(
-            lambda distribution: int(distribution.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             rows,
             model,
             dc.mechanisms.Laplace(epsilon),

@@ -102,7 +102,7 @@ def p_values(case: Case, trials: int, seed: int) -> np.ndarray:
     for trial in range(trials):
         rng = np.random.default_rng([seed, trial])
         release = release_with(
-            lambda law, rng=rng: int(law.sample(1, rng)[0]),
+            lambda distribution, rng=rng: int(distribution.sample(1, rng)[0]),
             case.draw(rng),
             case.family,
             case.mechanism,

@@ -4,7 +4,7 @@
 
 Two ways to a private posterior: draw once from a tempered one (OPS, the exponential mechanism), or add Laplace noise to
 the statistics and read them. What does a draw cost, what is it worth, and what becomes of both as records are added?
-Costs are computed from the laws themselves; draws come from the library's mechanisms.
+Costs are computed from the distributions themselves; draws come from the library's mechanisms.
 
 Writes the picture, the report and the numbers: ``foulds2016.png``, ``.txt`` and ``.json``. ``--check`` exits with 1 if
 a claim does not hold. Seeded; takes under a minute, ``--quick`` some seconds.

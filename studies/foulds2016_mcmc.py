@@ -4,8 +4,8 @@
 
 A mixture is learned for the same epsilon in three ways: by noisy statistics, which are released once and read by a
 chain that costs nothing more; by private Gibbs sampling, which pays for every sweep; and by one posterior sample, for
-which a chain is taken as mixed, though nobody has proven that it is. Beside it the law of one update is computed
-exactly and held against its price: random scans, the rules of Barker and Metropolis, annealed importance weights.
+which a chain is taken as mixed, though nobody has proven that it is. Beside it the distribution of one update is
+computed exactly and held against its price: random scans, the rules of Barker and Metropolis, annealed weights.
 
 Writes the picture, the report and the numbers: ``foulds2016_mcmc.png``, ``.txt`` and ``.json``. ``--check`` exits with
 1 if a claim does not hold. Seeded; takes about three minutes, ``--quick`` half a minute.

@@ -18,7 +18,8 @@ non-private
     The posterior of the data themselves.
 
 Measured: L1 error of the posterior mean (of the sample, where there is one), how much log-likelihood a held-out record
-loses under the posterior predictive law, and coverage of the central 95% interval, which a single sample does not have.
+loses under the posterior predictive distribution, and coverage of the central 95% interval, which a single sample
+does not have.
 
 Writes the picture, the report and the numbers: ``head_to_head.png``, ``.txt`` and ``.json``. ``--check`` exits with 1
 if a claim does not hold.

@@ -80,7 +80,11 @@ def ranks(cell: Cell) -> np.ndarray:
         lost = missing_prior(None, cell.n).sample(rng) if cell.share is None else round(cell.share * cell.n)
         rows[:lost] = np.ma.masked
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]), rows, family, dc.mechanisms.Laplace(cell.epsilon), **how
+            lambda noise: int(noise.sample(1, rng)[0]),
+            rows,
+            family,
+            dc.mechanisms.Laplace(cell.epsilon),
+            **how,
         )
         posterior = dc.infer(
             release,

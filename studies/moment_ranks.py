@@ -30,7 +30,7 @@ def ranks(n: int, epsilon: float, trials: int, rng: np.random.Generator) -> np.n
     for i in range(trials):
         mean, sd, records = draw_column(n, rng)
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             records,
             dc.Mean(),
             dc.mechanisms.Laplace(epsilon),

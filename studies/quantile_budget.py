@@ -121,13 +121,13 @@ def relative_width(case: Case, n: int, bounds: Any, rng: np.random.Generator, ti
         theta = {name: value[0] for name, value in case.family.draw(case.prior, 1, rng).items()}
         rows = np.asarray(case.family.sample(theta, n, rng), dtype=float)
         made = release_with(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             rows,
             case.family,
             dc.mechanisms.Laplace(EPSILON),
             bounds=bounds,
             outside="redact",
-            choose=lambda law: law.sample(rng),
+            choose=lambda distribution: distribution.sample(rng),
         )
         assert made.domain.bounds is not None
         ((low, high),) = made.domain.bounds

@@ -107,7 +107,7 @@ def fired(line: Line, trials: int, seed: int) -> dict[str, float]:
     for trial in range(trials):
         rng = np.random.default_rng([seed, trial])
         release = release_with(
-            lambda law, rng=rng: int(law.sample(1, rng)[0]),
+            lambda distribution, rng=rng: int(distribution.sample(1, rng)[0]),
             line.draw(rng),
             line.family,
             dc.mechanisms.Laplace(str(line.epsilon)),

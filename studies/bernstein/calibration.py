@@ -36,7 +36,7 @@ def _same_level(cells: Sequence[Cell]) -> Iterator[Claim]:
         other = sum(
             _first(c.series["non-private"], len(c.series[method].ranks)).test().ks for c in cells
         ) / len(cells)
-        # a KS statistic of uniform ranks has a standard deviation of 0.30 times its mean (Kolmogorov's law)
+        # a KS statistic of uniform ranks has a standard deviation of 0.30 times its mean (Kolmogorov's distribution)
         slack = float(norm.isf(FALSE_ALARM / 2)) * 0.30 * other * math.sqrt(2 / len(cells))
         yield Claim(
             "figure 1a",

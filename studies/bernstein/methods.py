@@ -118,8 +118,8 @@ def simulate(model: Model, n_records: int, epsilon: float, rng: np.random.Genera
     theta = {name: value[0] for name, value in model.family.draw(model.prior, 1, rng).items()}
     steps: list[int] = []
 
-    def draw(law: Any) -> int:
-        steps.append(int(law.sample(1, rng)[0]))
+    def draw(distribution: Any) -> int:
+        steps.append(int(distribution.sample(1, rng)[0]))
         return steps[-1]
 
     mechanism = Laplace(epsilon)

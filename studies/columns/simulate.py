@@ -77,7 +77,7 @@ def releases(
         totals = each[usable].sum(axis=0) if each.ndim == 2 else _counted(each[usable], model, asked.layout)
         yield Trial(
             privatize(
-                lambda law: int(law.sample(1, rng)[0]),
+                lambda noise: int(noise.sample(1, rng)[0]),
                 [int(v) for v in totals],
                 setting.n,
                 model,

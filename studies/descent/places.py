@@ -108,8 +108,8 @@ def _secret(n: int, order: float) -> tuple[float, float, float]:
     shifts = _ETA * _C * contraction ** np.arange(n)
     sd = _ETA * sigma * np.sqrt(np.sum(contraction ** (2 * np.arange(n))))
     x = np.linspace(-shifts[0] - 14 * sd, shifts[0] + 14 * sd, 20_001)
-    laws = [np.exp(-0.5 * ((x[:, None] - sign * shifts) / sd) ** 2).mean(axis=1) for sign in (1, -1)]
-    p, q = (law / law.sum() for law in laws)
+    distributions = [np.exp(-0.5 * ((x[:, None] - sign * shifts) / sd) ** 2).mean(axis=1) for sign in (1, -1)]
+    p, q = (distribution / distribution.sum() for distribution in distributions)
     mean = order * float(given.rhos().mean())
     return float(renyi_divergence(p, q, order)), float(given.shuffled_epsilons(order)), mean
 

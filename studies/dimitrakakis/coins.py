@@ -156,11 +156,11 @@ def _restricted() -> Claim:
     p = np.linspace(low, high, 20_001)
     inside, claimed = 0.0, float(restricted.guarantee.epsilon)
     for k in range(n):
-        laws = []
+        distributions = []
         for yes in (k, k + 1):
             log_p = stats.beta.logpdf(p, alpha + yes, alpha + n - yes)
-            laws.append(log_p - logsumexp(log_p))
-        inside = max(inside, float(np.abs(laws[0] - laws[1]).max()))
+            distributions.append(log_p - logsumexp(log_p))
+        inside = max(inside, float(np.abs(distributions[0] - distributions[1]).max()))
     far = np.array([1e-3, 1e-6, 1e-9])
     outside = stats.beta.logpdf(far, alpha, alpha + n) - stats.beta.logpdf(far, alpha + 1, alpha + n - 1)
     rare = 2 * stats.beta.cdf(low, alpha, alpha)

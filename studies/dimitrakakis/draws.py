@@ -152,7 +152,7 @@ def _several() -> Claim:
 
 
 def error_of_test(epsilon: float, n: int) -> float:
-    """Return the error of the best test between n draws of either law of randomized response; both are equal."""
+    """Return the error of the best test between n draws by either row of randomized response; both are equal."""
     p = 1 / (1 + np.exp(-epsilon))
     k = np.arange(n + 1)
     mass = np.array([float(comb(n, i)) for i in k]) * p**k * (1 - p) ** (n - k)
@@ -206,17 +206,20 @@ def _utilities(rng: np.random.Generator) -> list[Claim]:
     within = {"printed": np.sqrt(3 * np.log(1 / failure) / n), "Weissman": empirical_distance(n, 2, failure)}
     mass, off = stats.binom.pmf(k, n, 0.5), np.abs(k / n - 0.5) * 2
     chance = {name: float(mass[off >= far].sum()) for name, far in within.items()}
-    laws = np.array([[0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]])
+    distributions = np.array([[0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]])
     place = np.array([0.0, 1.0, 3.0])
     best = min(
-        max(float(law @ np.abs(place[list(guess)] - at)) for law, at in zip(laws, place, strict=True))
+        max(
+            float(distribution @ np.abs(place[list(guess)] - at))
+            for distribution, at in zip(distributions, place, strict=True)
+        )
         for guess in product(range(3), repeat=4)
     )
-    bound = le_cam_error(3, float(np.minimum(laws[0], laws[2]).sum()))
+    bound = le_cam_error(3, float(np.minimum(distributions[0], distributions[2]).sum()))
     return [
         Claim(
             "lemma 12",
-            "the empirical law of n draws is within sqrt(3 log(1/d) / n) of the true one in L1, but for probability d",
+            "empirical shares of n draws are within sqrt(3 log(1/d) / n) of the true ones in L1 but for probability d",
             chance["printed"] <= chance["Weissman"] <= failure and within["Weissman"] < within["printed"],
             f"40 tosses, d = 0.001: {within['printed']:.3f} is exceeded with probability {chance['printed']:.1e}; "
             f"Weissman's inequality, {within['Weissman']:.3f}, with {chance['Weissman']:.1e}",

@@ -9,7 +9,7 @@ from scipy.special import betaln, digamma
 
 import discreet as dc
 
-from .laws import COIN, FLAT, OneSample, library_laplace, noisy_release, printed_laplace
+from .distributions import COIN, FLAT, OneSample, library_laplace, noisy_release, printed_laplace
 
 #: False alarm of each claim that compares random numbers.
 FALSE_ALARM = 1e-4
@@ -243,7 +243,7 @@ def efficiency(rng: np.random.Generator, repeats: int) -> Panel:
             ),
             Claim(
                 "mechanism",
-                "releases of rows follow the law that the study draws from (Kolmogorov-Smirnov)",
+                "releases of rows follow the distribution that the study draws from (Kolmogorov-Smirnov)",
                 agree > FALSE_ALARM,
                 f"p-value {agree:.2f} over {max(repeats // 100, 50)} releases of 10,000 rows by {COIN.name} OPS",
             ),

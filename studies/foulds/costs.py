@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 from discreet.validation.greedy import NextRecord
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
-from .laws import COIN, FLAT, OneSample
+from .distributions import COIN, FLAT, OneSample
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
@@ -102,7 +102,7 @@ def _many_samples() -> Claim:
 
 
 def recipe(n: int = 100) -> Panel:
-    """Supplement E.2: three cells of at least 0.12, drawn one after another from truncated beta laws."""
+    """Supplement E.2: three cells of at least 0.12, drawn one after another from truncated beta distributions."""
     least, step = 0.12, n // 5
     span = 2 * np.log((1 - 2 * least) / least)
     first = np.linspace(least, 1 - 2 * least, 201)[:-1]  # at the end nothing is left to draw
@@ -134,14 +134,14 @@ def recipe(n: int = 100) -> Panel:
         [
             Claim(
                 "supplement E.2",
-                "drawing components in turn from truncated betas is not the truncated Dirichlet law, and breaks its 2C",
+                "components drawn in turn from truncated betas are no truncated Dirichlet, and break its 2C",
                 sequential[0] > 1.1 * span,
                 f"3 cells of at least {least:g}, {n + 1} records ({sequential[1]} and one more): "
                 f"log-ratio {sequential[0]:.2f} against 2C = {span:.2f}",
             ),
             Claim(
                 "theorem 2",
-                "the exact truncated Dirichlet law, which this library draws from, keeps it",
+                "the exact truncated Dirichlet distribution, which this library draws from, keeps it",
                 0.95 * span < exact <= span,
                 f"at worst over the same data: log-ratio {exact:.2f}",
             ),
@@ -168,7 +168,7 @@ def log_beta(low: ArrayLike, high: ArrayLike, a: float, b: float) -> np.ndarray:
 
 
 def _log_odds(base: np.ndarray, i: int, j: int, least: float) -> float:
-    """Return the log-ratio of the exact law's normalizers for one more record in cell i, and in cell j."""
+    """Return the log-ratio of the exact distribution's normalizers for one more record in cell i, and in cell j."""
     low, high = least, 1 - 2 * least
     first = low + (high - low) * (_NODES + 1) / 2
     total = []

@@ -38,7 +38,7 @@ def draw_figure(panels: Sequence[Panel], *, path: str | os.PathLike[str] | None 
         notes=[
             "Foulds et al. (2016), section 4 and supplement C. A mixture of two components over four columns of "
             "labels, learned for the same epsilon by noisy counts (blue), one posterior sample of a chain taken as "
-            "mixed (green) and private Gibbs sampling (red). Dashed blue: with the law of the noise."
+            "mixed (green) and private Gibbs sampling (red). Dashed blue: with the distribution of the noise."
         ],
         path=path,
     )

@@ -1,4 +1,4 @@
-"""One update of a private chain: its law computed exactly, against what it is said to cost."""
+"""One update of a private chain: its distribution computed exactly, against what it is said to cost."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def random_scan(most: int = 16) -> Panel:
     update = float(simplex_range(2, least))
     chain = MixtureChain(2, (2,), (float(least),), 1.0)
     weights, table = np.array([1e-7, 1 - 1e-7]), np.array([[0.7, 0.3], [0.3, 0.7]])
-    law = np.log(gibbs_distribution(assignment_log_weights(chain, weights, [table], np.array([[0], [1]]))))
+    distribution = np.log(
+        gibbs_distribution(assignment_log_weights(chain, weights, [table], np.array([[0], [1]])))
+    )
     # the index is as likely for both tables, so that the ratio of (index, component) is that of the component
-    attained = float(np.abs(law[0] - law[1]).max())
+    attained = float(np.abs(distribution[0] - distribution[1]).max())
     n = np.arange(1, most + 1)
     printed = 4 * (update / 2) / n
     return Panel(
@@ -62,13 +64,13 @@ def rules(temperature: Fraction = Fraction(3, 2)) -> Panel:
         worst, excess = [0.0, 0.0], 0.0
         epsilon = float(walk.range() / temperature)
         for n in range(1, 5):
-            laws = [
+            distributions = [
                 np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
                 for ones in range(n + 1)
                 for scores in [walk.grid.scores([Fraction(2 * ones - n)], n, 1 / temperature)]
             ]
-            inside = laws[0][..., 0] > 0
-            for a, b in [(x, y) for pair in pairwise(laws) for x, y in (pair, pair[::-1])]:
+            inside = distributions[0][..., 0] > 0
+            for a, b in [(x, y) for pair in pairwise(distributions) for x, y in (pair, pair[::-1])]:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     for outcome in (0, 1):
                         ratio = np.log(a[..., outcome][inside]) - np.log(b[..., outcome][inside])
@@ -118,13 +120,13 @@ def annealing(rng: np.random.Generator, trajectories: int) -> Panel:
     error = {name: float(np.std(w, ddof=1) / np.sqrt(trajectories)) for name, w in weights.items()}
     gap = path.gap
     ends = [[0] * 5, [walk.grid.cells - 1] * 5]
-    laws = []
+    distributions = []
     for k in range(202):
         scores = [
             walk.grid.scores([Fraction(2 * k - 201)], 201, power) for power in path.powers(walk.grid.range())
         ]
-        laws.append(weight_choice([log_weight(scores, end) for end in ends]).mass())
-    moved = max(float(np.abs(np.log(a / b)).max()) for a, b in pairwise(laws))
+        distributions.append(weight_choice([log_weight(scores, end) for end in ends]).mass())
+    moved = max(float(np.abs(np.log(a / b)).max()) for a, b in pairwise(distributions))
     return Panel(
         "annealing",
         {

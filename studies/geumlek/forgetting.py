@@ -91,7 +91,7 @@ def delta_after_mixing() -> Panel:
         [
             Claim(
                 "theorem 15",
-                "(2) is never worse than (1), and attained for every kernel by one ordered pair of laws",
+                "(2) is never worse than (1), and attained for every kernel by one ordered pair of distributions",
                 gap < _ROUNDING and bool(np.all(np.array(stick) <= dobrushin)),
                 f"{words}; the pair is within {gap:.1g} of deltas from {least:.1g} on",
             )
@@ -179,7 +179,7 @@ def _doeblin_remark() -> Claim:
 
 
 def _attained(epsilon: float, delta: float) -> tuple[float, float]:
-    """Return the largest gap between (2) and the pair of laws that attains it, and the least delta, over kernels."""
+    """Return the largest gap between (2) and the pair that attains it, and the least delta, over kernels."""
     gaps, claims = [], []
     for sigma in (0.3, 0.5, 1.0):
         edges = np.linspace(-8 * sigma, 1 + 8 * sigma, 2001)

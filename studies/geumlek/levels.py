@@ -73,7 +73,7 @@ def distance(order: float, points: int) -> Panel:
 
 
 def rebalanced(yes: float, *, prior: Beta = PRIOR, r: float = 1.0, m: float = 1.0) -> Beta:
-    """Return the law of a draw for this many yes among the records."""
+    """Return the distribution of a draw for this many yes among the records."""
     return Beta(prior.a / m + r * yes, prior.b / m + r * (RECORDS - yes))
 
 

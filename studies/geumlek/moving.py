@@ -16,7 +16,7 @@ from discreet.privacy.amplification import (
     shuffled_epsilons,
 )
 
-from .laws import POINTS, Law, Map
+from .distributions import POINTS, Distribution, Map
 
 _MAPS: dict[str, tuple[float, Map]] = {
     "contraction": (0.7, lambda x: 0.7 * x + 0.1),
@@ -73,12 +73,12 @@ def _random_iterations(rng: np.random.Generator, trials: int) -> tuple[float, fl
         sigma = rng.uniform(0.25, 1.0, size=names.size)
         ends = rng.uniform(-1, 1, size=2)
         first = _MAPS[str(names[0])][1]
-        laws = [Law.around(float(first(np.array(x))), sigma[0]) for x in ends]
+        distributions = [Distribution.around(float(first(np.array(x))), sigma[0]) for x in ends]
         for name, noise in zip(names[1:], sigma[1:], strict=True):
-            laws = [law.step(_MAPS[str(name)][1], noise) for law in laws]
+            distributions = [distribution.step(_MAPS[str(name)][1], noise) for distribution in distributions]
         rho = iteration_rho(float(abs(np.diff(ends)[0])), [_MAPS[str(name)][0] for name in names], sigma)
         order = float(rng.choice([1.0, 2.0, 6.0]))
-        actual = laws[0].divergence(laws[1], order)
+        actual = distributions[0].divergence(distributions[1], order)
         excess = max(excess, actual - order * rho)
         closest = max(closest, actual / (order * rho))
     return excess, closest
@@ -149,26 +149,26 @@ def _gradient(x: np.ndarray, z: float) -> np.ndarray:
     return -z * expit(-z * x) + _RIDGE * x
 
 
-def _run(labels: np.ndarray, law: Law | None = None) -> Law:
-    """Run the descent from a law, or from the point 0."""
+def _run(labels: np.ndarray, distribution: Distribution | None = None) -> Distribution:
+    """Run the descent from a distribution, or from the point 0."""
     for z in labels:
-        if law is None:
-            law = Law.around(float(-_ETA * _gradient(np.array(0.0), z)), _ETA * _SIGMA)
+        if distribution is None:
+            distribution = Distribution.around(float(-_ETA * _gradient(np.array(0.0), z)), _ETA * _SIGMA)
         else:
-            law = law.step(lambda x, z=z: x - _ETA * _gradient(x, z), _ETA * _SIGMA)
-    assert law is not None
-    return law
+            distribution = distribution.step(lambda x, z=z: x - _ETA * _gradient(x, z), _ETA * _SIGMA)
+    assert distribution is not None
+    return distribution
 
 
 def _places(labels: np.ndarray) -> np.ndarray:
     """Return R_2 / 2 between the last iterates of this table and of those with one label changed, by place."""
-    laws: list[Law | None] = [None]
+    distributions: list[Distribution | None] = [None]
     for z in labels:
-        laws.append(_run(np.array([z]), laws[-1]))
-    last, found = laws[-1], []
+        distributions.append(_run(np.array([z]), distributions[-1]))
+    last, found = distributions[-1], []
     assert last is not None
     for i in range(labels.size):
-        other = _run(np.concatenate([[-labels[i]], labels[i + 1 :]]), laws[i])
+        other = _run(np.concatenate([[-labels[i]], labels[i + 1 :]]), distributions[i])
         found.append(max(last.divergence(other, 2.0), other.divergence(last, 2.0)) / 2)
     return np.array(found)
 
@@ -181,7 +181,7 @@ def _secret_order(bound: float, smooth: float, weak: float) -> float:
         mixed = []
         for table in (labels, (-labels[0], *labels[1:])):
             runs = [_run(np.array(table)[list(p)]).mass for p in itertools.permutations(range(n))]
-            mixed.append(Law(np.mean(runs, axis=0)))
+            mixed.append(Distribution(np.mean(runs, axis=0)))
         for order in (2.0, 6.0):
             actual = mixed[0].divergence(mixed[1], order)
             worst = max(worst, actual / float(given.shuffled_epsilons(order)))
@@ -191,8 +191,8 @@ def _secret_order(bound: float, smooth: float, weak: float) -> float:
 def _secret_places() -> tuple[float, float]:
     """Return the bound for places worth 0.1 and 3 at order 4, and what two places that can be told apart reach."""
     order, rhos, x = 4.0, np.array([0.1, 3.0]) / 4, np.linspace(-20, 20, 8001)
-    laws = [np.exp(-0.5 * (x - shift) ** 2) for shift in (*np.sqrt(2 * rhos), 0.0)]
-    first, second, still = (law / law.sum() for law in laws)
+    distributions = [np.exp(-0.5 * (x - shift) ** 2) for shift in (*np.sqrt(2 * rhos), 0.0)]
+    first, second, still = (distribution / distribution.sum() for distribution in distributions)
     p, q = np.concatenate([first, second]) / 2, np.concatenate([still, still]) / 2
     return float(shuffled_epsilons(order, rhos)), float(renyi_divergence(p, q, order))
 
@@ -201,11 +201,13 @@ def diffusion() -> Panel:
     """Release a vector of norm at most 1 in 10 dimensions, of sensitivity 0.1."""
     radius, dimension, sensitivity = 1.0, 10, 0.1
     rhos = np.geomspace(1e-3, 10, 60)
-    laws = [OrnsteinUhlenbeck.calibrated(float(r), sensitivity, radius, dimension) for r in rhos]
+    distributions = [OrnsteinUhlenbeck.calibrated(float(r), sensitivity, radius, dimension) for r in rhos]
     gaussian = dimension * sensitivity**2 / (2 * rhos)
-    diffused = np.array([law.mean_squared_error(radius, dimension) for law in laws])
+    diffused = np.array(
+        [distribution.mean_squared_error(radius, dimension) for distribution in distributions]
+    )
     steps = 64
-    piece = OrnsteinUhlenbeck(laws[0].pull, laws[0].spread, 1 / steps)
+    piece = OrnsteinUhlenbeck(distributions[0].pull, distributions[0].spread, 1 / steps)
     stepwise = iteration_rho(sensitivity, piece.shrink, piece.sd, steps)
     gap = float(np.abs(diffused * (1 + gaussian / radius**2) / gaussian - 1).max())
     at = int(np.argmin(np.abs(rhos - 0.05)))

@@ -22,9 +22,9 @@ PAIR = {"fair": "1/2", "mostly": "9/10"}
 SLACK = 1e-9
 
 
-def _loss(laws: np.ndarray) -> float:
+def _loss(distributions: np.ndarray) -> float:
     """Return the largest log-ratio of two distributions, over what at least one of them gives."""
-    first, second = laws[:, laws.max(axis=0) > 0]
+    first, second = distributions[:, distributions.max(axis=0) > 0]
     with np.errstate(divide="ignore"):
         return float(np.abs(np.log(first) - np.log(second)).max())
 
@@ -87,8 +87,8 @@ def processing(rng: np.random.Generator, n: int) -> Panel:
     epsilon = 0.5
     for _ in range(n):
         d = int(rng.integers(2, 6))
-        laws = rng.dirichlet(np.full(d, rng.choice([0.1, 1.0])), int(rng.integers(2, 6)))
-        graph = ProfileGraph.complete(dict(enumerate(laws)))
+        distributions = rng.dirichlet(np.full(d, rng.choice([0.1, 1.0])), int(rng.integers(2, 6)))
+        graph = ProfileGraph.complete(dict(enumerate(distributions)))
         worst = max(worst, KRandomizedResponse().fit(graph, epsilon).audit().epsilon)
         fitted = SmoothCategorical().fit(graph, epsilon)
         after = rng.dirichlet(np.ones(3), d)

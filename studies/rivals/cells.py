@@ -134,7 +134,7 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 
 
 def nominal_coverage(n_draws: int = DRAWS) -> float:
-    """Return the probability that the 2.5% and 97.5% quantiles of draws enclose one more draw of the same law.
+    """Return the probability that the 2.5% and 97.5% quantiles of draws enclose one more draw of the same distribution.
 
     With all n + 1 exchangeable, each gap between neighbors is equally likely, and the two interpolated quantiles are
     0.95 (n - 1) gaps apart.

@@ -140,7 +140,7 @@ def _price(cells: Sequence[Cell]) -> Iterator[Claim]:
 
 @dataclass(frozen=True)
 class Tempering:
-    """The law that a sampling method draws from: a likelihood to the power 1/T, a prior worth some records, N draws."""
+    """What a sampling method draws from: a likelihood to the power 1/T, a prior worth some records, N draws."""
 
     temperature: float
     prior_records: float
@@ -186,10 +186,10 @@ def _samples(cells: Sequence[Cell]) -> Iterator[Claim]:
             for method in methods:
                 if method not in cell.series or MODELS[cell.key.model].bounds is not None:
                     continue
-                law = Tempering.of(cell, method)
-                if law.has_data(cell):
+                distribution = Tempering.of(cell, method)
+                if distribution.has_data(cell):
                     found = ratio_and_error(cell.series[method].error, cell.series["non-private"].error)
-                    looks.append((*found, math.sqrt(law.inefficiency), cell.key, method))
+                    looks.append((*found, math.sqrt(distribution.inefficiency), cell.key, method))
         if not looks:
             continue
         limit = float(norm.isf(FALSE_ALARM / 2 / len(looks)))

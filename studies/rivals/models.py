@@ -78,7 +78,7 @@ class Model:
         """Return how much a held-out record's expected log-likelihood under the draws' mixture is below the truth's.
 
         The expectation is over records from the truth, as if infinitely many were held out: a Kullback-Leibler
-        divergence in nats, from the posterior predictive law to the truth.
+        divergence in nats, from the posterior predictive distribution to the truth.
         """
         if self.bounds is not None:
             (rate,) = truth

@@ -54,7 +54,7 @@ class Reading:
     error
         L1 distance of the draws' mean from the truth, summed over labels.
     loss
-        Expected log-likelihood of a held-out record under the truth less that under the predictive law, in nats.
+        Expected log-likelihood of a held-out record under the truth less that under the posterior predictive, in nats.
     covered
         Whether the central 95% interval holds the truth, one for each parameter; empty from a single sample.
     width
@@ -98,14 +98,14 @@ class Planned(Mechanism):
 
 
 def source_of(rng: np.random.Generator) -> RandomSource:
-    """Return a seeded source that computes the law of a choice once for all samples of a release."""
+    """Return a seeded source that computes the distribution of a choice once for all samples of a release."""
     known: dict[int, tuple[ExponentialChoice, np.ndarray]] = {}
 
-    def choose(law: ExponentialChoice) -> int:
-        if id(law) not in known:
-            # the law is kept too, so that its id stays its own
-            known[id(law)] = law, np.cumsum(law.mass())
-        cumulated = known[id(law)][1]
+    def choose(distribution: ExponentialChoice) -> int:
+        if id(distribution) not in known:
+            # the distribution is kept too, so that its id stays its own
+            known[id(distribution)] = distribution, np.cumsum(distribution.mass())
+        cumulated = known[id(distribution)][1]
         return min(int(np.searchsorted(cumulated, rng.random(), side="right")), len(cumulated) - 1)
 
     return RandomSource(lambda sampler: sampler(rng), choose)
@@ -127,7 +127,7 @@ def release_of(model: Model, mechanism: Mechanism, rows: np.ndarray, rng: np.ran
     if mechanism.every_record:
         return sample_with(source_of(rng), rows, model.family, mechanism, bounds=model.bounds, missing="none")
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         rows,
         model.family,
         mechanism,

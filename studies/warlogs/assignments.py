@@ -41,7 +41,7 @@ def released(theatre: Theatre, rng: np.random.Generator) -> Release:
     """Simulate entries, prepare them, and release tables with noise from a seeded source."""
     columns = prepare(theatre.entries(rng))
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         columns,
         model_of(theatre, len(theatre.profiles)),
         dc.mechanisms.Laplace(EPSILON),

@@ -26,7 +26,7 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
     columns = {
         name: [column.labels[0]] for name, column in zip(model.column_names, model.columns, strict=True)
     }
-    release = release_with(lambda law: 0, columns, model, dc.mechanisms.Laplace(5))  # pyright: ignore
+    release = release_with(lambda distribution: 0, columns, model, dc.mechanisms.Laplace(5))  # pyright: ignore
     scale, n_features = float(release.noise_record.scale[0]), len(model.features)
     return Panel(
         "updates",
@@ -34,7 +34,7 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
         [
             Claim(
                 "equation 48",
-                "the collapsed update is the conditional law, with the count of the new state in its second "
+                "the collapsed update is the conditional distribution, with the count of the new state in its second "
                 "denominator (and of the state before, as printed, it is not)",
                 right < 1e-10 and wrong > 0.05,
                 f"largest error over all paths of 4 steps: {right:.0e} corrected, {wrong:.2f} as printed",
@@ -50,8 +50,8 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
     )
 
 
-def _worst(law: object, log_emission: np.ndarray) -> float:
-    """Return the largest error of a conditional law over all paths and places."""
+def _worst(distribution: object, log_emission: np.ndarray) -> float:
+    """Return the largest error of a conditional distribution over all paths and places."""
     joint = {path: _log_path(path, log_emission) for path in product(range(_STATES), repeat=_STEPS)}
     worst = 0.0
     for path in joint:
@@ -65,7 +65,7 @@ def _worst(law: object, log_emission: np.ndarray) -> float:
             before = path[place - 1] if place else _STATES
             after = path[place + 1] if place + 1 < _STEPS else -1
             found = np.empty(_STATES)
-            law(counts, _ALPHA, before, after, log_emission[place], found)  # pyright: ignore
+            distribution(counts, _ALPHA, before, after, log_emission[place], found)  # pyright: ignore
             worst = max(worst, float(np.abs(found - exact / exact.sum()).max()))
     return worst
 

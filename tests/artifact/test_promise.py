@@ -52,7 +52,7 @@ def test_a_composition_is_written_as_its_parts() -> None:
 def with_curve(factor: Fraction, orders: tuple[int, ...] = (2, 8, 32)) -> dc.Release:
     """Return a Gaussian release that promises ``factor`` times the Rényi curve of its noise."""
     made = dc.release([1, 0, 1, 1], dc.Bernoulli(), rho="0.5", mechanism="gaussian")
-    rho = made.mechanism.sensitivity**2 / (2 * min(made.mechanism.scale) ** 2)
+    rho = made.noise_record.sensitivity**2 / (2 * min(made.noise_record.scale) ** 2)
     curve = dc.RenyiDP(orders, [factor * order * rho for order in orders])
     return replace(made, guarantees={"statistics": curve})
 

@@ -166,8 +166,8 @@ FORGERIES = {
     "extra inner field": _put("domain", "surprise", 1),
     "unknown family": _put("model", "name", "os.system"),
     "unknown constant": _put("model", "parameters", "variance", 1),
-    "unknown law": _put("mechanism", "name", "none"),
-    "wrong law": _put("mechanism", "name", "discrete_gaussian"),
+    "unknown distribution": _put("mechanism", "name", "none"),
+    "wrong distribution": _put("mechanism", "name", "discrete_gaussian"),
     "less noise": _put("mechanism", "scale", ["1", "4"]),
     "zero noise": _put("mechanism", "scale", ["0", "0"]),
     "less sensitivity": _put("mechanism", "sensitivity", "1"),
@@ -288,7 +288,7 @@ def test_the_golden_price_is_the_sum() -> None:
 def test_the_seal_alone_is_not_a_signature(content: str) -> None:
     """A forger who keeps the numbers consistent passes: the docs say so, and this shows it."""
     forged = dc.Release.from_json(forge(content, _put("statistics", "values", ["123", "4"])))
-    assert forged.statistics.values == (123, 4)
+    assert forged.totals.values == (123, 4)
 
 
 def test_the_statement_never_rounds_in_its_own_favor() -> None:
@@ -306,7 +306,7 @@ def test_repeated_keys_are_refused(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["extra field", "float value", "unknown law", "rows", "samples", "negative records"]
+    "name", ["extra field", "float value", "unknown distribution", "rows", "samples", "negative records"]
 )
 def test_the_schema_agrees_with_the_reader(content: str, name: str) -> None:
     body = copy.deepcopy(json.loads(content))

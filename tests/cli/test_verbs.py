@@ -93,7 +93,7 @@ def test_show_prints_the_statement_and_the_totals(smoking: Path, capsys: pytest.
     printed = capsys.readouterr().out
     release = dc.Release.load(smoking)
     assert release.statement() in " ".join(printed.split())
-    for name, value in zip(release.statistics.names, release.statistics.values, strict=True):
+    for name, value in zip(release.totals.names, release.totals.values, strict=True):
         assert any(line.split()[:2] == [name, f"{value:,}"] for line in printed.splitlines())
 
 

@@ -23,7 +23,7 @@ COLUMNS: dict[str, tuple[list[Any], float | None]] = {
 
 def read(column: list[Any], model: Any, neighbors: Any, rng: np.random.Generator) -> Any:
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         np.array(column, dtype=float),
         model,
         dc.mechanisms.Laplace(1),

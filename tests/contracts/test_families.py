@@ -289,7 +289,7 @@ FALSE_ALARM = SUITE_FALSE_ALARM / (2 * len(THETAS))
 
 
 def mean_p_value(case: Case, theta: Theta, x: np.ndarray) -> float:
-    """Return the chi-squared p-value of the mean statistic against its law at ``theta``."""
+    """Return the chi-squared p-value of the mean statistic against its distribution at ``theta``."""
     gap = case.family.sufficient(x).mean(axis=0) - case.family.statistic_mean(theta)
     covariance = case.family.statistic_covariance(theta)
     rank = np.linalg.matrix_rank(covariance, hermitian=True)
@@ -297,7 +297,7 @@ def mean_p_value(case: Case, theta: Theta, x: np.ndarray) -> float:
     return float(stats.chi2.sf(squared, rank))
 
 
-def law_p_value(case: Case, theta: Theta, x: np.ndarray) -> float:
+def distribution_p_value(case: Case, theta: Theta, x: np.ndarray) -> float:
     """Return the p-value of the sample against SciPy's distribution: KS, or chi-squared for counts."""
     oracle = case.oracle(theta)
     if not case.family.support.discrete:
@@ -331,9 +331,9 @@ def test_samples_have_the_right_mean_statistic(case, theta, rng):
 )
 def test_samples_follow_the_density(case, theta, rng):
     x = case.family.sample(theta, N_DRAWS, rng)
-    assert law_p_value(case, theta, x) > FALSE_ALARM
+    assert distribution_p_value(case, theta, x) > FALSE_ALARM
     wrong = case.family.sample(moved(theta), 5 * N_DRAWS, rng)
-    assert law_p_value(case, theta, wrong) < FALSE_ALARM
+    assert distribution_p_value(case, theta, wrong) < FALSE_ALARM
 
 
 # -- the private side's half --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ RELATIONS, POLICIES = ("replace", "add_remove"), ("count", "none")
 INF, NAN = np.inf, np.nan
 
 
-def silent(law) -> int:
+def silent(distribution) -> int:
     return 0
 
 
@@ -200,7 +201,7 @@ def test_summary_names_and_picture(tmp_path: Path, rng) -> None:
 )
 def test_poor_columns_have_a_proper_posterior(x, neighbors, rng) -> None:
     made = release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         x,
         dc.Histogram(),
         LAPLACE,
@@ -275,11 +276,12 @@ def test_bad_declarations_are_refused_in_one_line(model, options, words) -> None
 
 def test_what_the_analyst_may_not_ask() -> None:
     made = dc.release([1.0, 2.0], dc.Histogram(bins=4), bounds=(0, 4), epsilon=1)
-    for options, words in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"prior": "dirichlet:1,1,1,1"}, "histogram needs no prior"),
         ({"engine": "exact"}, "histogram has tree, naive"),
         ({"draws": 40_000_000}, "draws"),
-    ):
+    ]
+    for options, words in refused:
         with pytest.raises(dc.DiscreetError, match=words):
             dc.infer(made, **options)
     posterior = dc.infer(made, draws=40)

@@ -18,7 +18,7 @@ LAPLACE, GAUSSIAN = dc.mechanisms.Laplace(1), dc.mechanisms.Gaussian(rho="0.5")
 RELATIONS, POLICIES = ("replace", "add_remove"), ("count", "none")
 
 
-def silent(law) -> int:
+def silent(distribution) -> int:
     return 0
 
 
@@ -96,7 +96,11 @@ def test_the_table_and_the_population_are_told_apart(rng) -> None:
 def test_the_naive_reading_ignores_the_noise(rng) -> None:
     x = rng.uniform(0, 1, 200)
     made = release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, dc.Mean(), dc.mechanisms.Laplace("0.05"), bounds=(0, 1)
+        lambda noise: int(noise.sample(1, rng)[0]),
+        x,
+        dc.Mean(),
+        dc.mechanisms.Laplace("0.05"),
+        bounds=(0, 1),
     )
     aware, naive = (dc.infer(made, engine=engine, rng=rng) for engine in ("grid", "naive"))
     assert naive.sd()["mean"] < 0.5 * aware.sd()["mean"]
@@ -109,7 +113,12 @@ def test_the_naive_reading_ignores_the_noise(rng) -> None:
 )
 def test_poor_columns_have_a_proper_posterior(x, neighbors, rng) -> None:
     made = release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, dc.Mean(), LAPLACE, bounds=(0, 10), neighbors=neighbors
+        lambda noise: int(noise.sample(1, rng)[0]),
+        x,
+        dc.Mean(),
+        LAPLACE,
+        bounds=(0, 10),
+        neighbors=neighbors,
     )
     posterior = dc.infer(made, rng=rng)
     mean, sd = posterior.draws["mean"], posterior.draws["sd"]

@@ -56,12 +56,12 @@ def test_density_equals_scipy_and_is_normalised(mean, dispersion):
 
 @every_theta
 def test_samples_follow_the_density(mean, dispersion, rng):
-    law = oracle(mean, dispersion)
-    edges = np.unique(law.ppf(np.linspace(0.05, 0.95, 15)))
+    distribution = oracle(mean, dispersion)
+    edges = np.unique(distribution.ppf(np.linspace(0.05, 0.95, 15)))
 
     def p_value(x):
         observed = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
-        expected = len(x) * np.diff([0, *law.cdf(edges), 1])
+        expected = len(x) * np.diff([0, *distribution.cdf(edges), 1])
         return stats.chisquare(observed[expected > 0], expected[expected > 0]).pvalue
 
     assert p_value(FAMILY.sample(theta_of(mean, dispersion), 20_000, rng)) > FALSE_ALARM
@@ -167,11 +167,11 @@ def enumerated(release, prior, highest):
     for table in itertools.product(range(highest + 1), repeat=release.records):
         sums = [len(table), sum(z[list(table)]), sum(z[list(table)] ** 2)]
         log_noise = 0.0
-        for law, value, row, grid in zip(
+        for distribution, value, row, grid in zip(
             release.noise, release.totals.values, release.layout.rows, release.layout.grid, strict=True
         ):
             total = sum(float(c) * s for c, s in zip(row, sums, strict=True)) / float(grid)
-            log_noise += float(law.log_mass(np.array(float(value) - round(total))))
+            log_noise += float(distribution.log_mass(np.array(float(value) - round(total))))
         likelihood += np.exp(log_noise) * np.prod(p[:, list(table)], axis=1)
     weights = likelihood * np.exp(prior.log_density((m, d))) * m * d
     return m, d, weights / weights.sum()

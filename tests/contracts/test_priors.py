@@ -251,11 +251,11 @@ def test_wishart_density_equals_scipy():
     assert prior.log_density((x, v)) == pytest.approx(expected)
 
 
-# -- sampling: every scalar margin against its own law -------------------------------------------------------
+# -- sampling: every scalar margin against its own distribution -------------------------------------------------------
 
 
 def margins(prior: Any, value: Any) -> list[tuple[np.ndarray, Any]]:
-    """Return scalar functions of the draws with their exact laws."""
+    """Return scalar functions of the draws with their exact distributions."""
     if isinstance(prior, priors.Beta):
         return [(value, stats.beta(prior.a, prior.b))]
     if isinstance(prior, priors.Dirichlet):
@@ -302,9 +302,9 @@ FALSE_ALARM = SUITE_FALSE_ALARM / N_MARGINS
 
 @every_prior
 def test_samples_follow_the_density(case, rng):
-    for draws, law in margins(case.prior, case.prior.sample(N_DRAWS, rng)):
+    for draws, distribution in margins(case.prior, case.prior.sample(N_DRAWS, rng)):
         assert draws.shape == (N_DRAWS,)
-        assert stats.kstest(draws, law.cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(draws, distribution.cdf).pvalue > FALSE_ALARM
 
 
 @every_prior
@@ -320,7 +320,7 @@ def test_control_samples_of_a_tenth_more_information_are_noticed(case, rng):
         numbers *= [1.1, *[1.0] * (len(numbers) - 1)]
     wrong = type(case.prior).from_numbers(numbers.tolist())
     found = margins(case.prior, wrong.sample(5 * N_DRAWS, rng))
-    assert min(stats.kstest(draws, law.cdf).pvalue for draws, law in found) < FALSE_ALARM
+    assert min(stats.kstest(draws, distribution.cdf).pvalue for draws, distribution in found) < FALSE_ALARM
 
 
 # -- text and values that cannot be meant --------------------------------------------------------------------

@@ -85,8 +85,8 @@ def test_labels_have_nothing_to_clip() -> None:
     assert "nearest bound" not in made["smoker"].statement()
     alone = dc.release(ROWS["smoker"], dc.Bernoulli(), outside="clip", epsilon=1)
     assert dc.Release.from_json(alone.to_json()).domain == dc.release([1], dc.Bernoulli(), epsilon=1).domain
-    two = dc.models.Labels("smoker", ["yes", "no"]), dc.models.Labels("asthma", ["yes", "no"])
-    table = dc.models.NaiveBayes(two[0], [two[1]])
+    two = dc.models.Labels("smoker", ("yes", "no")), dc.models.Labels("asthma", ("yes", "no"))
+    table = dc.models.NaiveBayes(two[0], (two[1],))
     assert dc.release(
         {**ROWS, "asthma": ROWS["smoker"]}, table, outside="clip", epsilon=1
     ).domain.outside == ("redact")

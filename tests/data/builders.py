@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from discreet.data.sources.database import rows_in
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.models.layout import Layout
 from tests.postgres_server import shared_server
 
@@ -202,7 +203,7 @@ def _members(values: list[Any]) -> str:
 
 
 def declarations(
-    family: Family,
+    family: RecordSums,
     bounds: Any = None,
     outside: Any = "redact",
     missing: Any = "count",

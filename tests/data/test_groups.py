@@ -134,7 +134,7 @@ def test_a_release_by_groups(tmp_path: Path, rng: np.random.Generator):
     assert "two noisy totals" not in made.statement()
     assert "for a Bernoulli model in each of four groups" in made.statement()
     made.save(tmp_path / "groups.json")
-    posterior = dc.infer(tmp_path / "groups.json", draws=400, rng=rng)
+    posterior: Any = dc.infer(tmp_path / "groups.json", draws=400, rng=rng)
     assert list(posterior) == [*REGIONS, "empty"]
     # a group without a record has noise like any other, and little is known of it: noise of 15 is one in a million
     width = {name: np.ptp(one.interval(0.95)["p"]) for name, one in posterior.items()}

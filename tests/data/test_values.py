@@ -241,5 +241,5 @@ def test_inspection_of_several_columns():
 def test_hundreds_of_labels_are_counted() -> None:
     labels = [f"l{i}" for i in range(400)]
     made = dc.release([*labels, "l7", "unknown"], dc.Categorical(labels), epsilon=100)
-    assert made.statistics.values[-1] == 401
-    assert made.statistics.values[7] == 2
+    assert made.totals.values[-1] == 401
+    assert made.totals.values[7] == 2

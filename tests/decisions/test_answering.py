@@ -66,10 +66,10 @@ def test_absolute_error_takes_the_candidate_nearest_the_median(beta: Posterior) 
     # the expected error is convex, so the best grid point is one of the two around the median
     assert abs(response.candidate - np.median(draws)) <= GRID[1]
     assert response.candidate != nearest(draws.mean())
-    law = stats.beta(3, 8)
+    distribution = stats.beta(3, 8)
     # the true error's slope is 2 F(r) - 1: Monte Carlo moves the median by sd / sqrt(N) / (2 f), the grid by a step
-    moved = SIGMAS / (2 * law.pdf(law.median()) * np.sqrt(beta.n_draws)) + GRID[1]
-    assert abs(response.candidate - law.median()) <= moved
+    moved = SIGMAS / (2 * distribution.pdf(distribution.median()) * np.sqrt(beta.n_draws)) + GRID[1]
+    assert abs(response.candidate - distribution.median()) <= moved
 
 
 @pytest.mark.parametrize("prob", [0.5, 0.9])

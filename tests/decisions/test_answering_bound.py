@@ -193,12 +193,12 @@ def test_without_the_union_the_bound_on_the_loss_is_false(rng: np.random.Generat
 
 
 def test_losses_of_an_estimate_stay_within_the_bound(rng: np.random.Generator) -> None:
-    law, grid, trials = stats.beta(2, 5), np.linspace(0, 1, 41), 300
+    distribution, grid, trials = stats.beta(2, 5), np.linspace(0, 1, 41), 300
     utility = SquaredError("p", within=(0, 1))
-    truth = -(law.var() + (law.mean() - grid) ** 2)
+    truth = -(distribution.var() + (distribution.mean() - grid) ** 2)
     losses = np.empty(trials)
     for trial in range(trials):
-        posterior = Posterior({"p": law.rvs(50, random_state=rng)}, TEMPERED)
+        posterior = Posterior({"p": distribution.rvs(50, random_state=rng)}, TEMPERED)
         response = posterior.respond(utility, grid, confidence=0.9)
         losses[trial] = truth.max() - truth[response.index]
     assert losses.max() > 0

@@ -46,7 +46,7 @@ def repeated(
         rows = rng.choice(values, values.size)
         mechanism = dc.mechanisms.Laplace(how["epsilon"])
         given = {name: value for name, value in how.items() if name != "epsilon"}
-        release = release_with(lambda law: int(law.sample(1, rng)[0]), rows, model, mechanism, **given)
+        release = release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, model, mechanism, **given)
         for statement, true in check(dc.infer(release, draws=2000, rng=rng), rows).items():
             held[statement] = held.get(statement, 0) + int(true)
     return held
@@ -108,7 +108,10 @@ def test_share_of_smokers(rng: np.random.Generator) -> None:
     for _ in range(TIMES):
         rows = rng.choice(answers, answers.size)
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]), rows, dc.Bernoulli(), dc.mechanisms.Laplace("0.05")
+            lambda noise: int(noise.sample(1, rng)[0]),
+            rows,
+            dc.Bernoulli(),
+            dc.mechanisms.Laplace("0.05"),
         )
         for engine in held:
             ends = dc.infer(release, draws=2000, engine=engine, rng=rng).interval()["p"]

@@ -124,7 +124,7 @@ def _profile() -> Any:
 
 
 def _mechanisms() -> dict[str, Entry]:
-    impute = {"impute": 0}
+    impute: Any = {"impute": 0}
     return {
         "posterior sampling": _release(
             dc.Bernoulli(),

@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families.base import Family
+from discreet.families.likelihood import Likelihood
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
@@ -25,9 +26,9 @@ CHAINS = 2
 
 
 def release_of(
-    data: Any, family: Family, mechanism: NoiseMechanism, rng: np.random.Generator, **how: Any
+    data: Any, family: Likelihood, mechanism: NoiseMechanism, rng: np.random.Generator, **how: Any
 ) -> Release:
-    return release_with(lambda law: int(law.sample(1, rng)[0]), data, family, mechanism, **how)
+    return release_with(lambda noise: int(noise.sample(1, rng)[0]), data, family, mechanism, **how)
 
 
 def ask(
@@ -71,8 +72,8 @@ def importance_sample(question: Question, size: int) -> tuple[dict[str, np.ndarr
         usable = rng.integers(0, n + 1) if release.domain.missing == "count" else n
         sums = pair[1][:usable].sum(axis=0)
         log_weights[i] = sum(
-            law.log_mass(value - total)
-            for law, value, total in zip(release.noise, release.statistics.values, sums, strict=True)
+            distribution.log_mass(value - total)
+            for distribution, value, total in zip(release.noise, release.totals.values, sums, strict=True)
         )
     return drawn, np.exp(log_weights - log_weights.max())
 

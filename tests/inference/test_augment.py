@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import families
 from discreet.artifact import Release
+from discreet.families import registry
 from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
@@ -61,7 +61,7 @@ def test_wrong_noise_is_seen(rng: np.random.Generator, monkeypatch: pytest.Monke
     """Negative control: told of 20% less noise, or more, the engine no longer agrees with the exact one."""
     drawn = release_of(np.arange(400) % 2, dc.Bernoulli(), dc.mechanisms.Laplace(0.05), rng, missing="none")
     # a reading in the middle, where the noise makes most of the width
-    release = replace(drawn, statistics=replace(drawn.statistics, values=(0,)))
+    release = replace(drawn, statistics=replace(drawn.totals, values=(0,)))
     prior = dc.priors.Beta(1, 1)
     theirs = exact.draw(ask(release, prior, 20_000, rng)).draws["p"]
     honest = Target.of
@@ -92,8 +92,8 @@ def exponential_posterior(release: Release, shape: float, rate: float) -> tuple[
     z = np.append((x - low) / (high - low) * 2 - 1, 1.0 if release.domain.outside == "clip" else 0.0)
     inside = theta[:, None] * np.exp(-theta[:, None] * x) * node_weights * (high - low) / 2
     mass = np.column_stack([inside, np.exp(-high * theta)])
-    read = [v * float(g) for v, g in zip(release.statistics.values, release.statistics.grid, strict=True)]
-    scale = [float(s) for s in release.mechanism.scale]
+    read = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
+    scale = [float(s) for s in release.noise_record.scale]
 
     def noise(total: Any, usable: int) -> Any:
         counted = abs(read[1] - usable) / scale[1] if len(read) > 1 else 0.0
@@ -168,7 +168,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
         theirs, weights = importance_sample(ask(release, prior, 0, rng), 2000)
         assert worst_gap(mine, theirs["rate"], weights) < LIMIT
     finally:
-        families.registry._FAMILIES.pop("rayleigh")
+        registry._FAMILIES.pop("rayleigh")
 
 
 # -- theory ---------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def trial(rng: np.random.Generator) -> tuple[dict[str, float], Release]:
     data = rng.normal(theta["mean"], np.sqrt(theta["variance"]), 5)
     data[5 - missing_prior(None, 5).sample(rng) :] = np.nan
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         data,
         dc.Normal(),
         dc.mechanisms.Laplace(2),

@@ -68,9 +68,9 @@ def test_an_absurd_reading(case: Case, mechanism: NoiseMechanism, rng: np.random
     """Forty standard deviations of noise beyond what any data could give: the draws are finite."""
     release = release_of(table(case.family, case.thetas[0], rng), case.family, mechanism, rng,
                          bounds=case.bounds)  # fmt: skip
-    far = 3 / release.statistics.grid[0] + int(40 * release.noise[0].sd)
-    values = (int(far), *release.statistics.values[1:])
-    absurd = replace(release, statistics=replace(release.statistics, values=values))
+    far = 3 / release.totals.grid[0] + int(40 * release.noise[0].sd)
+    values = (int(far), *release.totals.values[1:])
+    absurd = replace(release, statistics=replace(release.totals, values=values))
     answer = augment.draw(ask(absurd, case.prior, 200, rng))
     assert finite(answer)
 

@@ -17,7 +17,7 @@ from discreet.inference.missing_prior import FewMissing, MissingBetween, Weighte
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
 
-_LAWS = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
+_DISTRIBUTIONS = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
 
 def _plan(neighbors: str, missing: str) -> tuple[np.ndarray, np.ndarray]:
@@ -27,12 +27,12 @@ def _plan(neighbors: str, missing: str) -> tuple[np.ndarray, np.ndarray]:
     return rows, np.array([float(g) for g in layout.grid])
 
 
-def _release(t, law, scale, neighbors="replace", missing="count", rng=None) -> NoisyTotals:
+def _release(t, distribution, scale, neighbors="replace", missing="count", rng=None) -> NoisyTotals:
     """Noisy totals of records t in [0, 1]; ``scale`` in mapped units, no noise drawn without ``rng``."""
     rows, grid = _plan(neighbors, missing)
     z = 2 * np.asarray(t, dtype=float) - 1
     exact = rows @ np.array([z.size, z.sum(), (z * z).sum()])
-    noise = [_LAWS[law](scale / step) for step in grid]
+    noise = [_DISTRIBUTIONS[distribution](scale / step) for step in grid]
     drawn = [0 if rng is None else int(v.sample(1, rng)[0]) for v in noise]
     values = [round(total / step) + e for total, step, e in zip(exact, grid, drawn, strict=True)]
     return NoisyTotals(values, rows, grid, noise)
@@ -48,9 +48,11 @@ def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> d
         moments = (usable, usable * (2 * m - 1) + 0 * r, usable - 4 * usable * m * (1 - m) * r)
         log = np.zeros((size, size)) + float(prior.log_mass(np.array(float(usable))))
         log = log + SPREAD_PRIOR.log_density[np.searchsorted(SPREAD_PRIOR.edges[1:-1], r, side="right")]
-        for value, row, step, law in zip(totals.values, totals.rows, totals.grid, totals.noise, strict=True):
+        for value, row, step, distribution in zip(
+            totals.values, totals.rows, totals.grid, totals.noise, strict=True
+        ):
             total = sum(c * moment for c, moment in zip(row, moments, strict=True))
-            log = log + law.log_mass(value - total / step)
+            log = log + distribution.log_mass(value - total / step)
         logs.append(log)
     peak = max(log.max() for log in logs)
     for usable, log in zip(counts, logs, strict=True):
@@ -67,14 +69,14 @@ def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> d
     return dict(zip(("U", "U2", "m", "m2", "r", "r2"), sums / weights, strict=True))
 
 
-@pytest.mark.parametrize("law", _LAWS)
+@pytest.mark.parametrize("distribution", _DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("neighbors", "missing"), [("replace", "count"), ("replace", "none"), ("add_remove", "count")]
 )
 @pytest.mark.parametrize("scale", [0.6, 3.0])
-def test_tiny_tables_match_quadrature(law, neighbors, missing, scale, rng) -> None:
+def test_tiny_tables_match_quadrature(distribution, neighbors, missing, scale, rng) -> None:
     n, n_draws = 4, 10_000
-    totals = _release([0.0, 0.1, 0.7], law, scale, neighbors, missing, rng)
+    totals = _release([0.0, 0.1, 0.7], distribution, scale, neighbors, missing, rng)
     if missing == "none":
         prior, counts = RecordPrior(n, n), range(n, n + 1)
     elif neighbors == "replace":
@@ -94,20 +96,23 @@ def test_tiny_tables_match_quadrature(law, neighbors, missing, scale, rng) -> No
     # the control: a posterior for noise a fifth wider is told apart where noise matters
     if scale == 3.0 and missing == "count" and neighbors == "replace":
         wider = NoisyTotals(
-            totals.values, totals.rows, totals.grid, [_LAWS[law](1.5 * scale / g) for g in totals.grid]
+            totals.values,
+            totals.rows,
+            totals.grid,
+            [_DISTRIBUTIONS[distribution](1.5 * scale / g) for g in totals.grid],
         )
         other = _quadrature(wider, prior, counts)
         gaps = [abs(seen[k].mean() - other[k]) / (seen[k].std() / np.sqrt(n_draws)) for k in seen]
         assert max(gaps) > reach
 
 
-@pytest.mark.parametrize("law", _LAWS)
-def test_integral_along_the_line_matches_quadrature(law, rng) -> None:
+@pytest.mark.parametrize("distribution", _DISTRIBUTIONS)
+def test_integral_along_the_line_matches_quadrature(distribution, rng) -> None:
     r = (np.arange(200_000) + 0.5) / 200_000
     for _ in range(20):
         offset, slope = rng.normal(0, 20, (3, 1)), rng.normal(0, 30, (3, 1))
         slope[0] *= rng.integers(2)
-        noise = [_LAWS[law](s) for s in rng.uniform(3, 20, 3)]
+        noise = [_DISTRIBUTIONS[distribution](s) for s in rng.uniform(3, 20, 3)]
         log = sum(v.log_mass(offset[j] - slope[j] * r) for j, v in enumerate(noise))
         exact = np.log(np.exp(log).mean())
         assert segments.log_integral(offset, slope, noise)[0] == pytest.approx(exact, abs=1e-8)
@@ -159,16 +164,16 @@ def test_size_of_the_table_does_not_matter(n: int, neighbors: str, rng: np.rando
     assert abs(table.usable.mean() - n) < 10
 
 
-@pytest.mark.parametrize("law", _LAWS)
+@pytest.mark.parametrize("distribution", _DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("t", "n"),
     [([], 50), ([0.5], 1), ([0.0] * 30, 30), ([1.0] * 30, 30), ([0.3] * 30, 30), ([0.0, 1.0] * 15, 30)],
     ids=["all missing", "one record", "all low", "all high", "all equal", "ends"],
 )
-def test_extreme_tables_give_a_proper_posterior(law, t, n, rng) -> None:
+def test_extreme_tables_give_a_proper_posterior(distribution, t, n, rng) -> None:
     for scale in (0.01, 5.0):
         for neighbors in ("replace", "add_remove"):
-            totals = _release(t, law, scale, neighbors, "count", rng)
+            totals = _release(t, distribution, scale, neighbors, "count", rng)
             prior = FewMissing(n) if neighbors == "replace" else RecordPrior()
             table = draw_table(totals, prior, 500, rng)
             draws = draw_population(table, rng)

@@ -23,7 +23,11 @@ def warned(
     rng: np.random.Generator, column: Any, family: Any, epsilon: float, **how: Any
 ) -> dict[str, tuple[str, ...]]:
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), column, family, dc.mechanisms.Laplace(epsilon), **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        column,
+        family,
+        dc.mechanisms.Laplace(epsilon),
+        **how,
     )
     engine: Any = "gibbs" if isinstance(family, dc.Normal) else "auto"
     found = dc.infer(release, draws=400, engine=engine, rng=rng).diagnostics.warnings

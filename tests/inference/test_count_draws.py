@@ -54,13 +54,13 @@ def test_ratios_of_a_flat_prior_are_all_one() -> None:
 @pytest.mark.parametrize(
     "shapes", [(1.01, 1.01), (1.2, 30.0), (2.0, 2.0), (301.0, 701.0), (3.0, 1e9), (0.3, 5.0), (7e8, 3e8)]
 )
-def test_betas_follow_their_law(shapes: tuple[float, float], rng: np.random.Generator) -> None:
+def test_betas_follow_their_distribution(shapes: tuple[float, float], rng: np.random.Generator) -> None:
     a, b = shapes
     drawn = _betas(np.full(20_000, a), np.full(20_000, b), a + b, rng)
-    # seven laws, each with a control a tenth of a standard deviation away
-    law = stats.beta(a, b)
-    assert stats.kstest(drawn, law.cdf).pvalue > 1e-3 / 14
-    assert stats.kstest(drawn + law.std() / 10, law.cdf).pvalue < 1e-3 / 14
+    # seven distributions, each with a control a tenth of a standard deviation away
+    distribution = stats.beta(a, b)
+    assert stats.kstest(drawn, distribution.cdf).pvalue > 1e-3 / 14
+    assert stats.kstest(drawn + distribution.std() / 10, distribution.cdf).pvalue < 1e-3 / 14
 
 
 class Twice:

@@ -34,7 +34,7 @@ MECHANISMS = {
 
 
 def seeded(rng: np.random.Generator) -> Callable[[Noise], int]:
-    return lambda law: int(law.sample(1, rng)[0])
+    return lambda noise: int(noise.sample(1, rng)[0])
 
 
 def release_of(
@@ -77,16 +77,16 @@ def enumerate_posterior(
     """Every count vector and its posterior probability, by brute force from the definition."""
     k = alpha.size
     low, high = (release.records, release.records) if release.records is not None else records
-    if release.records is not None and "usable" in release.statistics.names:
+    if release.records is not None and "usable" in release.totals.names:
         low = 0
     points = np.array([c for c in product(range(high + 1), repeat=k) if low <= sum(c) <= high])
     u = points.sum(axis=1)
     log_p = sum(log_rises(alpha[i], points[:, i]) for i in range(k)) - log_rises(alpha.sum(), u)
     indicators = [points[:, i].astype(float) for i in range(k)]
     sums = release.layout.coordinates(u.astype(float), release.family.geometry.features_of_labels(indicators))
-    for value, total, law in zip(release.statistics.values, sums, release.noise, strict=True):
-        log_p = log_p + law.log_mass(value - total)
-    if release.records is not None and "usable" in release.statistics.names:
+    for value, total, distribution in zip(release.totals.values, sums, release.noise, strict=True):
+        log_p = log_p + distribution.log_mass(value - total)
+    if release.records is not None and "usable" in release.totals.names:
         log_p = log_p + np.log(expected_missing(release.records))[release.records - u]
     return points, np.exp(log_p - np.logaddexp.reduce(log_p))
 
@@ -175,13 +175,13 @@ def test_weights_agree_with_high_precision_at_a_billion(alpha: float, n: int) ->
         assert np.abs((by_log_gamma - by_log_gamma[0])[at] - exact).max() > 1e-9
 
 
-def mp_posterior_mean_yes(n: int, y: int, law: Noise, window: int) -> float:
+def mp_posterior_mean_yes(n: int, y: int, distribution: Noise, window: int) -> float:
     """Posterior mean of the count of yes minus n/2, Beta(2, 3) prior, in 50 digits over a window of counts."""
     with mpmath.workdps(50):
         total = moment = mpmath.mpf(0)
         ratio = mpmath.mpf(1)
         start = (y + n) // 2 - window
-        scale = mpmath.mpf(law.scale)  # pyright: ignore[reportAttributeAccessIssue]
+        scale = mpmath.mpf(distribution.scale)  # pyright: ignore[reportAttributeAccessIssue]
         for c in range(start, start + 2 * window):
             weight = ratio * mpmath.exp(-abs(mpmath.mpf(2 * c - n - y)) / scale)
             total += weight
@@ -204,7 +204,7 @@ def test_weights_at_a_billion_records_end_to_end(rng: np.random.Generator) -> No
     counts = bernoulli_counts(release, dc.priors.Beta(2, 3), record_prior(None))
     table = counts.probabilities()  # pyright: ignore[reportAttributeAccessIssue]
     ours = sum(p * (c - n // 2) for (_, c), p in table.items())
-    exact = mp_posterior_mean_yes(n, release.statistics.values[0], release.noise[0], 500)
+    exact = mp_posterior_mean_yes(n, release.totals.values[0], release.noise[0], 500)
     assert ours == pytest.approx(exact, rel=1e-9)
 
 
@@ -235,7 +235,7 @@ def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:
     assert (draws >= 0).all()
 
 
-def test_rejection_and_tables_draw_the_same_law(
+def test_rejection_and_tables_draw_the_same_distribution(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = release_of(
@@ -266,8 +266,8 @@ def test_absurd_statistics_give_a_finite_posterior(
     release = release_of(
         [25] * k, 0, family, dc.mechanisms.Laplace(0.2), rng, missing=missing, neighbors=neighbors
     )
-    values = list(release.statistics.values)
-    values[0] += round(noise_scales_away * float(release.mechanism.scale[0]))
+    values = list(release.totals.values)
+    values[0] += round(noise_scales_away * float(release.noise_record.scale[0]))
     object.__setattr__(release.statistics, "values", tuple(values))
     draws = dc.infer(release, draws=400, rng=rng).draws["p"]
     assert np.isfinite(draws).all()
@@ -285,7 +285,7 @@ def test_the_cost_of_a_thousand_cells_is_bearable(rng: np.random.Generator) -> N
     assert np.allclose(p.sum(axis=1), 1)
 
 
-def random_law(rng: np.random.Generator) -> Noise:
+def random_distribution(rng: np.random.Generator) -> Noise:
     if rng.random() < 0.5:
         return DiscreteLaplace(float(rng.choice([0.05, 0.4, 2.0, 7.0, 40.0])))
     return DiscreteGaussian(float(rng.choice([0.3, 0.5, 3.0, 20.0])))
@@ -302,24 +302,27 @@ def test_random_binary_cases_by_full_enumeration(rng: np.random.Generator) -> No
     for case in range(1000):
         prior = priors[case % len(priors)]
         a, b = rng.choice([1e-3, 0.3, 1, 2, 30, 4000], 2)
-        law_z, law_u = random_law(rng), random_law(rng)
+        distribution_z, distribution_u = random_distribution(rng), random_distribution(rng)
         y_z, y_u = int(rng.integers(-60, 60)), int(rng.integers(-20, 50))
         for counted in (True, False):
             if counted:
-                got = binary_counts(a, b, prior, (y_z, law_z), (y_u, law_u)).probabilities()
+                got = binary_counts(a, b, prior, (y_z, distribution_z), (y_u, distribution_u)).probabilities()
             else:
-                got = yes_counts(a, b, n, y_z, law_z).probabilities()
+                got = yes_counts(a, b, n, y_z, distribution_z).probabilities()
             u, c = np.array([(u, c) for u in range(0 if counted else n, n + 1) for c in range(u + 1)]).T
             log_p = (
-                log_rises(a, c) + log_rises(b, u - c) - log_rises(a + b, u) + law_z.log_mass(y_z - 2 * c + u)
+                log_rises(a, c)
+                + log_rises(b, u - c)
+                - log_rises(a + b, u)
+                + distribution_z.log_mass(y_z - 2 * c + u)
             )
             if counted:
                 possible = (u >= prior.low) & (u <= prior.high)
                 log_prior = np.where(possible, prior.log_mass(np.clip(u, prior.low, prior.high)), -np.inf)
-                log_p = log_p + law_u.log_mass(y_u - u) + log_prior
+                log_p = log_p + distribution_u.log_mass(y_u - u) + log_prior
             expected = np.exp(log_p - np.logaddexp.reduce(log_p))
             ours = np.array([got.get(pair, 0.0) for pair in zip(u.tolist(), c.tolist(), strict=True)])
-            assert np.abs(ours - expected).max() < 1e-10, (a, b, law_z, law_u, y_z, y_u)
+            assert np.abs(ours - expected).max() < 1e-10, (a, b, distribution_z, distribution_u, y_z, y_u)
 
 
 def test_random_cell_cases_by_full_enumeration(rng: np.random.Generator) -> None:
@@ -328,33 +331,38 @@ def test_random_cell_cases_by_full_enumeration(rng: np.random.Generator) -> None
     u = points.sum(axis=1)
     for case in range(1200):
         alpha = rng.choice([1e-3, 0.3, 1, 2, 30, 4000], 3)
-        laws, law_u = tuple(random_law(rng) for _ in range(3)), random_law(rng)
+        distributions, distribution_u = (
+            tuple(random_distribution(rng) for _ in range(3)),
+            random_distribution(rng),
+        )
         y, y_u = rng.integers(-15, 25, 3), int(rng.integers(-5, 20))
         low, high = [(n, n), (0, n), (0, n), (3, 7)][case % 4]
         weights = rng.random(5) if case % 4 == 3 else None
         records = RecordPrior(low, high, weights)
-        usable = (y_u, law_u) if case % 4 == 1 else None
+        usable = (y_u, distribution_u) if case % 4 == 1 else None
         inside = (u >= low) & (u <= high)
         c, total = points[inside], u[inside]
-        log_p = sum(log_rises(alpha[k], c[:, k]) + laws[k].log_mass(y[k] - c[:, k]) for k in range(3))
+        log_p = sum(
+            log_rises(alpha[k], c[:, k]) + distributions[k].log_mass(y[k] - c[:, k]) for k in range(3)
+        )
         log_p = log_p - log_rises(alpha.sum(), total) + records.log_mass(total)
-        log_p = log_p if usable is None else log_p + law_u.log_mass(y_u - total)
+        log_p = log_p if usable is None else log_p + distribution_u.log_mass(y_u - total)
         expected = np.exp(log_p - np.logaddexp.reduce(log_p))
-        got = cell_counts(alpha, y, laws, records, usable).probability(c)
-        assert np.abs(got - expected).max() < 1e-10, (alpha, laws, y, records, usable)
+        got = cell_counts(alpha, y, distributions, records, usable).probability(c)
+        assert np.abs(got - expected).max() < 1e-10, (alpha, distributions, y, records, usable)
 
 
 def check_cells(
     alpha: np.ndarray,
     y: list[int],
-    law: Noise,
+    distribution: Noise,
     records: RecordPrior,
     usable: tuple[int, Noise] | None,
     most: int,
 ) -> None:
     """Compare the posterior of the total of two cells with brute force over all pairs up to ``most``."""
     c = np.arange(most + 1)
-    log_cells = [log_rises(a, c) + law.log_mass(v - c) for a, v in zip(alpha, y, strict=True)]
+    log_cells = [log_rises(a, c) + distribution.log_mass(v - c) for a, v in zip(alpha, y, strict=True)]
     log_total = np.array(
         [np.logaddexp.reduce(log_cells[0][: u + 1] + log_cells[1][: u + 1][::-1]) for u in range(most + 1)]
     )
@@ -366,7 +374,7 @@ def check_cells(
     log_total[: records.low], log_total[high + 1 :] = -np.inf, -np.inf
     log_total[records.low : high + 1] += records.log_mass(u[records.low : high + 1])
     expected = np.exp(log_total - np.logaddexp.reduce(log_total))
-    totals, got = cell_counts(alpha, np.array(y), (law, law), records, usable).totals()
+    totals, got = cell_counts(alpha, np.array(y), (distribution, distribution), records, usable).totals()
     ours = np.zeros(most + 1)
     ours[totals[totals <= most]] = got[totals <= most]
     assert np.abs(ours - expected).sum() < 1e-8
@@ -388,8 +396,10 @@ def test_priors_on_records_may_have_holes(weights: dict[int, float], scale: floa
 
 
 def test_cells_and_usable_count_in_absurd_conflict() -> None:
-    law = DiscreteLaplace(0.0651)
-    check_cells(np.array([0.328, 1024.6]), [-72, -120], law, RecordPrior(0, 196), (130, law), 196)
+    distribution = DiscreteLaplace(0.0651)
+    check_cells(
+        np.array([0.328, 1024.6]), [-72, -120], distribution, RecordPrior(0, 196), (130, distribution), 196
+    )
 
 
 @pytest.mark.parametrize("epsilon", [100, 300, 2000, 10**5])
@@ -457,7 +467,7 @@ def test_weights_of_tiny_priors(alpha: float) -> None:
 def total_by_convolution(
     alpha: np.ndarray,
     y: np.ndarray,
-    law: Noise,
+    distribution: Noise,
     records: RecordPrior,
     usable: tuple[int, Noise] | None,
     most: int,
@@ -466,7 +476,7 @@ def total_by_convolution(
     c = np.arange(most + 1)
     log_sum = None
     for a, v in zip(alpha, y, strict=True):
-        cell = log_rises(a, c) + law.log_mass(v - c)
+        cell = log_rises(a, c) + distribution.log_mass(v - c)
         log_sum = (
             cell
             if log_sum is None
@@ -484,12 +494,14 @@ def test_many_cells_with_a_prior_stronger_than_the_data() -> None:
     """Ten cells, noise far wider than the counts: several panels, one of them at a total of nothing."""
     alpha = np.array([0.3] * 5 + [4.0] * 5)
     y = np.array([-1, -58, 51, 92, 3, -15, -36, -28, -68, -5])
-    law = DiscreteLaplace(2 / 0.03)
-    records, usable = RecordPrior(0, 300), (83, law)
-    counts = cell_counts(alpha, y, (law,) * 10, records, usable)
+    distribution = DiscreteLaplace(2 / 0.03)
+    records, usable = RecordPrior(0, 300), (83, distribution)
+    counts = cell_counts(alpha, y, (distribution,) * 10, records, usable)
     assert len(counts.panels) > 1
     totals, got = counts.totals()
-    assert np.abs(got - total_by_convolution(alpha, y, law, records, usable, 300)[totals]).sum() < 1e-9
+    assert (
+        np.abs(got - total_by_convolution(alpha, y, distribution, records, usable, 300)[totals]).sum() < 1e-9
+    )
 
 
 def test_cases_drawn_from_the_model_are_never_refused(rng: np.random.Generator) -> None:
@@ -497,12 +509,12 @@ def test_cases_drawn_from_the_model_are_never_refused(rng: np.random.Generator) 
         k, n = int(rng.integers(2, 12)), int(np.exp(rng.uniform(0, np.log(60))))
         alpha = np.exp(rng.uniform(np.log(0.03), np.log(60), k))
         width = float(np.exp(rng.uniform(np.log(0.3), np.log(200))))
-        law = DiscreteLaplace(width) if case % 2 else DiscreteGaussian(width)
+        distribution = DiscreteLaplace(width) if case % 2 else DiscreteGaussian(width)
         u = n if case % 3 == 0 else int(rng.integers(0, n + 1))
-        y = rng.multinomial(u, rng.dirichlet(alpha)) + law.sample(k, rng)
+        y = rng.multinomial(u, rng.dirichlet(alpha)) + distribution.sample(k, rng)
         records = [RecordPrior(n, n), RecordPrior(0, n), RecordPrior(0, 2 * n)][case % 3]
-        usable = (u + int(law.sample(1, rng)[0]), law) if case % 3 == 1 else None
-        totals, got = cell_counts(alpha, y, (law,) * k, records, usable).totals()
+        usable = (u + int(distribution.sample(1, rng)[0]), distribution) if case % 3 == 1 else None
+        totals, got = cell_counts(alpha, y, (distribution,) * k, records, usable).totals()
         assert records.high is not None
-        expected = total_by_convolution(alpha, y, law, records, usable, records.high)
+        expected = total_by_convolution(alpha, y, distribution, records, usable, records.high)
         assert np.abs(got - expected[totals]).sum() + (1 - expected[totals].sum()) < 1e-8

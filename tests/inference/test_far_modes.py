@@ -44,7 +44,7 @@ def ambiguous(n: int, epsilon: float, rng: np.random.Generator, missing: str = "
     sums = [0.0, 0.05 * n, float(n)][: len(release.totals.values)]
     values = tuple(round(v / float(g)) for v, g in zip(sums, release.totals.grid, strict=True))
     return ask(
-        replace(release, statistics=replace(release.statistics, values=values)), PRIOR, DRAWS, rng, chains=4
+        replace(release, statistics=replace(release.totals, values=values)), PRIOR, DRAWS, rng, chains=4
     )
 
 

@@ -26,7 +26,12 @@ CASES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
 
 def result(rng: np.random.Generator, column: Any, family: Any, mechanism: Any, **how: Any) -> Any:
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), column, family, mechanism, fit_check="0.2", **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        column,
+        family,
+        mechanism,
+        fit_check="0.2",
+        **how,
     )
     return dc.infer(release, draws=400, rng=rng).diagnostics
 

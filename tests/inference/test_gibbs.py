@@ -24,7 +24,7 @@ from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.priors import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
 
-# KS distance of draws to a law they follow, times the root of their effective number, exceeds this once in 1e5
+# KS distance of draws to a distribution they follow, times the root of their effective number, exceeds this once in 1e5
 KS = 2.47
 
 MODELS: dict[str, tuple[Family, Any, Any]] = {
@@ -44,10 +44,10 @@ def simulated(
     rng: np.random.Generator,
     **how: Any,
 ) -> Release:
-    """A release of records drawn from the prior predictive law."""
+    """A release of records drawn from the prior predictive distribution."""
     theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         family.sample(theta, n, rng),
         family,
         mechanism,
@@ -92,7 +92,7 @@ def test_normal_against_a_grid(epsilon: float, method: str, rng: np.random.Gener
     family, prior, bounds = MODELS["normal"]
     x = np.random.default_rng(3).normal(0.4, 0.9, 500)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         x,
         family,
         dc.mechanisms.Laplace(epsilon),
@@ -152,9 +152,9 @@ def test_counts_against_the_exact_engine(
 def reading(n: int, epsilon: float, z: int) -> Release:
     """A Bernoulli release whose noisy sum of plus and minus one is z."""
     release = release_with(
-        lambda law: 0, np.zeros(n), dc.Bernoulli(), dc.mechanisms.Laplace(epsilon), missing="none"
+        lambda distribution: 0, np.zeros(n), dc.Bernoulli(), dc.mechanisms.Laplace(epsilon), missing="none"
     )
-    return replace(release, statistics=replace(release.statistics, values=(z,)))
+    return replace(release, statistics=replace(release.totals, values=(z,)))
 
 
 @pytest.mark.parametrize(("n", "epsilon", "count"), [(100, 0.1, -12.0), (1000, 0.1, -15.0), (1000, 1.0, 0.5)])
@@ -163,7 +163,7 @@ def test_bernoulli_at_the_boundary(n: int, epsilon: float, count: float, rng: np
     ours = gibbs.draw(asked).draws["p"]
     theirs = np.sort(exact.draw(asked).draws["p"])
     gap = distance(ours, theirs, (np.arange(40_000) + 0.5) / 40_000)
-    # the bound is for the laws; two sets of 40,000 draws blur it by 0.01 at most
+    # the bound is for the distributions; two sets of 40,000 draws blur it by 0.01 at most
     assert gap < 0.025
 
 
@@ -248,7 +248,7 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
     prior = Gamma(1, 1)
     n = 20_000
     release = release_with(
-        lambda law: 0,
+        lambda distribution: 0,
         np.full(n, 0.55),
         dc.Exponential(),
         dc.mechanisms.Laplace(1),
@@ -260,8 +260,8 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
     target = Target(ask(release, prior, rng))
     m, _ = target.moments({"rate": np.geomspace(0.01, 50, 2000)})
     turning = float(m.min())
-    wanted = int(0.9 * turning * n / float(release.statistics.grid[0]))
-    release = replace(release, statistics=replace(release.statistics, values=(wanted,)))
+    wanted = int(0.9 * turning * n / float(release.totals.grid[0]))
+    release = replace(release, statistics=replace(release.totals, values=(wanted,)))
     target = Target(ask(release, prior, rng))
     x = np.linspace(-5, 5, 20_001)
     p = np.exp(tree.log_posterior(target, target.place(x[:, None])))
@@ -294,9 +294,10 @@ def test_absurd_readings_give_finite_draws(
     family, prior, bounds = MODELS[name]
     release = simulated(family, prior, bounds, 300, dc.mechanisms.Laplace(0.5), rng, **how)
     values = tuple(
-        int(v + scales * law.sd) for v, law in zip(release.statistics.values, release.noise, strict=True)
+        int(v + scales * distribution.sd)
+        for v, distribution in zip(release.totals.values, release.noise, strict=True)
     )
-    absurd = replace(release, statistics=replace(release.statistics, values=values))
+    absurd = replace(release, statistics=replace(release.totals, values=values))
     answer = gibbs.draw(ask(absurd, prior, rng, 400))
     for value in answer.draws.values():
         assert value.shape[0] == 400
@@ -311,7 +312,7 @@ def correlated(outside: Any, rng: np.random.Generator) -> tuple[Release, np.ndar
     mean, covariance = np.array([0.3, -0.2]), np.array([[1.0, 0.6], [0.6, 0.8]])
     data = pd.DataFrame(rng.multivariate_normal(mean, covariance, 100_000), columns=["a", "b"])
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, dc.MultivariateNormal(2), dc.mechanisms.Laplace(2),
+        lambda noise: int(noise.sample(1, rng)[0]), data, dc.MultivariateNormal(2), dc.mechanisms.Laplace(2),
         columns=("a", "b"), bounds=[(-2, 2), (-2, 2)], outside=outside, missing="none",
     )  # fmt: skip
     return release, mean, covariance
@@ -361,7 +362,7 @@ def test_refusals_and_warnings(rng: np.random.Generator) -> None:
     assert gibbs.refusal(few) is None
     assert "public" in (plain.refusal(hidden) or "")
     wide = release_with(
-        lambda law: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.mechanisms.Laplace(1),
+        lambda distribution: 0, np.zeros((5, 4)), dc.MultivariateNormal(4), dc.mechanisms.Laplace(1),
         bounds=[(-1, 1)] * 4, outside="redact", missing="none",
     )  # fmt: skip
     assert "3 columns" in (gibbs.refusal(wide) or "")
@@ -389,10 +390,10 @@ def test_cost_does_not_follow_the_records(
     typical = Target(asked).moments(center)[0][0]
     counts = []
     for n in (1000, 1_000_000_000):
-        noise = [law.sample(1, rng)[0] for law in base.noise]
-        grid = [float(g) for g in base.statistics.grid]
+        noise = [distribution.sample(1, rng)[0] for distribution in base.noise]
+        grid = [float(g) for g in base.totals.grid]
         values = tuple(int(n * m / g + e) for m, g, e in zip(typical, grid, noise, strict=True))
-        release = replace(base, records=n, statistics=replace(base.statistics, values=values))
+        release = replace(base, records=n, statistics=replace(base.totals, values=values))
         seen[0] = 0
         gibbs.draw(ask(release, prior, rng))
         counts.append(seen[0])

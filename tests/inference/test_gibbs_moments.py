@@ -14,17 +14,16 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import discreet as dc
-from discreet import families
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
-from discreet.families import Family
+from discreet.families import Family, registry
 from discreet.inference.engine import TooLong, allowed, left
 from discreet.inference.engines.gibbs.box import box_moments
 from discreet.inference.engines.gibbs.feature_moments import feature_moments, normal_moments
 
 # the family of the docs, known to this module only
 Rayleigh = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"))["Rayleigh"]
-families.registry._FAMILIES.pop("rayleigh")
+registry._FAMILIES.pop("rayleigh")
 
 
 CASES: dict[str, tuple[Family, Any, dict[str, list[float]]]] = {
@@ -45,7 +44,7 @@ CASES: dict[str, tuple[Family, Any, dict[str, list[float]]]] = {
 def blank(family: Family, bounds: Any, outside: Any = "redact", **how: Any) -> Release:
     """A release of nothing in particular."""
     return release_with(
-        lambda law: 0, np.zeros(8), family, dc.mechanisms.Laplace(1),
+        lambda distribution: 0, np.zeros(8), family, dc.mechanisms.Laplace(1),
         bounds=bounds, outside=outside, missing="none", **how,
     )  # fmt: skip
 

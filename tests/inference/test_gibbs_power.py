@@ -1,6 +1,6 @@
 """Small errors of calibration hide: ten thousand trials where the printed sampler and half a correction must fail.
 
-Truncated exponential, n = 1000, epsilon = 1, Gamma(10, 10), bounds at the central 95% of the prior predictive law.
+Truncated exponential, n = 1000, epsilon = 1, Gamma(10, 10), bounds at the central 95% of the prior predictive.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PRIOR = Gamma(MODEL.shape, MODEL.rate)
 def template() -> Release:
     low, high = MODEL.bounds
     return release_with(
-        lambda law: 0,
+        lambda distribution: 0,
         np.full(MODEL.n, 1.0),
         dc.Exponential(),
         dc.mechanisms.Laplace(MODEL.epsilon),
@@ -55,7 +55,7 @@ def readings(release: Release, trials: int, rng: np.random.Generator) -> tuple[n
 
 
 def ask(release: Release, value: int, size: int, rng: np.random.Generator) -> Question:
-    read = replace(release, statistics=replace(release.statistics, values=(int(value),)))
+    read = replace(release, statistics=replace(release.totals, values=(int(value),)))
     return Question(read, PRIOR, record_prior(None), size, 1, rng)
 
 
@@ -82,11 +82,11 @@ def test_wrong_samplers_are_rejected(variant: Variant, trials: int, rng: np.rand
     assert least_p(ranks(MODEL, variant, trials, rng, thin=20)) < THRESHOLD
 
 
-def test_the_harness_accepts_the_joint_law(rng: np.random.Generator) -> None:
+def test_the_harness_accepts_the_joint_distribution(rng: np.random.Generator) -> None:
     check_uniform(ranks(MODEL, "joint", TRIALS, rng, thin=20))
 
 
-def test_the_coherent_law_is_calibrated(rng: np.random.Generator) -> None:
+def test_the_coherent_distribution_is_calibrated(rng: np.random.Generator) -> None:
     """The distribution function of the target at the true rate, on a grid, in ten thousand trials."""
     release = template()
     rate, values = readings(release, TRIALS, rng)

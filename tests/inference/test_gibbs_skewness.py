@@ -1,4 +1,4 @@
-"""The gibbs engine says where its central limit is doubtful: judged by the law of the sums, not by n."""
+"""The gibbs engine says where its central limit is doubtful: judged by the distribution of the sums, not by n."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ EDGE = "central limit for the released sum"
 def quiet(data: Any, family: Any, mechanism: Any, shift: float = 0.0, **how: Any) -> Release:
     """A release whose noise is ``shift`` scales, rounded."""
     options = {"missing": "none", **how}
-    return release_with(lambda law: round(shift * law.sd), data, family, mechanism, **options)
+    return release_with(
+        lambda distribution: round(shift * distribution.sd), data, family, mechanism, **options
+    )
 
 
 @dataclass

@@ -131,7 +131,11 @@ def question(
 ) -> Question:
     rng = np.random.default_rng(0)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, family, mechanism or dc.mechanisms.Laplace(0.5), **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        data,
+        family,
+        mechanism or dc.mechanisms.Laplace(0.5),
+        **how,
     )
     return Question(release, prior, record_prior(records), 4000, 4, rng)
 
@@ -145,12 +149,9 @@ def test_likelihood_given_variances_is_multivariate_normal(rng: np.random.Genera
     place, w = target.place(x), rng.exponential(2, (3, 5))
     theta, u = target.theta(x), target.usable(x)
     m, v = target.moments(theta)
-    scale = [float(s) for s in asked.release.mechanism.scale]
+    scale = [float(s) for s in asked.release.noise_record.scale]
     y = np.array(
-        [
-            float(a * g)
-            for a, g in zip(asked.release.statistics.values, asked.release.statistics.grid, strict=True)
-        ]
+        [float(a * g) for a, g in zip(asked.release.totals.values, asked.release.totals.grid, strict=True)]
     )
     for i in range(5):
         mean = np.array([u[i] * m[i, 0], u[i] * m[i, 1], u[i]])
@@ -182,7 +183,7 @@ def test_collapsing_agrees_with_averaging_over_the_variances(rng: np.random.Gene
 def test_variances_given_the_noise(rng: np.random.Generator) -> None:
     for distance in (1e-12, 0.3, 4.0, 300.0):
         w = laplace_variances(np.full(40_000, distance), rng)
-        # the law has density proportional to w^(-1/2) exp(-w/2 - e^2 / 2w); its inverse is inverse Gaussian
+        # the distribution has density proportional to w^(-1/2) exp(-w/2 - e^2 / 2w); its inverse is inverse Gaussian
         if distance > 0.01:
             from scipy.stats import invgauss
 

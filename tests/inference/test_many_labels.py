@@ -18,17 +18,17 @@ from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import Laplace
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 
-LAWS = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(2.0)}
+DISTRIBUTIONS = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(2.0)}
 ALPHA = np.array([1.0, 1.0, 0.5, 1.0, 1.0])
 Y = np.array([3, 3, 2, 0, 3])
 
 
 @pytest.mark.parametrize("usable", [None, 12])
 @pytest.mark.parametrize("records", [RecordPrior(11, 11), RecordPrior(0, 15), RecordPrior(0, None)], ids=str)
-@pytest.mark.parametrize("law", LAWS)
-def test_a_tree_gives_the_probabilities_of_a_chain(law, records, usable, monkeypatch) -> None:
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_tree_gives_the_probabilities_of_a_chain(distribution, records, usable, monkeypatch) -> None:
     """The chain is checked against full enumeration in test_exact.py."""
-    noise = LAWS[law]
+    noise = DISTRIBUTIONS[distribution]
     reading = None if usable is None else (usable, noise)
     chain = cell_counts(ALPHA, Y, (noise,) * 5, records, reading)
     monkeypatch.setattr(counting, "MANY", 1)
@@ -41,10 +41,10 @@ def test_a_tree_gives_the_probabilities_of_a_chain(law, records, usable, monkeyp
     assert np.abs(chain.probability(points) - tree.probability(points)).max() < 1e-12
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_draws_from_a_tree_have_these_probabilities(law, monkeypatch, rng) -> None:
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_draws_from_a_tree_have_these_probabilities(distribution, monkeypatch, rng) -> None:
     monkeypatch.setattr(counting, "MANY", 1)
-    counts = cell_counts(ALPHA[:3], Y[:3], (LAWS[law],) * 3, RecordPrior(8, 8), None)
+    counts = cell_counts(ALPHA[:3], Y[:3], (DISTRIBUTIONS[distribution],) * 3, RecordPrior(8, 8), None)
     points = np.array([c for c in product(range(9), repeat=3) if sum(c) == 8])
     expected = counts.probability(points)
     assert expected.sum() == pytest.approx(1, abs=1e-10)
@@ -53,12 +53,14 @@ def test_draws_from_a_tree_have_these_probabilities(law, monkeypatch, rng) -> No
     assert (drawn.sum(axis=1) == 8).all()
     seen = np.array([(drawn == point).all(axis=1).sum() for point in points])
     assert seen.sum() == size
-    # a false alarm in 1,000, split over both laws, the points and both sides
+    # a false alarm in 1,000, split over both distributions, the points and both sides
     z = (seen - size * expected) / np.sqrt(size * expected * (1 - expected) + 1e-9)
     common = size * expected > 20
     assert np.abs(z[common]).max() < 4.6
     # the control: the draws of another reading would be seen
-    other = cell_counts(ALPHA[:3], Y[:3] + np.array([1, 0, 0]), (LAWS[law],) * 3, RecordPrior(8, 8), None)
+    other = cell_counts(
+        ALPHA[:3], Y[:3] + np.array([1, 0, 0]), (DISTRIBUTIONS[distribution],) * 3, RecordPrior(8, 8), None
+    )
     wrong = other.probability(points)
     assert np.abs((seen - size * wrong) / np.sqrt(size * wrong + 1e-9))[common].max() > 4.6
 
@@ -71,8 +73,8 @@ def test_cells_that_are_alike_share_their_tables(monkeypatch, rng) -> None:
         counting.Cell, "weights", lambda self, *rest: weighed.append(self.y) or original(self, *rest)
     )
     y = rng.integers(0, 30, 20_000)
-    law = DiscreteLaplace(2.0)
-    found = cell_counts(np.ones(y.size), y, (law,) * y.size, RecordPrior(0, None), None)
+    distribution = DiscreteLaplace(2.0)
+    found = cell_counts(np.ones(y.size), y, (distribution,) * y.size, RecordPrior(0, None), None)
     # once for each panel that was tried
     assert len(weighed) < 1000
     draws = found.sample(3, rng)
@@ -87,7 +89,10 @@ def test_a_posterior_of_many_labels(rng) -> None:
     weights = np.repeat([1.0, 3.0], k // 2)
     codes = rng.choice(k, n, p=weights / weights.sum())
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), codes.tolist(), dc.Categorical(k), Laplace(1)
+        lambda noise: int(noise.sample(1, rng)[0]),
+        codes.tolist(),
+        dc.Categorical(k),
+        Laplace(1),
     )
     posterior = dc.infer(release, draws=400, rng=rng)
     p = posterior.draws["p"]
@@ -108,7 +113,9 @@ def test_a_posterior_of_many_labels(rng) -> None:
 
 
 def test_too_many_draws_of_labels_are_refused_before_work(monkeypatch, rng) -> None:
-    release = release_with(lambda law: int(law.sample(1, rng)[0]), ["1"], dc.Categorical(50_000), Laplace(1))
+    release = release_with(
+        lambda noise: int(noise.sample(1, rng)[0]), ["1"], dc.Categorical(50_000), Laplace(1)
+    )
     with pytest.raises(
         UsageError, match=r"4,000 draws of 50,000 labels are more than 100,000,000"
     ) as refused:
@@ -140,8 +147,8 @@ def test_a_long_summary_shows_its_first_and_last_lines(rng) -> None:
 
 def test_parts_of_a_sum_are_never_above_it() -> None:
     """Wide noise reaches far beyond the number of records; tables do not."""
-    law = DiscreteLaplace(300.0)
-    found = cell_counts(np.ones(300), np.arange(300), (law,) * 300, RecordPrior(0, 2000), None)
+    distribution = DiscreteLaplace(300.0)
+    found = cell_counts(np.ones(300), np.arange(300), (distribution,) * 300, RecordPrior(0, 2000), None)
     (panel, *_) = found.panels
     assert panel.tree is not None
     assert panel.tree.root.table.high <= 2000

@@ -45,7 +45,12 @@ def ranks(
         k = missing_prior(None, n).sample(rng) if lost is None else lost
         rows[:k] = np.ma.masked
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]), rows, family, mechanism, bounds=bounds, missing="count"
+            lambda noise: int(noise.sample(1, rng)[0]),
+            rows,
+            family,
+            mechanism,
+            bounds=bounds,
+            missing="count",
         )
         for j, missing in enumerate(expected):
             posterior = dc.infer(release, prior=prior, draws=400, missing=missing, rng=rng, **how)

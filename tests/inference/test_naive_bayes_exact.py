@@ -23,7 +23,7 @@ from discreet.models import NaiveBayes
 
 MODEL = NaiveBayes({"c": ["n", "y"]}, {"f": ["0", "1"], "g": ["a", "b", "z"]}, split={"g": 2})
 PRIOR: dict[str, Any] = {"c": [0.7, 1.6], "f": [0.4, 2.0], "g": [1.0, 0.3, 2.5]}
-# what is known to 1e-10: a law, not a sample
+# what is known to 1e-10: a distribution, not a sample
 CLOSE = 1e-10
 
 
@@ -83,19 +83,22 @@ def enumerated(release: dc.Release, sizes: tuple[int, ...], missing: bool) -> tu
     """The posterior of all tables together."""
     found, weights = weighed(sizes, missing)
     noise = [
-        law.log_mass(y - t) for law, y, t in zip(release.noise, release.totals.values, found.T, strict=True)
+        distribution.log_mass(y - t)
+        for distribution, y, t in zip(release.noise, release.totals.values, found.T, strict=True)
     ]
     weights = weights * np.exp(np.sum(noise, axis=0))
     return found, weights / weights.sum()
 
 
-def row_of(law: ClassDistribution, group: int, feature: int) -> RowDistribution:
-    row = law.rows[group][feature]
+def row_of(distribution: ClassDistribution, group: int, feature: int) -> RowDistribution:
+    row = distribution.rows[group][feature]
     assert isinstance(row, RowDistribution)
     return row
 
 
-def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassDistribution) -> np.ndarray:
+def by_engine(
+    release: dc.Release, found: np.ndarray, missing: bool, distribution: ClassDistribution
+) -> np.ndarray:
     """The same probabilities from the engine's factors: class totals, then each row given its total."""
     groups = 2 + missing
     cut = groups * (2 + missing)
@@ -104,12 +107,12 @@ def by_engine(release: dc.Release, found: np.ndarray, missing: bool, law: ClassD
     assert (blocks[1].sum(axis=2) == totals).all()
     vector = totals
     if release.records is None:
-        vector = np.column_stack([totals, law.totals.whole - totals.sum(axis=1)])
-    probability = law.totals.probability(vector)
+        vector = np.column_stack([totals, distribution.totals.whole - totals.sum(axis=1)])
+    probability = distribution.totals.probability(vector)
     for c, d in product(range(groups), (0, 1)):
         for m in np.unique(totals[:, c]):
             mine = totals[:, c] == m
-            probability[mine] *= row_of(law, c, d).share(blocks[d][mine, c, : (2, 3)[d]], int(m))
+            probability[mine] *= row_of(distribution, c, d).share(blocks[d][mine, c, : (2, 3)[d]], int(m))
     return probability
 
 
@@ -119,28 +122,28 @@ NOISES = {"laplace": dc.mechanisms.Laplace(6), "gaussian": dc.mechanisms.Gaussia
 def released(rng: np.random.Generator, mechanism: Any, n: int = 4, **how: Any) -> dc.Release:
     data = {"c": ["n", "y", "y", "y"], "f": ["0", "1", "1", "0"], "g": ["a", "z", "z", "b"]}
     cut = {name: values[:n] for name, values in data.items()}
-    return release_with(lambda law: int(law.sample(1, rng)[0]), cut, MODEL, mechanism, **how)
+    return release_with(lambda noise: int(noise.sample(1, rng)[0]), cut, MODEL, mechanism, **how)
 
 
 def check(
     release: dc.Release, sizes: tuple[int, ...], missing: bool, records: RecordPrior
 ) -> ClassDistribution:
-    law = class_distribution(release, MODEL.concentrations(PRIOR), records)
+    distribution = class_distribution(release, MODEL.concentrations(PRIOR), records)
     found, truth = enumerated(release, sizes, missing)
-    mine = by_engine(release, found, missing, law)
+    mine = by_engine(release, found, missing, distribution)
     np.testing.assert_allclose(mine, truth, atol=CLOSE, rtol=0)
     assert mine.sum() == pytest.approx(1, abs=CLOSE)
-    return law
+    return distribution
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_all_tables_of_four_records(noise: str, rng: np.random.Generator) -> None:
     """Unknown class totals that two tables share, a public number of records, nothing missing by declaration."""
     release = released(rng, NOISES[noise], missing="none")
-    law = check(release, (4,), False, RecordPrior())
+    distribution = check(release, (4,), False, RecordPrior())
     found, truth = enumerated(release, (4,), False)
     marginal = np.bincount(found[:, :2].sum(axis=1), truth, minlength=5)
-    np.testing.assert_allclose(law.totals.marginals[0], marginal, atol=CLOSE, rtol=0)
+    np.testing.assert_allclose(distribution.totals.marginals[0], marginal, atol=CLOSE, rtol=0)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -156,13 +159,15 @@ def test_a_private_number_of_records(rng: np.random.Generator) -> None:
 
 
 def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
-    """The control: the same reading, believed to have 20% more noise, has another law by far more than 1e-10."""
+    """The control: the same reading, believed to have 20% more noise, has another posterior by far more than 1e-10."""
     release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     record = release.noise_record
     wider = replace(record, scale=tuple(scale * 6 / 5 for scale in record.scale))
-    law = class_distribution(replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior())
+    distribution = class_distribution(
+        replace(release, mechanism=wider), MODEL.concentrations(PRIOR), RecordPrior()
+    )
     found, truth = enumerated(release, (4,), False)
-    assert np.abs(by_engine(release, found, False, law) - truth).max() > 1e-3
+    assert np.abs(by_engine(release, found, False, distribution) - truth).max() > 1e-3
 
 
 def direct(row: Reading, n: int) -> np.ndarray:
@@ -173,8 +178,8 @@ def direct(row: Reading, n: int) -> np.ndarray:
         return gammaln(a + t) - gammaln(t + 1) - gammaln(a)
 
     out = np.ones(1)
-    for a, y, law in zip(row.alpha, row.y, row.noise, strict=False):
-        shape = law.log_mass(y - t)
+    for a, y, distribution in zip(row.alpha, row.y, row.noise, strict=False):
+        shape = distribution.log_mass(y - t)
         out = np.convolve(out, np.exp(rising(a) + shape - shape.max()))[: n + 1]
     out = out / np.exp(rising(row.alpha.sum()))
     if row.missing:
@@ -201,9 +206,11 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
     model = NaiveBayes({"c": 2}, {"f": k, "g": 2})
     codes = rng.integers([2, k, 2], size=(n, 3)).astype(str)
     data = dict(zip("cfg", codes.T, strict=True))
-    release = release_with(lambda law: int(law.sample(1, rng)[0]), data, model, mechanism, missing=missing)
+    release = release_with(
+        lambda noise: int(noise.sample(1, rng)[0]), data, model, mechanism, missing=missing
+    )
     prior = model.concentrations(0.7)
-    law = class_distribution(release, prior, RecordPrior())
+    distribution = class_distribution(release, prior, RecordPrior())
     logs = [
         sum(direct(row, n) for row in group if isinstance(row, Reading)) for group in readings(release, prior)
     ]
@@ -218,19 +225,19 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
         log_p = log_p + logs[2][np.maximum(left, 0)] + np.array(lacking)[np.maximum(left, 0)]
     p = np.where(possible, np.exp(log_p - log_p[possible].max()), 0.0)
     truth = p.sum(axis=1) / p.sum()
-    mine = law.totals.marginals[0]
-    low = law.totals.panel.cells[law.totals.panel.order.index(0)].low
+    mine = distribution.totals.marginals[0]
+    low = distribution.totals.panel.cells[distribution.totals.panel.order.index(0)].low
     np.testing.assert_allclose(mine, truth[low : low + mine.size], atol=CLOSE, rtol=0)
 
 
-def test_draws_follow_the_law(rng: np.random.Generator) -> None:
-    """Draws of totals and tables against their exact probabilities: chi-square at 1e-4; a shifted law is rejected."""
+def test_draws_follow_the_distribution(rng: np.random.Generator) -> None:
+    """Draws of totals and tables against their exact probabilities: chi-square at 1e-4; a shifted one is rejected."""
     release = released(rng, dc.mechanisms.Laplace(6), missing="none")
     prior = MODEL.concentrations(PRIOR)
-    law = class_distribution(release, prior, RecordPrior())
+    distribution = class_distribution(release, prior, RecordPrior())
     n_draws = 20_000
-    totals = law.totals.sample(n_draws, rng)
-    tables_drawn = [row_of(law, c, d).split(totals[:, c], rng) for d in (0, 1) for c in (0, 1)]
+    totals = distribution.totals.sample(n_draws, rng)
+    tables_drawn = [row_of(distribution, c, d).split(totals[:, c], rng) for d in (0, 1) for c in (0, 1)]
     drawn = np.concatenate(tables_drawn, axis=1)
     found, truth = enumerated(release, (4,), False)
     seen = Counter(map(tuple, drawn.tolist()))
@@ -238,7 +245,7 @@ def test_draws_follow_the_law(rng: np.random.Generator) -> None:
     assert observed.sum() == n_draws
 
     def p_value(expected: np.ndarray) -> float:
-        # rare tables are pooled, so that the chi-square law is near
+        # rare tables are pooled, so that the chi-square distribution is near
         common = expected * n_draws >= 10
         o = np.append(observed[common], observed[~common].sum())
         e = np.append(expected[common], expected[~common].sum()) * n_draws

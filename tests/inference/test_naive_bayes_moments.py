@@ -27,7 +27,7 @@ MECHANISMS = [dc.mechanisms.Laplace(0.5), dc.mechanisms.Laplace(8), dc.mechanism
 
 def released(rng: np.random.Generator, mechanism: Any, **how: Any) -> dc.Release:
     rows = {"c": rng.integers(2, size=N), "f": rng.integers(2, size=N), "x": rng.uniform(0, 10, N)}
-    return release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
+    return release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
 
 
 def block_weights(block: BlockReading) -> np.ndarray:
@@ -75,17 +75,19 @@ def test_class_totals_and_what_is_left_without_a_block(
 ) -> None:
     release = released(rng, mechanism, **how)
     records = RecordPrior(0, N) if release.records is None else RecordPrior()
-    law = class_distribution(release, MODEL.concentrations(0.7), records)
-    block = law.rows[0][1]
+    distribution = class_distribution(release, MODEL.concentrations(0.7), records)
+    block = distribution.rows[0][1]
     assert isinstance(block, BlockDistribution)
     inside = slice(block.low, block.low + block.log_weights.size)
     p = pair_weights(release, without=False)
-    np.testing.assert_allclose(law.totals.marginals[0], p.sum(axis=1)[inside] / p.sum(), atol=CLOSE, rtol=0)
+    np.testing.assert_allclose(
+        distribution.totals.marginals[0], p.sum(axis=1)[inside] / p.sum(), atol=CLOSE, rtol=0
+    )
     rest = pair_weights(release, without=True)
     # where the posterior lies, also of the other classes
-    spans = [slice(rows[0].low, rows[0].low + rows[0].log_weights.size) for rows in law.rows[:2]]
+    spans = [slice(rows[0].low, rows[0].low + rows[0].log_weights.size) for rows in distribution.rows[:2]]
     truth = rest[spans[0], spans[1]].sum(axis=1)
-    found = law.without(0, 1)
+    found = distribution.without(0, 1)
     assert found.low == block.low
     np.testing.assert_allclose(np.exp(found.log_weights), truth / truth.sum(), atol=1e-8, rtol=0)
     # and, of these, how many have a number
@@ -100,8 +102,8 @@ def test_class_totals_and_what_is_left_without_a_block(
     have = np.zeros(N + 1)
     have[usable.low : usable.low + usable.weights.size] = usable.weights
     np.testing.assert_allclose(have / have.sum(), mine / mine.sum(), atol=1e-8, rtol=0)
-    # the control: with the block, the law is another one
-    assert np.abs(law.totals.marginals[0] - truth / truth.sum()).max() > 1e-4
+    # the control: with the block, the distribution is another one
+    assert np.abs(distribution.totals.marginals[0] - truth / truth.sum()).max() > 1e-4
 
 
 def test_three_noises_added(rng: np.random.Generator) -> None:

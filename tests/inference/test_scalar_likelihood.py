@@ -58,7 +58,7 @@ def named(case: Any) -> str:
 
 
 def oracle_of(family: Family, theta: dict[str, float]) -> Any:
-    """SciPy's version of the law of a record."""
+    """SciPy's version of the distribution of a record."""
     kind = type(family).__name__
     value = next(iter(theta.values()))
     return {
@@ -75,7 +75,7 @@ def oracle_of(family: Family, theta: dict[str, float]) -> Any:
 
 def lattice_masses(release: Release, theta: dict[str, float], per_unit: int) -> np.ndarray:
     """Masses of z on -1, ..., 1 in steps of 1 / per_unit; mass between points is split over the nearest three."""
-    family, law = release.family, oracle_of(release.family, theta)
+    family, distribution = release.family, oracle_of(release.family, theta)
     assert release.domain.bounds is not None
     assert release.layout.shift is not None
     assert release.layout.half is not None
@@ -92,13 +92,13 @@ def lattice_masses(release: Release, theta: dict[str, float], per_unit: int) -> 
 
     if family.support.discrete:
         x = np.arange(low, high + 1)
-        put(x, law.pmf(x))
-        below, above = law.cdf(low - 1), law.sf(high)
+        put(x, distribution.pmf(x))
+        below, above = distribution.cdf(low - 1), distribution.sf(high)
     else:
         turn = float(np.clip(getattr(family, "location", getattr(family, "mean", low)), low, high))
         edges = np.unique(np.append(np.linspace(low, high, 40 * per_unit + 1), turn))
-        put((edges[1:] + edges[:-1]) / 2, np.diff(law.cdf(edges)))
-        below, above = law.cdf(low), law.sf(high)
+        put((edges[1:] + edges[:-1]) / 2, np.diff(distribution.cdf(edges)))
+        below, above = distribution.cdf(low), distribution.sf(high)
     if release.domain.outside == "clip":
         put(np.array([low, high]), np.array([below, above]))
     else:
@@ -109,9 +109,9 @@ def lattice_masses(release: Release, theta: dict[str, float], per_unit: int) -> 
 def brute_log_likelihood(
     release: Release, theta: dict[str, float], per_unit: int, records: tuple[int, int] = (0, 10)
 ) -> float:
-    """Convolve the law of one record with itself, term by positive term, and sum over everything latent."""
+    """Convolve the distribution of one record with itself, term by positive term, and sum over everything latent."""
     masses = lattice_masses(release, theta, per_unit)
-    values, grid, noise = release.statistics.values, release.statistics.grid, release.noise
+    values, grid, noise = release.totals.values, release.totals.grid, release.noise
     y = [v * float(g) for v, g in zip(values, grid, strict=True)]
     n = release.records
     high = records[1] if n is None else n
@@ -151,14 +151,20 @@ def simulated(
     theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}
     x = family.sample(theta, n, rng).astype(float)
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, family, mechanism, bounds=bounds, outside=outside, **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        x,
+        family,
+        mechanism,
+        bounds=bounds,
+        outside=outside,
+        **how,
     )
 
 
 def engine_log_likelihood(release: Release, theta: dict[str, np.ndarray], records: RecordPrior) -> np.ndarray:
-    law = RecordDistribution.of(release, few=True)
+    distribution = RecordDistribution.of(release, few=True)
     usable = Question(release, None, records, 1, 1, np.random.default_rng(0)).usable
-    return log_likelihood(law.at(theta), reading_of(release, usable), law.lattice)
+    return log_likelihood(distribution.at(theta), reading_of(release, usable), distribution.lattice)
 
 
 def total_variation(release: Release, prior: Prior, per_unit: int, rng: np.random.Generator) -> float:
@@ -197,7 +203,7 @@ def test_the_oracle_sees_wrong_noise(rng):
     case = SMOOTH[0]
     release = simulated(case, 5, LAPLACE, "redact", REPLACE, rng)
     other = dc.mechanisms.Laplace("0.8")
-    wrong = release_with(lambda law: 0, np.ones(5), case[0], other, bounds=case[2], missing="none")
+    wrong = release_with(lambda distribution: 0, np.ones(5), case[0], other, bounds=case[2], missing="none")
     object.__setattr__(wrong, "statistics", release.statistics)
     axis, posterior = draws.density(Question(wrong, case[1], RecordPrior(), 1, 1, rng))
     t = np.linspace(axis.low, axis.high, 41)[8:-4]
@@ -234,18 +240,18 @@ def test_one_record_by_quadrature(case, outside, rng):
     family, prior, bounds = case
     release = simulated(case, 1, LAPLACE, outside, REPLACE, rng)
     low, high = (float(v) for v in bounds)
-    law = RecordDistribution.of(release)
-    y, b = release.statistics.values[0] / 2**24, 2.0
+    distribution = RecordDistribution.of(release)
+    y, b = release.totals.values[0] / 2**24, 2.0
     theta = family.draw(prior, 5, rng)
     (name,) = theta
     turn = getattr(family, "location", getattr(family, "mean", None))
-    breaks = sorted({low, high, *([float(turn)] if turn is not None else []), *_preimages(law, y)})
+    breaks = sorted({low, high, *([float(turn)] if turn is not None else []), *_preimages(distribution, y)})
     expected = []
     for value in theta[name]:
         record = oracle_of(family, {name: value})
 
         def height(x: float) -> float:
-            return float(np.exp(-abs(float(law.z(x)) - y) / b))
+            return float(np.exp(-abs(float(distribution.z(x)) - y) / b))
 
         inside = sum(
             integrate.quad(lambda x, r=record: r.pdf(x) * height(x), a, c, epsabs=1e-13)[0]
@@ -258,10 +264,10 @@ def test_one_record_by_quadrature(case, outside, rng):
     np.testing.assert_allclose(ours - ours[0], np.array(expected) - expected[0], atol=3e-6)
 
 
-def _preimages(law: RecordDistribution, y: float) -> list[float]:
+def _preimages(distribution: RecordDistribution, y: float) -> list[float]:
     """Where inside the bounds the statistic crosses y: the noise has its kink there."""
-    x = np.linspace(law.low, law.high, 4001)
-    z = law.z(x) - y
+    x = np.linspace(distribution.low, distribution.high, 4001)
+    z = distribution.z(x) - y
     return [float(v) for v in x[:-1][np.sign(z[:-1]) != np.sign(z[1:])]]
 
 
@@ -274,16 +280,16 @@ def test_transforms_by_direct_integration(case, outside, rng):
     low, high = (float(v) for v in bounds)
     theta = family.draw(prior, 3, rng)
     (name,) = theta
-    law = RecordDistribution.of(release)
+    distribution = RecordDistribution.of(release)
     s = np.array([0.0, 0.7, -3.0, 2j, 11j, 1.5 - 6j])
-    ours = law.at(theta).transform(np.broadcast_to(s, (3, s.size))) * np.exp(np.abs(s.real))
+    ours = distribution.at(theta).transform(np.broadcast_to(s, (3, s.size))) * np.exp(np.abs(s.real))
     turn = float(np.clip(getattr(family, "location", getattr(family, "mean", low)), low, high))
     for i, value in enumerate(theta[name]):
         record = oracle_of(family, {name: value})
         for j, power in enumerate(s):
 
             def integrand(x: np.ndarray, power: complex = power) -> np.ndarray:
-                return np.exp(power * law.z(x))
+                return np.exp(power * distribution.z(x))
 
             if family.support.discrete:
                 x = np.arange(low, high + 1)
@@ -306,10 +312,10 @@ def test_narrow_records_in_wide_bounds(rng):
     """Fifty nearly equal records: their sum is normal to 1e-300, and with Laplace noise its density is known."""
     family, n = dc.Normal(variance="1e-6"), 50
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), rng.normal(2.2, 1e-3, n), family, LAPLACE, bounds=(-10, 10),
+        lambda noise: int(noise.sample(1, rng)[0]), rng.normal(2.2, 1e-3, n), family, LAPLACE, bounds=(-10, 10),
         missing="none",
     )  # fmt: skip
-    y, b, sd = release.statistics.values[0] / 2**24, 2.0, n**0.5 * 1e-4
+    y, b, sd = release.totals.values[0] / 2**24, 2.0, n**0.5 * 1e-4
     mean = np.linspace(-9, 9, 13)
     mean = np.sort(np.append(mean, 10 * y / n + np.linspace(-1e-3, 1e-3, 9)))
     gap = (y - n * mean / 10) / sd
@@ -329,7 +335,7 @@ def test_a_family_of_ones_own(rng):
         x = stats.rayleigh(scale=2.5).rvs(5, random_state=rng)
         for how in (REPLACE, COUNTED, ADD_REMOVE):
             release = release_with(
-                lambda law: int(law.sample(1, rng)[0]),
+                lambda noise: int(noise.sample(1, rng)[0]),
                 x,
                 family,
                 LAPLACE,

@@ -56,7 +56,7 @@ def read_as(
     steps = [GRID, GRID if "neighbors" in how else 1]
     integers = [round(v * step) for v, step in zip(values, steps, strict=False)]
     return privatize(
-        lambda law: 0, integers, n, family, domain, mechanism, columns=("x",),
+        lambda distribution: 0, integers, n, family, domain, mechanism, columns=("x",),
         neighbors=how.get("neighbors", "replace"),  # pyright: ignore[reportArgumentType]
     )  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_a_function_without_end_of_detail_is_refused():
 def test_both_modes_are_shown(rng):
     """Records out of bounds count as 0, so a small mean of z may come from a small mean of x or a very large one."""
     family, n, bounds, prior = dc.Normal(variance=4), 400, (-4, 6), P.Normal(1, 6)
-    law = RecordDistribution.of(read_as(family, [0.0], n, bounds, missing="none"))
+    distribution = RecordDistribution.of(read_as(family, [0.0], n, bounds, missing="none"))
     release = read_as(family, [0.2 * n], n, bounds, missing="none")
     axis, posterior = posterior_of(release, prior, rng)
     y = posterior.log_density
@@ -142,7 +142,9 @@ def test_both_modes_are_shown(rng):
     drawn = axis.value(posterior.sample(4000, rng))
     # the share of either mode, by a plain sum over a fine grid
     t = np.linspace(-10, 20, 6001)
-    log_p = axis.log_prior(t) + log_likelihood(law.at({"mean": t}), reading_of(release, RecordPrior()), None)
+    log_p = axis.log_prior(t) + log_likelihood(
+        distribution.at({"mean": t}), reading_of(release, RecordPrior()), None
+    )
     p = np.exp(log_p - np.logaddexp.reduce(log_p))
     share = p[t < 5].sum()
     assert 0.02 < share < 0.98
@@ -154,7 +156,12 @@ def test_prior_and_data_in_conflict(rng):
     family, prior, n = dc.Exponential(), P.Gamma(1000, 1000), 100_000
     x = rng.exponential(0.5, n)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, family, LAPLACE, bounds=(0, 20), missing="none"
+        lambda noise: int(noise.sample(1, rng)[0]),
+        x,
+        family,
+        LAPLACE,
+        bounds=(0, 20),
+        missing="none",
     )
     axis, posterior = posterior_of(release, prior, rng)
     expected = family.update(prior, np.array([x.sum()]), n)
@@ -266,8 +273,8 @@ def test_a_confident_prior_stands(rng):
 def test_cost_does_not_grow_with_records(how, mechanism, rng):
     """A billion records take about as long as a thousand, and pin the rate to where they should."""
     family, prior = dc.Exponential(), P.Gamma(10, 10)
-    law = RecordDistribution.of(read_as(family, [0.0], 1, (0, 4), missing="none"))
-    at_one = law.at({"rate": np.ones(1)})
+    distribution = RecordDistribution.of(read_as(family, [0.0], 1, (0, 4), missing="none"))
+    at_one = distribution.at({"rate": np.ones(1)})
     mean = float(at_one.transform(np.array([[1e-6j]]))[0, 0].imag / 1e-6)
     seconds = {}
     for n in (1000, 10**9):
@@ -308,7 +315,12 @@ def test_infer_reads_every_family(case, how, rng):
     theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}
     x = family.sample(theta, 40, rng).astype(float)
     release = release_with(
-        lambda law: int(law.sample(1, rng)[0]), x, family, dc.mechanisms.Laplace(2), bounds=bounds, **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        x,
+        family,
+        dc.mechanisms.Laplace(2),
+        bounds=bounds,
+        **how,
     )
     posterior = dc.infer(release, prior=prior, engine="exact", draws=400, rng=rng)
     assert posterior.diagnostics.independent
@@ -353,12 +365,12 @@ def test_a_prior_beyond_floating_point_keeps_its_weight(shape: float, rng: np.ra
     """Beta(0.01, 0.01) puts most of its weight where p is 1 to double precision; brute force goes there by logit."""
     family, b = dc.Geometric(), 1.0
     release = release_with(
-        lambda law: 0, np.zeros(5), family, dc.mechanisms.Laplace(2), bounds=(0, 6), missing="none"
+        lambda distribution: 0, np.zeros(5), family, dc.mechanisms.Laplace(2), bounds=(0, 6), missing="none"
     )
-    b = float(release.mechanism.scale[0])
+    b = float(release.noise_record.scale[0])
     reading = -4.9
-    value = round(reading / float(release.statistics.grid[0]))
-    release = replace(release, statistics=replace(release.statistics, values=(value,)))
+    value = round(reading / float(release.totals.grid[0]))
+    release = replace(release, statistics=replace(release.totals, values=(value,)))
     logit, step = np.linspace(-4000.0, 4000.0, 16_001, retstep=True)
     log_p, log_q = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
     # one record: (x - 3) / 3 for x = 0, ..., 6, and the middle for all beyond
@@ -396,7 +408,7 @@ def test_readings_far_from_sums_of_atoms(
 ) -> None:
     """Where nearly all records sit on atoms, the inversion's rounding must not pass for likelihood."""
     release = release_with(
-        lambda law: 0,
+        lambda distribution: 0,
         np.ones(1),
         family,
         dc.mechanisms.Gaussian(rho=rho),
@@ -405,7 +417,7 @@ def test_readings_far_from_sums_of_atoms(
         missing="none",
         neighbors="replace" if records is None else "add_remove",
     )
-    values = tuple(round(y / float(g)) for y, g in zip(readings, release.statistics.grid, strict=True))
-    release = replace(release, statistics=replace(release.statistics, values=values))
+    values = tuple(round(y / float(g)) for y, g in zip(readings, release.totals.grid, strict=True))
+    release = replace(release, statistics=replace(release.totals, values=values))
     posterior = dc.infer(release, prior=prior, engine="exact", records=records, draws=400, rng=0)
     assert all(np.isfinite(draws).all() for draws in posterior.draws.values())

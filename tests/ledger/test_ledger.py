@@ -330,9 +330,9 @@ def test_the_charge_is_durable_before_any_noise_is_drawn(
     ledger, seen = dc.Ledger(url, budget=dc.PureDP(9)), []
 
     def watch(draw):  # type: ignore[no-untyped-def]
-        def drawn(law):  # type: ignore[no-untyped-def]
+        def drawn(distribution):  # type: ignore[no-untyped-def]
             seen.append(dc.Ledger(url).account("x").totals.charges)
-            return draw(law)
+            return draw(distribution)
 
         return drawn
 

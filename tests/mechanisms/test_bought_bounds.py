@@ -24,11 +24,11 @@ from tests.mechanisms.test_quantile import THRESHOLD
 
 def seeded(data: Any, family: Any, mechanism: Any, rng: np.random.Generator, **options: Any) -> dc.Release:
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         data,
         family,
         mechanism,
-        choose=lambda law: law.sample(rng),
+        choose=lambda distribution: distribution.sample(rng),
         **options,
     )
 
@@ -49,7 +49,7 @@ def test_the_price_of_bounds_adds_up() -> None:
     assert by_delta.guarantee == dc.ApproxDP("1.1", "1e-6")
     # what is left for the totals is not touched: the noise is that of epsilon = 0.5
     declared = dc.release(x, dc.Normal(), bounds=(0, 100), epsilon=0.5)
-    assert made.mechanism.scale != declared.mechanism.scale or made.neighbors != "replace"
+    assert made.noise_record.scale != declared.noise_record.scale or made.neighbors != "replace"
     again = dc.release(x, dc.Normal(), bounds=bounds, epsilon=0.5)
     assert again.mechanism == declared.mechanism
 
@@ -76,13 +76,13 @@ def test_rich_bounds_are_the_quantiles(rng: np.random.Generator) -> None:
     )
 
 
-def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
+def test_chance_decides_as_the_distribution_says(rng: np.random.Generator) -> None:
     """Through the whole release: the lower bound's frequencies, at a budget where several cells are likely."""
     x = np.array([0.5] * 3 + [1.5] * 4 + [2.5] * 5 + [3.5] * 2 + [np.nan] * 3 + [np.inf, -np.inf])
     counts = (4, 4, 5, 3)
     asked = dc.mechanisms.PrivateQuantiles("1/4", "3/4", within=(0, 4), epsilon=1, cells=4)
     (plan,) = plan_choices(asked, dc.Normal())
-    law, _ = quantile_distributions(counts, plan, "replace")
+    distribution, _ = quantile_distributions(counts, plan, "replace")
     seen = []
 
     def choose(which: PermuteAndFlip) -> int:
@@ -96,7 +96,7 @@ def test_chance_decides_as_the_law_says(rng: np.random.Generator) -> None:
         )
         assert made.domain.bounds is not None
         lows.append(made.domain.bounds[0][0])
-    assert set(seen[::2]) == {law}
+    assert set(seen[::2]) == {distribution}
     low_mass, high_mass = (one.mass() for one in quantile_distributions(counts, plan, "replace"))
     grid, expected = plan.grid(dc.Normal()), dict.fromkeys(range(5), 0.0)
     for i, j in product(range(4), repeat=2):

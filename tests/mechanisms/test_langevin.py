@@ -31,7 +31,7 @@ def table(rng: np.random.Generator, n: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_the_noise_of_a_step_is_what_is_accounted_for(neighbors: Any) -> None:
-    """One step with every record read: two normal laws, whose distance is known."""
+    """One step with every record read: two normal distributions, whose distance is known."""
     eta, temperature, clip = 0.01, 1.5, 0.7
     stated = langevin_steps(eta, temperature, clip, rate=1, steps=1, neighbors=neighbors).guarantee()
     shift = eta / 2 * clip * (2 if neighbors == "replace" else 1)
@@ -41,7 +41,7 @@ def test_the_noise_of_a_step_is_what_is_accounted_for(neighbors: Any) -> None:
 
 
 def test_the_noise_of_a_step_on_a_sample_is_what_is_accounted_for() -> None:
-    """A record that joins with probability 0.3 moves the step by what its gradient is worth; a mixture of two laws."""
+    """A record that joins with probability 0.3 moves the step by what its gradient is worth: a mixture of two."""
     eta, temperature, clip, rate = 0.05, 1.0, 0.8, 0.3
     stated = langevin_steps(eta, temperature, clip, rate=rate, steps=1, neighbors="add_remove").guarantee()
     sd, shift = np.sqrt(eta * temperature), eta / 2 * clip / rate
@@ -96,9 +96,9 @@ def test_a_step_reads_the_sample_that_goes_with_the_neighbors(
         rate = 8 / 43
     else:
         counts = np.bincount(np.minimum(sizes, 14), minlength=15)
-        law = stats.binom.pmf(np.arange(15), 43, 0.2)
-        law[14] += stats.binom.sf(14, 43, 0.2)
-        assert stats.chisquare(counts, 3000 * law).pvalue > FALSE_ALARM
+        distribution = stats.binom.pmf(np.arange(15), 43, 0.2)
+        distribution[14] += stats.binom.sf(14, 43, 0.2)
+        assert stats.chisquare(counts, 3000 * distribution).pvalue > FALSE_ALARM
         rate = 0.2
     # every record is as likely to be read as any other
     read = np.bincount(np.concatenate(seen), minlength=43)
@@ -126,7 +126,7 @@ def test_posterior_of_many_records(rng: np.random.Generator) -> None:
         return np.abs(states.mean(axis=0) - w) / sd, states.std(axis=0) / sd
 
     far, wide = off(2.0)
-    # forty or more effective draws of the stationary law, whose variance the finite step inflates by up to a half
+    # forty effective draws of the stationary distribution; the finite step inflates its variance by up to a half
     assert np.all(far < 1.0)
     assert np.all((wide > 0.5) & (wide < 1.8))
     far, _ = off(0.02)

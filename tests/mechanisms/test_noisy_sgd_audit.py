@@ -63,5 +63,5 @@ def test_the_adversary_is_no_fool(rng: np.random.Generator) -> None:
     """A fifth of the noise is found out; and with all of it, a good part of the promise is."""
     everybody = float(dc.ZeroConcentratedDP(RHO).to_approx(DELTA).epsilon)
     assert lower_bound(rng, N_RECORDS - 1, 0, 0.2) > 1.3 * everybody
-    # a quarter is what two normal laws that are this far apart show to a single test at such confidence
+    # a quarter is what two normal distributions that are this far apart show to a single test at such confidence
     assert lower_bound(rng, N_RECORDS - 1, 0, 1.0) > 0.2 * everybody

@@ -1,4 +1,4 @@
-"""Posterior samples: exact privacy loss over neighboring tables, and the real sampler against its law."""
+"""Posterior samples: exact privacy loss over neighboring tables, and the real sampler against its distribution."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def made(name: str, epsilon: Any, samples: int = 1) -> tuple[ParameterGrid, Frac
     ]
 
 
-def log_mass(law: ExponentialChoice) -> np.ndarray:
-    scores = np.array(law.scores, dtype=float) / law.scale
+def log_mass(distribution: ExponentialChoice) -> np.ndarray:
+    scores = np.array(distribution.scores, dtype=float) / distribution.scale
     return scores - np.logaddexp.reduce(scores)
 
 
@@ -71,7 +71,7 @@ def worst_loss(name: str, grid: ParameterGrid, temperature: Fraction, n: int) ->
         for second in records:
             for share in (0, n // 3, n - 1):
                 rest = [share * a + (n - 1 - share) * b for a, b in zip(first, second, strict=True)]
-                laws = np.array(
+                distributions = np.array(
                     [
                         log_mass(
                             grid.distribution(
@@ -81,7 +81,7 @@ def worst_loss(name: str, grid: ParameterGrid, temperature: Fraction, n: int) ->
                         for record in (records if name == "normal" else (records[0], records[-1]))
                     ]
                 )
-                worst = max(worst, float((laws.max(axis=0) - laws.min(axis=0)).max()))
+                worst = max(worst, float((distributions.max(axis=0) - distributions.min(axis=0)).max()))
     return worst
 
 
@@ -129,23 +129,23 @@ def test_scores_are_the_tempered_posterior(name: str, rng: np.random.Generator) 
     low, high = bounds or (0, 1)
     data = rng.integers(low, high + 1, 40) if family.support.discrete else rng.uniform(low, high, 40)
     grid, temperature = made(name, 0.7)
-    law = law_of(grid, family, bounds, data, temperature)
-    thetas = [{k: v[i] for k, v in grid.points.items()} for i in range(len(law.scores))]
+    distribution = distribution_of(grid, family, bounds, data, temperature)
+    thetas = [{k: v[i] for k, v in grid.points.items()} for i in range(len(distribution.scores))]
     log_p = np.array([family.log_density(np.asarray(data, float), theta).sum() for theta in thetas])
     expected = grid.log_base + log_p / float(temperature)
     expected -= np.logaddexp.reduce(expected)
     # statistics are rounded to 2^-25 each, 40 of them, times slopes of at most 50 in mapped units
-    np.testing.assert_allclose(log_mass(law), expected, atol=40 * 50 * 2.0**-24, rtol=0)
+    np.testing.assert_allclose(log_mass(distribution), expected, atol=40 * 50 * 2.0**-24, rtol=0)
 
 
-def law_of(
+def distribution_of(
     grid: ParameterGrid, family: Family, bounds: Any, data: Any, temperature: Fraction
 ) -> ExponentialChoice:
-    """Return the law of a release of ``data``, as the private side computes it."""
+    """Return the distribution of a release of ``data``, as the private side computes it."""
     kept: list[ExponentialChoice] = []
 
-    def keep(law: ExponentialChoice) -> int:
-        kept.append(law)
+    def keep(distribution: ExponentialChoice) -> int:
+        kept.append(distribution)
         return 0
 
     mechanism = dc.mechanisms.PosteriorSampling(
@@ -159,7 +159,7 @@ def law_of(
 
 def test_the_grid_integrates_the_prior(rng: np.random.Generator) -> None:
     """With all weight on the prior the draws follow it, truncated: the grid's coordinate does not bend it."""
-    for name, law, transform in (
+    for name, distribution, transform in (
         ("bernoulli", stats.beta(1, 1), None),
         ("exponential", stats.gamma(2), None),
         ("normal-mean", stats.gamma(2, scale=1 / 2), lambda v: 1 / v),
@@ -171,8 +171,8 @@ def test_the_grid_integrates_the_prior(rng: np.random.Generator) -> None:
         grid = ParameterGrid(family, domain, dc.priors.parse(prior), support, 4096)
         weights = np.exp(grid.log_base - np.logaddexp.reduce(grid.log_base))
         x = next(iter(grid.points.values()))
-        inside = law.cdf([1 / high, 1 / low] if transform else [low, high])
-        cdf = (law.cdf(transform(x) if transform else x) - inside[0]) / np.ptp(inside)
+        inside = distribution.cdf([1 / high, 1 / low] if transform else [low, high])
+        cdf = (distribution.cdf(transform(x) if transform else x) - inside[0]) / np.ptp(inside)
         got = np.cumsum(weights) - weights / 2
         wanted = 1 - cdf if transform else cdf
         # the trapezoid rule with 4096 points; at its two ends half a weight has no middle
@@ -180,15 +180,15 @@ def test_the_grid_integrates_the_prior(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("data", ["all ones", "all zeros", "one of each"])
-def test_real_draws_match_the_law_at_extreme_data(data: str) -> None:
-    """Chi-square of OpenDP's choices against the law, with all data on one side of the support."""
+def test_real_draws_match_the_distribution_at_extreme_data(data: str) -> None:
+    """Chi-square of OpenDP's choices against the distribution, with all data on one side of the support."""
     grid, temperature = made("bernoulli", 2)
     n = 50
     total = {"all ones": n, "all zeros": -n, "one of each": 0}[data]
-    law = grid.distribution([Fraction(total)], n, temperature)
-    draws = np.bincount([secure_select(law) for _ in range(4000)], minlength=grid.cells)
-    assert chi_square(draws, law.mass()) > ALARM
-    # negative control: the law at a quarter of the temperature is told apart
+    distribution = grid.distribution([Fraction(total)], n, temperature)
+    draws = np.bincount([secure_select(distribution) for _ in range(4000)], minlength=grid.cells)
+    assert chi_square(draws, distribution.mass()) > ALARM
+    # negative control: the distribution at a quarter of the temperature is told apart
     colder = grid.distribution([Fraction(total)], n, temperature / 4)
     assert chi_square(draws, colder.mass()) < 1e-8
 
@@ -210,11 +210,11 @@ def chi_square(counts: np.ndarray, mass: np.ndarray) -> float:
     return float(stats.chi2.sf(statistic, len(wanted) - 1))
 
 
-def test_seeded_draws_match_the_same_law(rng: np.random.Generator) -> None:
+def test_seeded_draws_match_the_same_distribution(rng: np.random.Generator) -> None:
     grid, temperature = made("poisson", 2)
-    law = grid.distribution([Fraction(-30)], 40, temperature)
-    draws = np.bincount([law.sample(rng) for _ in range(4000)], minlength=grid.cells)
-    assert chi_square(draws, law.mass()) > ALARM
+    distribution = grid.distribution([Fraction(-30)], 40, temperature)
+    draws = np.bincount([distribution.sample(rng) for _ in range(4000)], minlength=grid.cells)
+    assert chi_square(draws, distribution.mass()) > ALARM
 
 
 def test_labels_follow_the_tempered_truncated_dirichlet(rng: np.random.Generator) -> None:
@@ -237,7 +237,7 @@ def test_labels_follow_the_tempered_truncated_dirichlet(rng: np.random.Generator
 
 
 def test_labels_cost_their_share_by_the_density_ratio() -> None:
-    """On a fine set of p the log-ratio of unnormalized tempered laws spreads by at most epsilon, and nearly so."""
+    """On a fine set of p the log-ratio of unnormalized tempered densities spreads by at most epsilon, and nearly so."""
     family, epsilon = dc.Categorical(3), 1.5
     mechanism = dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=epsilon, support="0.05")
     domain = family.read_domain(None, "clip", "none")
@@ -255,7 +255,7 @@ def test_missing_and_outside_values_count_as_declared() -> None:
         "normal_inverse_gamma:0,1,2,2", epsilon=1, support={"mean": (-1, 3), "variance": (1, 6)}, cells=12
     )
 
-    def law(data: list[Any], **how: Any) -> ExponentialChoice:
+    def distribution(data: list[Any], **how: Any) -> ExponentialChoice:
         kept: list[ExponentialChoice] = []
         source = RandomSource(
             lambda sampler: sampler(np.random.default_rng()), lambda one: kept.append(one) or 0
@@ -263,9 +263,9 @@ def test_missing_and_outside_values_count_as_declared() -> None:
         sample_with(source, data, family, mechanism, bounds=bounds, **how)
         return kept[0]
 
-    assert law(dirty, impute=2) == law(clean, missing="none")
+    assert distribution(dirty, impute=2) == distribution(clean, missing="none")
     # a value that is missing although none was declared to be counts as the lower bound, and raises nothing
-    assert law([1.0, None], missing="none") == law([1.0, -3.0], missing="none")
+    assert distribution([1.0, None], missing="none") == distribution([1.0, -3.0], missing="none")
 
 
 def test_a_secure_source_needs_no_seed_and_repeats_nothing() -> None:

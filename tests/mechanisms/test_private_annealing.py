@@ -1,4 +1,4 @@
-"""Annealing: the exact law of whole releases on small grids, and a normalizing constant that is known."""
+"""Annealing: the exact distribution of whole releases on small grids, and a normalizing constant that is known."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def moved(walk: GridWalk, scores: list[int]) -> np.ndarray:
     return matrix
 
 
-def release_law(walk: GridWalk, path: AnnealingPath, ones: int, n: int) -> np.ndarray:
-    """Return the law of two trajectories of three levels, states and all, and of the choice between them."""
+def release_distribution(walk: GridWalk, path: AnnealingPath, ones: int, n: int) -> np.ndarray:
+    """Return the distribution of two trajectories of three levels, states and all, and of the choice between them."""
     tables = tables_for(walk, path, ones, n)
     first = gibbs_distribution(np.array(tables[0]) / STEP)
     one = first[:, None] * moved(walk, tables[1])
     runs = list(product(range(walk.grid.cells), repeat=2))
-    law = np.empty((len(runs), len(runs), 2))
+    distribution = np.empty((len(runs), len(runs), 2))
     for (i, a), (j, b) in product(enumerate(runs), repeat=2):
         chosen = weight_choice([log_weight(tables, list(a)), log_weight(tables, list(b))]).mass()
-        law[i, j] = one[a] * one[b] * chosen
-    return law
+        distribution[i, j] = one[a] * one[b] * chosen
+    return distribution
 
 
 @pytest.mark.parametrize("start", ["0", "0.3"])
@@ -74,10 +74,10 @@ def test_a_whole_release_costs_no_more_than_it_says(start: str) -> None:
     )
     worst = 0.0
     for n in (1, 2, 3, 4):
-        laws = [release_law(walk, path, ones, n) for ones in range(n + 1)]
-        assert all(law.sum() == pytest.approx(1) for law in laws)
-        possible = laws[0] > 0  # a step joins neighbors on the grid only, whatever the records are
-        logs = [np.log(law[possible]) for law in laws]
+        distributions = [release_distribution(walk, path, ones, n) for ones in range(n + 1)]
+        assert all(distribution.sum() == pytest.approx(1) for distribution in distributions)
+        possible = distributions[0] > 0  # a step joins neighbors on the grid only, whatever the records are
+        logs = [np.log(distribution[possible]) for distribution in distributions]
         worst = max(worst, *(float(np.abs(a - b).max()) for a, b in pairwise(logs)))
     # several updates are at their worst for different tables, so the sum is approached, not attained
     assert 0.5 * claim <= worst <= claim + ROUND
@@ -85,11 +85,11 @@ def test_a_whole_release_costs_no_more_than_it_says(start: str) -> None:
     assert worst > claim - float(path.gap)
 
 
-def test_updates_leave_their_law_alone() -> None:
+def test_updates_leave_their_distribution_alone() -> None:
     walk = walk_on(cells=6, width=2, prior="beta:2,3")
     scores = walk.grid.scores([Fraction(3)], 7, Fraction(1, 2))
-    law = gibbs_distribution(np.array(scores) / STEP)
-    assert law @ moved(walk, scores) == pytest.approx(law, rel=1e-12)
+    distribution = gibbs_distribution(np.array(scores) / STEP)
+    assert distribution @ moved(walk, scores) == pytest.approx(distribution, rel=1e-12)
 
 
 def test_a_choice_by_weights_attains_its_price_and_the_tangent_is_attained() -> None:
@@ -97,11 +97,11 @@ def test_a_choice_by_weights_attains_its_price_and_the_tangent_is_attained() -> 
     walk = walk_on(cells=5, width=1)
     path = AnnealingPath.linear(5, Fraction(2))
     ends = [[0] * 4, [4] * 4]
-    laws = [
+    distributions = [
         weight_choice([log_weight(tables_for(walk, path, ones, 61), run) for run in ends]).mass()
         for ones in range(62)
     ]
-    pairs = list(pairwise(laws))
+    pairs = list(pairwise(distributions))
     ratio = max(float(np.abs(np.log(a / b)).max()) for a, b in pairs)
     assert 0.999 * float(path.gap) <= ratio <= float(path.resampling_cost()) + ROUND
     l1 = max(float(np.abs(a - b).sum()) for a, b in pairs)

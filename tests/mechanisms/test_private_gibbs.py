@@ -1,4 +1,4 @@
-"""Private Gibbs sampling: the chain's law on tables small enough to enumerate, its budget, its files."""
+"""Private Gibbs sampling: the chain's distribution on tables small enough to enumerate, its budget, its files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TestLaw:
             pytest.param(2, 4000, marks=pytest.mark.slow),
         ],
     )
-    def test_the_chain_has_the_tempered_posterior_as_its_law(
+    def test_the_chain_has_the_tempered_posterior_as_its_distribution(
         self, updated: int | None, n: int, rng: np.random.Generator
     ) -> None:
         """Four records of one column: how likely it is that the first two are together, by enumeration."""
@@ -92,7 +92,7 @@ class TestLaw:
             # 4.9 standard errors: a false alarm once in a million
             assert abs(x.mean() - truth[name]) < 4.9 * error, name
         if n > 1000:
-            # control: the law of a chain that does not look at the records
+            # control: the distribution of a chain that does not look at the records
             x = seen["apart"].astype(float)
             error = x.std() / np.sqrt(float(mean_ess(x[None, :])))
             assert abs(x.mean() - 2 / 30) > 4.9 * error

@@ -1,4 +1,4 @@
-"""Private walks: what is released follows the exact law of the updates, and the budget pays for every one of them."""
+"""Private walks: releases follow the exact distribution of the updates, and the budget pays for every one of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def test_short_steps_are_cheaper() -> None:
 
 
 @pytest.mark.parametrize("source", ["seeded", "secure"])
-def test_a_long_walk_has_the_tempered_posterior_as_its_law(source: str, rng: np.random.Generator) -> None:
+def test_a_long_walk_has_the_tempered_posterior_as_its_distribution(
+    source: str, rng: np.random.Generator
+) -> None:
     """One state in twenty of a walk that crosses its grid in a few steps."""
     steps = 10_000 if source == "seeded" else 2_000
     walking = mechanism(steps=steps, epsilon=20_000, cells=8, width=4, temperature=3)
@@ -53,9 +55,9 @@ def test_a_long_walk_has_the_tempered_posterior_as_its_law(source: str, rng: np.
     walk = walk_of(record, dc.Bernoulli(), DOMAIN)
     points = walk.grid.points["p"]
     scores = walk.grid.scores([Fraction(-6)], 20, Fraction(1, 3))
-    law = gibbs_distribution(np.array(scores) / float(1 << SCALE_BITS))
+    distribution = gibbs_distribution(np.array(scores) / float(1 << SCALE_BITS))
     counts = np.bincount(np.searchsorted(points, drawn - 1e-12), minlength=8)
-    assert stats.chisquare(counts, law * counts.sum()).pvalue > ALARM
+    assert stats.chisquare(counts, distribution * counts.sum()).pvalue > ALARM
     # control: the posterior at another temperature
     other = gibbs_distribution(
         np.array(walk.grid.scores([Fraction(-6)], 20, Fraction(1))) / float(1 << SCALE_BITS)

@@ -1,4 +1,4 @@
-"""Private quantiles: exact privacy loss over all neighbors, and the secure choice against its law."""
+"""Private quantiles: exact privacy loss over all neighbors, and the secure choice against its distribution."""
 
 from __future__ import annotations
 
@@ -51,8 +51,11 @@ def largest_loss(choice: BoundsChoice, relation: Any, most: int, thinner: float 
 
     def mass(counts: tuple[int, ...]) -> list[np.ndarray]:
         if counts not in masses:
-            laws = quantile_distributions(counts, choice, relation)
-            masses[counts] = [PermuteAndFlip(law.scores, thinner * law.scale).mass() for law in laws]
+            distributions = quantile_distributions(counts, choice, relation)
+            masses[counts] = [
+                PermuteAndFlip(distribution.scores, thinner * distribution.scale).mass()
+                for distribution in distributions
+            ]
         return masses[counts]
 
     for counts in tables(choice.cells, most):
@@ -119,46 +122,50 @@ def test_sensitivity_is_attained() -> None:
             assert moved == score_sensitivity(q, relation)  # pyright: ignore[reportArgumentType]
 
 
-def test_the_law_against_its_definition() -> None:
+def test_the_distribution_against_its_definition() -> None:
     """Walk through all orders of four candidates by hand."""
     from itertools import permutations
 
-    law = PermuteAndFlip([0, -1, -4, -1], 1.5)
-    p = np.exp(np.array(law.scores) / 1.5)
+    distribution = PermuteAndFlip([0, -1, -4, -1], 1.5)
+    p = np.exp(np.array(distribution.scores) / 1.5)
     by_hand = np.zeros(4)
     for order in permutations(range(4)):
         reached = 1 / math.factorial(4)
         for candidate in order:
             by_hand[candidate] += reached * p[candidate]
             reached *= 1 - p[candidate]
-    assert np.allclose(law.mass(), by_hand, rtol=1e-12)
+    assert np.allclose(distribution.mass(), by_hand, rtol=1e-12)
     wide = PermuteAndFlip([-abs(i - 300) for i in range(1024)], 80.0)
     assert math.isclose(wide.mass().sum(), 1, rel_tol=1e-9)
 
 
-LAW = PermuteAndFlip([0, -1, -2, -2, -7, 0, -3], 2.0)
+DISTRIBUTION = PermuteAndFlip([0, -1, -2, -2, -7, 0, -3], 2.0)
 
 
-def fit(draws: list[int], law: PermuteAndFlip) -> float:
-    return float(chisquare(np.bincount(draws, minlength=len(law.scores)), law.mass() * len(draws)).pvalue)
+def fit(draws: list[int], distribution: PermuteAndFlip) -> float:
+    return float(
+        chisquare(
+            np.bincount(draws, minlength=len(distribution.scores)), distribution.mass() * len(draws)
+        ).pvalue
+    )
 
 
-def test_the_secure_choice_follows_the_law() -> None:
+def test_the_secure_choice_follows_the_distribution() -> None:
     """OpenDP has no seed, so this is a fresh sample each time, at the stated false-alarm rate."""
-    draws = [secure_choose(LAW) for _ in range(12_000)]
-    assert fit(draws, LAW) > THRESHOLD
+    draws = [secure_choose(DISTRIBUTION) for _ in range(12_000)]
+    assert fit(draws, DISTRIBUTION) > THRESHOLD
     # controls: the same draws refute scales 20% off, and the exponential mechanism
     for scale in (1.6, 2.4):
-        assert fit(draws, PermuteAndFlip(LAW.scores, scale)) < THRESHOLD
-    weights = np.exp(np.array(LAW.scores) / 2.0)
+        assert fit(draws, PermuteAndFlip(DISTRIBUTION.scores, scale)) < THRESHOLD
+    weights = np.exp(np.array(DISTRIBUTION.scores) / 2.0)
     counts = np.bincount(draws, minlength=7)
     assert chisquare(counts, weights / weights.sum() * len(draws)).pvalue < THRESHOLD
 
 
-def test_the_seeded_choice_follows_the_law(rng: np.random.Generator) -> None:
-    draws = [LAW.sample(rng) for _ in range(20_000)]
-    assert fit(draws, LAW) > THRESHOLD
-    assert fit(draws, PermuteAndFlip(LAW.scores, 1.8)) < THRESHOLD
+def test_the_seeded_choice_follows_the_distribution(rng: np.random.Generator) -> None:
+    draws = [DISTRIBUTION.sample(rng) for _ in range(20_000)]
+    assert fit(draws, DISTRIBUTION) > THRESHOLD
+    assert fit(draws, PermuteAndFlip(DISTRIBUTION.scores, 1.8)) < THRESHOLD
 
 
 def test_scores_and_scales_of_any_size_are_chosen_from() -> None:

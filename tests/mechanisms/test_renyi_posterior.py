@@ -1,4 +1,4 @@
-"""Rebalanced posterior samples: the claim against every neighboring pair, and the sampler against its law."""
+"""Rebalanced posterior samples: the claim against every neighboring pair, and the sampler against its distribution."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ N = 200
 LABELS = Domain(None, None, "clip", "none")
 
 
-def laws(record: SamplingRecord, family: Any, sums: Any, n: int) -> priors.Prior:
-    """The law of a draw from a table with these sums, by the family's own update and nothing of the mechanism's."""
+def distributions(record: SamplingRecord, family: Any, sums: Any, n: int) -> priors.Prior:
+    """The distribution of a draw given these sums, by the family's own update and nothing of the mechanism's."""
     r, m = float(record.parameters["r"]), float(record.parameters["m"])
     prior = type(record.prior).from_natural(record.prior.natural() / m)
     return family.update(prior, r * np.asarray(sums, dtype=float), r * n)
@@ -51,7 +51,7 @@ def test_every_pair_is_within_the_claim_and_one_is_near_it(
     mechanism = tight(prior, order, epsilon, mode, samples=3)
     record = mechanism.plan(dc.Bernoulli(), LABELS, N)
     claim = float(mechanism.guarantee("replace").epsilons[0])
-    after = [laws(record, dc.Bernoulli(), [k], N) for k in range(N + 1)]
+    after = [distributions(record, dc.Bernoulli(), [k], N) for k in range(N + 1)]
     spent = [
         3 * conjugate_divergence(p, q, order)
         for low, high in itertools.pairwise(after)
@@ -69,7 +69,7 @@ def test_ten_percent_more_breaks_the_claim(mode: str, prior: priors.Beta) -> Non
     larger = dict(record.parameters)
     larger["r" if mode == "diffused" else "m"] *= Fraction(11, 10)
     wrong = replace(record, parameters=larger)
-    after = [laws(wrong, dc.Bernoulli(), [k], N) for k in range(N + 1)]
+    after = [distributions(wrong, dc.Bernoulli(), [k], N) for k in range(N + 1)]
     spent = [conjugate_divergence(p, q, 2) for p, q in itertools.pairwise(after)]
     spent += [conjugate_divergence(q, p, 2) for p, q in itertools.pairwise(after)]
     assert max(spent) > 0.05 * 1.04
@@ -88,7 +88,7 @@ def test_labels_stay_within_the_claim(mode: str) -> None:
     record = mechanism.plan(family, Domain(None, family.labels, "clip", "none"), n)
     tables = [np.array([i, j, n - i - j]) for i in range(n + 1) for j in range(n + 1 - i)]
     spent = [
-        conjugate_divergence(laws(record, family, p, n), laws(record, family, q, n), 3)
+        conjugate_divergence(distributions(record, family, p, n), distributions(record, family, q, n), 3)
         for p in tables
         for q in tables
         if np.abs(p - q).sum() == 2
@@ -120,7 +120,7 @@ def test_numbers_stay_within_the_claim(family: Any, prior: Any, bounds: Any, mod
     others = np.linspace((n - 1) * low, (n - 1) * high, 25)
     spent = []
     for rest in others:
-        after = [laws(record, family, [rest + value], n) for value in values]
+        after = [distributions(record, family, [rest + value], n) for value in values]
         spent += [conjugate_divergence(p, q, order) for p in after for q in after]
     assert 0.95 * 0.02 < max(spent) <= 0.02 * (1 + 1e-9)
 
@@ -136,15 +136,17 @@ def cells(draws: np.ndarray, cdf: Any, n_cells: int = 20) -> float:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("data", [[1] * N, [0] * N, [0] * (N - 1) + [1]], ids=["ones", "zeros", "one one"])
-def test_draws_at_extreme_data_match_the_law(mode: str, data: list[int], rng: np.random.Generator) -> None:
+def test_draws_at_extreme_data_match_the_distribution(
+    mode: str, data: list[int], rng: np.random.Generator
+) -> None:
     mechanism = tight(priors.Beta(6, 12), 5.0, 1000.0, mode, samples=10_000)
     release = sample_with(RandomSource.seeded(rng), data, dc.Bernoulli(), mechanism, impute=0)
     assert release.samples is not None
     draws = release.samples.arrays()["p"]
-    law = laws(release.mechanism, dc.Bernoulli(), [sum(data)], N)  # pyright: ignore
-    assert cells(draws, stats.beta(*law.natural()).cdf) > FALSE_ALARM
+    distribution = distributions(release.mechanism, dc.Bernoulli(), [sum(data)], N)  # pyright: ignore
+    assert cells(draws, stats.beta(*distribution.natural()).cdf) > FALSE_ALARM
     # negative control: one record more or less would be noticed at the other end of the table
-    wrong = laws(release.mechanism, dc.Bernoulli(), [N - sum(data)], N)  # pyright: ignore
+    wrong = distributions(release.mechanism, dc.Bernoulli(), [N - sum(data)], N)  # pyright: ignore
     assert cells(draws, stats.beta(*wrong.natural()).cdf) < 1e-12
 
 
@@ -154,24 +156,24 @@ def test_a_weight_ten_percent_off_would_be_noticed(rng: np.random.Generator) -> 
     record: Any = release.mechanism
     assert release.samples is not None
     off = {**record.parameters, "r": record.parameters["r"] * Fraction(11, 10)}
-    wrong = laws(replace(record, parameters=off), dc.Bernoulli(), [N], N)
-    right = laws(record, dc.Bernoulli(), [N], N)
+    wrong = distributions(replace(record, parameters=off), dc.Bernoulli(), [N], N)
+    right = distributions(record, dc.Bernoulli(), [N], N)
     draws = release.samples.arrays()["p"]
     assert cells(draws, stats.beta(*right.natural()).cdf) > FALSE_ALARM
     assert cells(draws, stats.beta(*wrong.natural()).cdf) < 1e-12
 
 
-def test_the_secure_generator_has_the_same_law() -> None:
+def test_the_secure_generator_has_the_same_distribution() -> None:
     """Draws of a real release cannot be seeded, so the false alarm rate is one in a million."""
     mechanism = tight(priors.Beta(6, 12), 2.0, 500.0, "diffused", samples=10_000)
     release = dc.release([1] * N, dc.Bernoulli(), mechanism=mechanism, impute=0)
     assert release.samples is not None
-    law = laws(release.mechanism, dc.Bernoulli(), [N], N)  # pyright: ignore
-    assert cells(release.samples.arrays()["p"], stats.beta(*law.natural()).cdf) > 1e-6
+    distribution = distributions(release.mechanism, dc.Bernoulli(), [N], N)  # pyright: ignore
+    assert cells(release.samples.arrays()["p"], stats.beta(*distribution.natural()).cdf) > 1e-6
 
 
 @pytest.mark.parametrize(("family", "prior", "bounds"), NUMBERS, ids=lambda x: str(x))
-def test_draws_of_numbers_match_the_law(
+def test_draws_of_numbers_match_the_distribution(
     family: Any, prior: Any, bounds: Any, rng: np.random.Generator
 ) -> None:
     """All values beyond the upper bound: clipped, summed on the grid, and updated."""
@@ -180,7 +182,7 @@ def test_draws_of_numbers_match_the_law(
         RandomSource.seeded(rng), [99.0] * 50, family, mechanism, bounds=bounds, missing="none"
     )
     high = max(float(end) for end in family.measure_range(*family.parse_bounds(bounds)[0]))
-    law = laws(release.mechanism, family, [50 * high], 50)  # pyright: ignore
+    distribution = distributions(release.mechanism, family, [50 * high], 50)  # pyright: ignore
     assert release.samples is not None
     (draws,) = release.samples.arrays().values()
     draws = 1 / draws if family.draw_names == ("variance",) else draws
@@ -188,7 +190,7 @@ def test_draws_of_numbers_match_the_law(
         "beta": lambda a, b: stats.beta(a, b).cdf,
         "gamma": lambda a, b: stats.gamma(a, scale=1 / b).cdf,
         "normal": lambda pull, precision: stats.norm(pull / precision, precision**-0.5).cdf,
-    }[law.name](*law.natural())
+    }[distribution.name](*distribution.natural())
     assert cells(draws, cdf) > FALSE_ALARM
 
 

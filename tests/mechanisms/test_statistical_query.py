@@ -53,7 +53,7 @@ def test_real_values_stay_within_the_claim(mode: str, rng: np.random.Generator) 
     assert reals <= bits
 
 
-def test_draws_match_the_law(rng: np.random.Generator) -> None:
+def test_draws_match_the_distribution(rng: np.random.Generator) -> None:
     """Values beyond [0, 1] are clipped, and missing ones imputed, before they are summed."""
     data = [0.25] * 60 + [7.0] * 20 + [-1.0] * 10 + [float("nan")] * 10
     release = sample_with(

@@ -1,4 +1,4 @@
-"""Sampled probability tables: the exact privacy loss of every neighboring pair, and the law of the draws."""
+"""Sampled probability tables: the exact privacy loss of every neighboring pair, and the distribution of the draws."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from discreet.models import BayesianNetwork, NaiveBayes
 from discreet.models.discrete import DiscreteModel
 
 LEAST = 0.05
-# one table is [class], the other [class, feature]: three truncated beta laws
+# one table is [class], the other [class, feature]: three truncated beta distributions
 MODEL = NaiveBayes({"c": 2}, {"f": 2})
-# five truncated beta laws; no column has more than one child
+# five truncated beta distributions; no column has more than one child
 NETWORK = BayesianNetwork([("a", "b"), ("b", "c")], {"a": 2, "b": 2, "c": 2})
 MODELS = pytest.mark.parametrize("model", [MODEL, NETWORK], ids=["naive bayes", "network"])
 
@@ -35,11 +35,11 @@ def parameters(model: DiscreteModel, data: list[tuple[int, ...]], temperature: f
     return 1 + np.vstack([table.reshape(-1, 2) for table in counts.values()]) / temperature
 
 
-def loss(law: np.ndarray, other: np.ndarray) -> float:
+def loss(distribution: np.ndarray, other: np.ndarray) -> float:
     """The largest log-ratio of two densities, over all parameters."""
     # one count of a row grows or one shrinks, or both: the ratio is monotone, and largest at an end
-    ends = [max(float(s @ np.log([p, 1 - p])) for p in (LEAST, 1 - LEAST)) for s in law - other]
-    return sum(ends) - sum(log_mass(a, b) for a, b in law) + sum(log_mass(a, b) for a, b in other)
+    ends = [max(float(s @ np.log([p, 1 - p])) for p in (LEAST, 1 - LEAST)) for s in distribution - other]
+    return sum(ends) - sum(log_mass(a, b) for a, b in distribution) + sum(log_mass(a, b) for a, b in other)
 
 
 def worst_loss(model: DiscreteModel, temperature: float, n: int) -> float:
@@ -47,8 +47,8 @@ def worst_loss(model: DiscreteModel, temperature: float, n: int) -> float:
     records = list(product((0, 1), repeat=len(model.columns)))
     worst = 0.0
     for rest in combinations_with_replacement(records, n - 1):
-        laws = [parameters(model, [*rest, one], temperature) for one in records]
-        worst = max(worst, *(loss(one, two) for one, two in permutations(laws, 2)))
+        distributions = [parameters(model, [*rest, one], temperature) for one in records]
+        worst = max(worst, *(loss(one, two) for one, two in permutations(distributions, 2)))
     return worst
 
 
@@ -108,7 +108,7 @@ def truncated_mean(a: float, b: float) -> float:
 
 
 @MODELS
-def test_draws_have_the_law_s_means(model: DiscreteModel, rng: np.random.Generator) -> None:
+def test_draws_have_the_distribution_s_means(model: DiscreteModel, rng: np.random.Generator) -> None:
     """Means of 4000 draws at 1e-4 (eight tests); the means of an untempered posterior are rejected."""
     n_draws, width = 4000, len(model.columns)
     data = [one[:width] for one in [(0, 0, 1)] * 20 + [(0, 1, 1)] * 9 + [(1, 1, 0)] * 4]

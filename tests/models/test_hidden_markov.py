@@ -42,7 +42,11 @@ def release_of(
     data: Any, of: HiddenMarkov, rng: np.random.Generator, epsilon: float = 4.0, **how: Any
 ) -> Release:
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]), data, of, dc.mechanisms.Laplace(epsilon), **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        data,
+        of,
+        dc.mechanisms.Laplace(epsilon),
+        **how,
     )
 
 
@@ -93,7 +97,9 @@ def test_one_record_changes_two_cells_of_each_table(rng: np.random.Generator) ->
     of, data = model(), rows(rng, 50)
 
     def exact(columns: dict[str, Any]) -> np.ndarray:
-        return np.array(release_with(lambda law: 0, columns, of, dc.mechanisms.Laplace(1)).totals.values)
+        return np.array(
+            release_with(lambda distribution: 0, columns, of, dc.mechanisms.Laplace(1)).totals.values
+        )
 
     base, largest = exact(data), 0
     for other in (("south", "3", "c", "yes"), ("east", "9", None, "?"), ("north", None, "a", "no")):

@@ -29,7 +29,11 @@ THETA = {
 def released(rng: np.random.Generator, n: int = 4000, epsilon: float = 2, **how: Any) -> dc.Release:
     rows = MODEL.sample_rows(THETA, n, rng)
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]), rows, MODEL, dc.mechanisms.Laplace(epsilon), **how
+        lambda noise: int(noise.sample(1, rng)[0]),
+        rows,
+        MODEL,
+        dc.mechanisms.Laplace(epsilon),
+        **how,
     )
 
 

@@ -36,7 +36,7 @@ THETA = {
 
 def released(rng: np.random.Generator, rows: Any, model: NaiveBayes = MODEL, **how: Any) -> dc.Release:
     mechanism = how.pop("mechanism", dc.mechanisms.Laplace(1))
-    return release_with(lambda law: int(law.sample(1, rng)[0]), rows, model, mechanism, **how)
+    return release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, model, mechanism, **how)
 
 
 # -- sensitivity --------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ MODEL = dc.models.BayesianNetwork(EDGES, COLUMNS)
 
 
 def released(rng: np.random.Generator, rows: Any, **declared: Any) -> dc.Release:
-    return release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, Laplace(1), **declared)
+    return release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, MODEL, Laplace(1), **declared)
 
 
 @pytest.mark.parametrize("declared", [{}, {"missing": "none"}, {"neighbors": "add_remove"}], ids=str)
@@ -60,7 +60,7 @@ def test_a_network_of_a_class_and_features_is_naive_bayes(rng: np.random.Generat
     network = dc.models.BayesianNetwork([("c", "x"), ("c", "y")], {**target, **features})
     bayes = dc.models.NaiveBayes(target, features)
     rows = {"c": rng.integers(0, 2, 60), "x": rng.integers(0, 2, 60), "y": rng.integers(0, 3, 60)}
-    made = release_with(lambda law: int(law.sample(1, rng)[0]), rows, bayes, Laplace(1), missing="none")
+    made = release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, bayes, Laplace(1), missing="none")
     exact = dc.infer(made, draws=8000, rng=rng)
     # the same readings for the network, whose class has a table of its own: one so noisy that it says nothing
     from discreet.inference.models.network.chains import table_draws
@@ -73,8 +73,8 @@ def test_a_network_of_a_class_and_features_is_naive_bayes(rng: np.random.Generat
     structure = Structure((2, 2, 3), ((), (0,), (0,)))
     readings = np.array([0, 0, *made.totals.values])
     slope = np.array([0.0, 0.0, *[1 / float(made.noise[0].scale)] * 10])  # pyright: ignore[reportAttributeAccessIssue]
-    law = NetworkDistribution(structure, np.ones(12), readings, slope, np.zeros(12))
-    tables = table_draws(law, 60, 8000, 4, rng)
+    distribution = NetworkDistribution(structure, np.ones(12), readings, slope, np.zeros(12))
+    tables = table_draws(distribution, 60, 8000, 4, rng)
     drawn = conditional_draws(structure, np.ones(12), tables, rng)
     for name, found in zip(network.draw_names, drawn, strict=True):
         expected = exact.draws[name].reshape(8000, -1, found.shape[-1])

@@ -24,13 +24,13 @@ def max_log_ratio(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def response(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two laws of randomized response."""
+    """Return the two distributions of randomized response."""
     p = 1 / (1 + np.exp(-epsilon))
     return np.array([p, 1 - p]), np.array([1 - p, p])
 
 
-def random_laws(rng: np.random.Generator, count: int, size: int, spread: float) -> np.ndarray:
-    """Return laws on ``size`` outcomes whose log masses differ by about ``spread``."""
+def random_distributions(rng: np.random.Generator, count: int, size: int, spread: float) -> np.ndarray:
+    """Return distributions on ``size`` outcomes whose log masses differ by about ``spread``."""
     weights = np.exp(spread * rng.normal(size=(count, size)))
     return weights / weights.sum(axis=1, keepdims=True)
 

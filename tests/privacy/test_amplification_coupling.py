@@ -88,7 +88,7 @@ def test_iterated_gaussian_is_the_best_split_and_exact() -> None:
     assert iterated_gaussian_rho(shift, sigma, again) == pytest.approx(shift**2 / (2 * (sigma**2 + again**2)))
 
 
-def law_after(psi, mean: float, sigma: float, again: float, y: np.ndarray) -> np.ndarray:
+def distribution_after(psi, mean: float, sigma: float, again: float, y: np.ndarray) -> np.ndarray:
     """Density at y of psi(N(mean, sigma^2)) + N(0, again^2), by the trapezoidal rule, here exact to rounding."""
     x = mean + sigma * np.linspace(-12, 12, 1601)
     weight = np.exp(-0.5 * ((x - mean) / sigma) ** 2)
@@ -111,7 +111,7 @@ def test_lipschitz_kernels_stay_below_the_bound(name: str) -> None:
     rho = iterated_gaussian_rho(shift, sigma, again, lipschitz)
     y = np.linspace(-25, 25, 4001)
     for start in (-0.4, 0.0, 0.3, 1.1):
-        p, q = (law_after(psi, start + s, sigma, again, y) for s in (0.0, shift))
+        p, q = (distribution_after(psi, start + s, sigma, again, y) for s in (0.0, shift))
         for order in (1.5, 2.0, 5.0):
             actual = max(float(renyi_divergence(*pair, order)) for pair in ((p, q), (q, p)))
             assert actual <= order * rho * (1 + 1e-9)

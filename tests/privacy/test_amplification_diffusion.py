@@ -12,28 +12,30 @@ from discreet.privacy.amplification import OrnsteinUhlenbeck, iteration_rho
 @pytest.mark.parametrize(
     ("pull", "spread", "time"), [(1.0, 0.5, 2.0), (0.01, 2.0, 1.0), (3.0, 1.0, 0.1), (0.0, 1.0, 2.0)]
 )
-def test_law_is_that_of_the_differential_equation(pull: float, spread: float, time: float) -> None:
+def test_distribution_is_that_of_the_differential_equation(pull: float, spread: float, time: float) -> None:
     """Moments of the Euler scheme, which are exact recursions, converge to it at rate one in the step."""
-    law = OrnsteinUhlenbeck(pull, spread, time)
+    distribution = OrnsteinUhlenbeck(pull, spread, time)
     errors = []
     for n in (2000, 4000):
         h, mean, variance = time / n, 1.0, 0.0
         for _ in range(n):
             mean, variance = (1 - pull * h) * mean, (1 - pull * h) ** 2 * variance + 2 * spread**2 * h
-        errors.append((mean - law.shrink, variance - law.sd**2))
+        errors.append((mean - distribution.shrink, variance - distribution.sd**2))
     coarse, fine = np.array(errors)
     # the step halves the error; what that extrapolates to is zero up to the square of the step
     assert 2 * fine - coarse == pytest.approx([0.0, 0.0], abs=20 * (max(pull, 1) * time / 2000) ** 2)
     assert fine == pytest.approx([0.0, 0.0], abs=20 * max(pull, 1) * time / 4000)
 
 
-def test_cost_is_the_divergence_of_two_normal_laws() -> None:
+def test_cost_is_the_divergence_of_two_normal_distributions() -> None:
     for pull, spread, time in ((1.0, 0.5, 2.0), (0.3, 2.0, 0.7)):
-        law, sensitivity = OrnsteinUhlenbeck(pull, spread, time), 1.4
+        distribution, sensitivity = OrnsteinUhlenbeck(pull, spread, time), 1.4
         # theta Delta^2 / (2 rho^2 (e^(2 theta t) - 1)) in the letters of the literature
         expected = pull * sensitivity**2 / (2 * spread**2 * np.expm1(2 * pull * time))
-        assert law.rho(sensitivity) == pytest.approx(expected, rel=1e-12)
-        assert law.rho(sensitivity) == pytest.approx((law.shrink * sensitivity / law.sd) ** 2 / 2, rel=1e-12)
+        assert distribution.rho(sensitivity) == pytest.approx(expected, rel=1e-12)
+        assert distribution.rho(sensitivity) == pytest.approx(
+            (distribution.shrink * sensitivity / distribution.sd) ** 2 / 2, rel=1e-12
+        )
     still = OrnsteinUhlenbeck(0.0, 0.8, 2.0)
     assert still.rho(1.0) == pytest.approx(1 / (4 * 0.8**2 * 2.0))
     assert OrnsteinUhlenbeck(1e-9, 0.8, 2.0).rho(1.0) == pytest.approx(still.rho(1.0), rel=1e-8)
@@ -61,11 +63,11 @@ def test_calibration_keeps_the_guarantee_and_beats_gaussian_noise(
     rho: float, radius: float, dimension: int
 ) -> None:
     sensitivity = 0.8
-    law = OrnsteinUhlenbeck.calibrated(rho, sensitivity, radius, dimension)
-    assert law.rho(sensitivity) == pytest.approx(rho, rel=1e-12)
+    distribution = OrnsteinUhlenbeck.calibrated(rho, sensitivity, radius, dimension)
+    assert distribution.rho(sensitivity) == pytest.approx(rho, rel=1e-12)
     gaussian = dimension * sensitivity**2 / (2 * rho)
-    assert dimension * law.equivalent_sigma**2 == pytest.approx(gaussian)
-    error = law.mean_squared_error(radius, dimension)
+    assert dimension * distribution.equivalent_sigma**2 == pytest.approx(gaussian)
+    error = distribution.mean_squared_error(radius, dimension)
     assert error == pytest.approx(gaussian / (1 + gaussian / radius**2))
     assert error < min(gaussian, radius**2)
     # no other pull with the same guarantee does better
@@ -78,21 +80,21 @@ def test_calibration_keeps_the_guarantee_and_beats_gaussian_noise(
 
 
 def test_the_cost_as_a_guarantee() -> None:
-    law = OrnsteinUhlenbeck.calibrated(0.25, 1.0, 2.0, 3)
-    stated = law.guarantee(1.0, neighbors="add_remove", unit="person")
+    distribution = OrnsteinUhlenbeck.calibrated(0.25, 1.0, 2.0, 3)
+    stated = distribution.guarantee(1.0, neighbors="add_remove", unit="person")
     assert (stated.neighbors, stated.unit) == ("add_remove", "person")
-    assert 1 < float(stated.rho) / law.rho(1.0) < 1 + 1e-9
+    assert 1 < float(stated.rho) / distribution.rho(1.0) < 1 + 1e-9
 
 
 def test_error_is_that_of_simulated_outputs(rng: np.random.Generator) -> None:
-    law, f = OrnsteinUhlenbeck.calibrated(0.1, 1.0, 2.0, 3), np.array([2.0, 0.0, 0.0])
+    distribution, f = OrnsteinUhlenbeck.calibrated(0.1, 1.0, 2.0, 3), np.array([2.0, 0.0, 0.0])
     n_draws = 40_000
-    outputs = law.shrink * f + law.sd * rng.standard_normal((n_draws, 3))
+    outputs = distribution.shrink * f + distribution.sd * rng.standard_normal((n_draws, 3))
     squared = ((outputs - f) ** 2).sum(axis=1)
     # 3.3 standard errors: a false alarm once in a thousand
     tolerance = 3.3 * squared.std() / np.sqrt(n_draws)
-    assert squared.mean() == pytest.approx(law.mean_squared_error(2.0, 3), abs=tolerance)
-    assert abs(squared.mean() - 1.1 * law.mean_squared_error(2.0, 3)) > tolerance
+    assert squared.mean() == pytest.approx(distribution.mean_squared_error(2.0, 3), abs=tolerance)
+    assert abs(squared.mean() - 1.1 * distribution.mean_squared_error(2.0, 3)) > tolerance
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Theorems 21 and 22 against laws of the last iterate, propagated by quadrature or in closed form."""
+"""Theorems 21 and 22 against distributions of the last iterate, propagated by quadrature or in closed form."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from discreet.privacy.amplification import (
 )
 
 ORDERS = (1.0, 1.5, 2.0, 6.0)
-# The laws are smooth inside the interval: this many nodes give them to about ten digits for noise of 0.2 and more.
+# Densities are smooth inside the interval: this many nodes give them to about ten digits for noise of 0.2 and more.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law on [-1, 1]: mass at quadrature nodes and at the two ends, where projection puts what falls outside."""
+class Distribution:
+    """A distribution on [-1, 1]: mass at quadrature nodes and at the ends, where projection puts what falls outside."""
 
     mass: np.ndarray
 
     POINTS = np.concatenate([[-1.0], NODES, [1.0]])
 
-    def step(self, psi: Callable[[np.ndarray], np.ndarray], sigma: float) -> Law:
-        return Law(self.mass @ transition(psi(self.POINTS), sigma))
+    def step(self, psi: Callable[[np.ndarray], np.ndarray], sigma: float) -> Distribution:
+        return Distribution(self.mass @ transition(psi(self.POINTS), sigma))
 
-    def divergence(self, other: Law, order: float) -> float:
+    def divergence(self, other: Distribution, order: float) -> float:
         return float(renyi_divergence(self.mass / self.mass.sum(), other.mass / other.mass.sum(), order))
 
 
@@ -49,9 +49,9 @@ def transition(center: np.ndarray, sigma: float) -> np.ndarray:
     return np.concatenate([low[:, None], inside, high[:, None]], axis=1)
 
 
-def start(point: float, sigma: float) -> Law:
-    """The projection of a normal law."""
-    return Law(transition(np.array([point]), sigma)[0])
+def start(point: float, sigma: float) -> Distribution:
+    """The projection of a normal distribution."""
+    return Distribution(transition(np.array([point]), sigma)[0])
 
 
 MAPS: dict[str, tuple[float, Callable[[np.ndarray], np.ndarray]]] = {
@@ -127,30 +127,30 @@ def test_bound_holds_for_projected_nonlinear_iterations(rng: np.random.Generator
         sigma = rng.uniform(0.25, 1.0, size=names.size)
         a, b = rng.uniform(-1, 1, size=2)
         first = MAPS[names[0]][1]
-        laws = [start(float(first(np.array(x))), sigma[0]) for x in (a, b)]
+        distributions = [start(float(first(np.array(x))), sigma[0]) for x in (a, b)]
         for name, noise in zip(names[1:], sigma[1:], strict=True):
-            laws = [law.step(MAPS[name][1], noise) for law in laws]
+            distributions = [distribution.step(MAPS[name][1], noise) for distribution in distributions]
         rho = iteration_rho(abs(a - b), [MAPS[name][0] for name in names], sigma)
         for order in ORDERS:
-            actual = laws[0].divergence(laws[1], order)
+            actual = distributions[0].divergence(distributions[1], order)
             assert actual <= order * rho * (1 + 1e-6) + 1e-9
             closest = max(closest, actual / (order * rho))
     assert closest > 0.8  # and it is not idle
 
 
-def test_bound_holds_for_laws_that_are_not_points(rng: np.random.Generator) -> None:
+def test_bound_holds_for_distributions_that_are_not_points(rng: np.random.Generator) -> None:
     for _ in range(40):
         weight = rng.dirichlet(np.ones(3))
         x, shift = rng.uniform(-0.6, 0.6, size=3), rng.uniform(-0.4, 0.4, size=3)
         lipschitz, psi = MAPS[str(rng.choice(list(MAPS)))]
-        laws = [
-            Law(weight @ np.array([start(float(psi(np.array(v))), 0.4).mass for v in y]))
+        distributions = [
+            Distribution(weight @ np.array([start(float(psi(np.array(v))), 0.4).mass for v in y]))
             for y in (x, x + shift)
         ]
-        laws = [law.step(psi, 0.3) for law in laws]
+        distributions = [distribution.step(psi, 0.3) for distribution in distributions]
         rho = iteration_rho(float(np.abs(shift).max()), lipschitz, [0.4, 0.3])
         for order in ORDERS:
-            assert laws[0].divergence(laws[1], order) <= order * rho * (1 + 1e-6) + 1e-9
+            assert distributions[0].divergence(distributions[1], order) <= order * rho * (1 + 1e-6) + 1e-9
 
 
 def test_long_and_extreme_iterations() -> None:
@@ -186,7 +186,7 @@ def gradient(x: np.ndarray, z: float) -> np.ndarray:
     return -z * expit(-z * x) + RIDGE * x
 
 
-BOUND = float(np.abs([gradient(Law.POINTS, z) for z in (-1.0, 1.0)]).max())
+BOUND = float(np.abs([gradient(Distribution.POINTS, z) for z in (-1.0, 1.0)]).max())
 CURVATURE = expit(1.0) * expit(-1.0) + RIDGE, 0.25 + RIDGE
 
 
@@ -194,24 +194,24 @@ def algorithm(n: int) -> SGDCost:
     return SGDCost(n, BOUND, CURVATURE[1], CURVATURE[0], ETA, SIGMA)
 
 
-def last_iterate(labels: Sequence[float]) -> Law:
+def last_iterate(labels: Sequence[float]) -> Distribution:
     # the start is one point, whatever the records
-    law = Law(transition(0.2 - ETA * gradient(np.array([0.2]), labels[0]), ETA * SIGMA)[0])
+    distribution = Distribution(transition(0.2 - ETA * gradient(np.array([0.2]), labels[0]), ETA * SIGMA)[0])
     for z in labels[1:]:
-        law = law.step(lambda x, z=z: x - ETA * gradient(x, z), ETA * SIGMA)
-    return law
+        distribution = distribution.step(lambda x, z=z: x - ETA * gradient(x, z), ETA * SIGMA)
+    return distribution
 
 
 def test_descent_is_as_private_at_each_place_as_said() -> None:
     n = 5
     rhos = algorithm(n).rhos()
-    laws = {labels: last_iterate(labels) for labels in itertools.product((-1.0, 1.0), repeat=n)}
+    distributions = {labels: last_iterate(labels) for labels in itertools.product((-1.0, 1.0), repeat=n)}
     worst = np.zeros(n)
-    for labels, law in laws.items():
+    for labels, distribution in distributions.items():
         for i in range(n):
-            other = laws[tuple(-z if j == i else z for j, z in enumerate(labels))]
+            other = distributions[tuple(-z if j == i else z for j, z in enumerate(labels))]
             for order in ORDERS:
-                worst[i] = max(worst[i], law.divergence(other, order) / order)
+                worst[i] = max(worst[i], distribution.divergence(other, order) / order)
     assert np.all(worst <= rhos)
     # what theorem 22 says of the first record is not true of the last
     assert worst[-1] > 3 * rhos[0]
@@ -223,7 +223,7 @@ def test_descent_in_a_secret_order() -> None:
     for labels in itertools.product((-1.0, 1.0), repeat=n):
         other = (-labels[0], *labels[1:])
         mixed = [
-            Law(
+            Distribution(
                 np.mean(
                     [
                         last_iterate(np.array(d)[list(p)].tolist()).mass
@@ -239,7 +239,7 @@ def test_descent_in_a_secret_order() -> None:
 
 
 def test_every_place_is_attained_by_quadratic_losses() -> None:
-    """Step i forgets where it was, the later ones contract as little as they may; normal laws all along."""
+    """Step i forgets where it was, the later ones contract as little as they may; normal distributions all along."""
     n, bound, sigma, smooth, weak = 6, 1.0, 0.7, 2.0, 0.2
     eta = 0.9
     given = SGDCost(n, bound, smooth, weak, eta, sigma)
@@ -283,12 +283,12 @@ def test_secret_place_is_attained_and_the_mean_is_not_valid() -> None:
     order, rhos = 4.0, np.array([0.1, 3.0]) / 4.0
     x = np.linspace(-20, 20, 8001)
 
-    def law(mean: float) -> np.ndarray:
+    def distribution(mean: float) -> np.ndarray:
         density = np.exp(-0.5 * (x - mean) ** 2)
         return density / density.sum()
 
-    p = np.concatenate([0.5 * law(np.sqrt(2 * rho)) for rho in rhos])
-    q = np.concatenate([0.5 * law(0.0) for _ in rhos])
+    p = np.concatenate([0.5 * distribution(np.sqrt(2 * rho)) for rho in rhos])
+    q = np.concatenate([0.5 * distribution(0.0) for _ in rhos])
     actual = float(renyi_divergence(p, q, order))
     assert shuffled_epsilons(order, rhos) == pytest.approx(actual, rel=1e-9)
     assert actual == pytest.approx(2.769, abs=5e-4)

@@ -120,8 +120,8 @@ def binned(rows: list[np.ndarray]) -> FiniteKernel:
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_noise_kernels_agree_with_binned_ones(kind: str, ratio: float) -> None:
     edges, inputs = np.linspace(-14, 14 + ratio, 4001), np.linspace(0, ratio, 9)
-    law = laplace if kind == "laplace" else norm
-    fine = binned([law.cdf(edges - x) for x in inputs])
+    distribution = laplace if kind == "laplace" else norm
+    fine = binned([distribution.cdf(edges - x) for x in inputs])
     closed: MarkovKernel = LaplaceKernel(1.0, ratio) if kind == "laplace" else GaussianKernel(1.0, ratio / 2)
     # a bin's width is 0.008, and a density of at most 0.5 with slope at most 0.5 is replaced by its mean over it
     for epsilon in (0.0, 0.05, 0.5, 2.0):

@@ -245,7 +245,7 @@ def test_couplings_are_made_to_sum_to_one() -> None:
             assert coupling_bound(order, factor * nu, coupling, kernel) == pytest.approx(truth, rel=1e-14)
 
 
-def test_divergences_of_close_laws() -> None:
+def test_divergences_of_close_distributions() -> None:
     p, q = np.array([0.5 + 1e-6, 0.5 - 1e-6]), np.array([0.5, 0.5])
     for order in (1.001, 2.0, 30.0):
         with mpmath.workdps(50):

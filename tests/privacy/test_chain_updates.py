@@ -1,4 +1,4 @@
-"""The law of one update of a private chain, exactly, over all small tables and all their neighbors."""
+"""The distribution of one update of a private chain, exactly, over all small tables and all their neighbors."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ RECORDS = np.array(list(product(range(2), range(3))))
 def worst_assignment(chain: MixtureChain, rng: np.random.Generator) -> float:
     worst = 0.0
     for weights, tables in states(rng):
-        log_law = np.log(gibbs_distribution(assignment_log_weights(chain, weights, tables, RECORDS)))
+        log_distribution = np.log(gibbs_distribution(assignment_log_weights(chain, weights, tables, RECORDS)))
         # over all pairs of records, for every component
-        worst = max(worst, float(np.ptp(log_law, axis=0).max()))
+        worst = max(worst, float(np.ptp(log_distribution, axis=0).max()))
     return worst
 
 
@@ -93,7 +93,7 @@ class TestAssignments:
         for rows in product(range(2), repeat=n):
             for i in range(n):
                 other = (*rows[:i], 1 - rows[i], *rows[i + 1 :])
-                laws = [
+                distributions = [
                     np.log(
                         gibbs_distribution(
                             assignment_log_weights(chain, weights, [table], np.array(t)[:, None])
@@ -102,13 +102,15 @@ class TestAssignments:
                     for t in (rows, other)
                 ]
                 for z in product(range(2), repeat=n):
-                    first, second = (law[np.arange(n), list(z)].sum() for law in laws)
+                    first, second = (
+                        distribution[np.arange(n), list(z)].sum() for distribution in distributions
+                    )
                     worst = max(worst, abs(float(first - second)))
         assert claim - 1e-5 <= worst <= claim + ROUND
 
 
 class TestLabels:
-    """The update of one component's probabilities of two labels: a truncated beta law."""
+    """The update of one component's probabilities of two labels: a truncated beta distribution."""
 
     chain = MixtureChain(2, (2,), (0.1,), TEMPERATURE)
     claim = float(simplex_range(2, Fraction(1, 10))) / TEMPERATURE
@@ -122,8 +124,8 @@ class TestLabels:
         return log - logsumexp(log + ends)
 
     def worst(self, n: int) -> float:
-        laws = [self.log_density(np.array([c, n - c])) for c in range(n + 1)]
-        return max(float(np.abs(a - b).max()) for a, b in pairwise(laws))
+        distributions = [self.log_density(np.array([c, n - c])) for c in range(n + 1)]
+        return max(float(np.abs(a - b).max()) for a, b in pairwise(distributions))
 
     def test_no_table_exceeds_the_claim_and_large_ones_attain_it(self) -> None:
         small = [self.worst(n) for n in (1, 2, 3, 4)]
@@ -144,8 +146,8 @@ class TestRandomScan:
 
     n = 8
 
-    def laws(self) -> tuple[np.ndarray, np.ndarray]:
-        """The law of (which record, which component) for two neighboring tables."""
+    def distributions(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distribution of (which record, which component) for two neighboring tables."""
         chain = MixtureChain(2, (2,), (0.3,), 1.0)
         weights, table = np.array([1e-6, 1 - 1e-6]), np.array([[0.7, 0.3], [0.3, 0.7]])
         codes = np.zeros((self.n, 1), dtype=int)
@@ -158,7 +160,7 @@ class TestRandomScan:
         return first, second
 
     def test_the_printed_cost_fails_and_a_whole_update_is_attained(self) -> None:
-        p, q = self.laws()
+        p, q = self.distributions()
         update = float(simplex_range(2, Fraction(3, 10)))
         worst = float(np.abs(np.log(p / q)).max())
         costs = SweepCosts((simplex_range(2, Fraction(3, 10)),), Fraction(1, self.n))
@@ -170,7 +172,7 @@ class TestRandomScan:
 
     @pytest.mark.parametrize("order", [2, 4, 16])
     def test_the_divergence_is_that_of_the_mixture(self, order: int) -> None:
-        p, q = self.laws()
+        p, q = self.distributions()
         alone = max(
             renyi_divergence(a * self.n, b * self.n, order) for a, b in ((p[:2], q[:2]), (q[:2], p[:2]))
         )
@@ -212,15 +214,17 @@ def walk_for(name: str, width: int = 3, cells: int = 9) -> tuple[GridWalk, tuple
     return GridWalk(ParameterGrid(family, domain, parse(prior), exact, cells), width), records
 
 
-def update_laws(name: str, n: int, temperature: Fraction, rule: str) -> dict[Fraction, np.ndarray]:
-    """Return, for every sum that n records can have, the law of one update from every point."""
+def update_distributions(name: str, n: int, temperature: Fraction, rule: str) -> dict[Fraction, np.ndarray]:
+    """Return, for every sum that n records can have, the distribution of one update from every point."""
     walk, records = walk_for(name)
     sums = {sum(table, Fraction(0)) for table in product(records, repeat=n)}
-    laws = {}
+    distributions = {}
     for total in sums:
         scores = walk.grid.scores([total], n, 1 / temperature)
-        laws[total] = np.array([walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)])
-    return laws
+        distributions[total] = np.array(
+            [walk.distribution(scores, at, rule=rule) for at in range(walk.grid.cells)]
+        )
+    return distributions
 
 
 def neighbors(name: str, sums: Any) -> list[tuple[Fraction, Fraction]]:
@@ -236,11 +240,13 @@ def test_barker_never_exceeds_the_claim_whether_it_accepts_or_rejects(name: str)
     claim = float(walk.range() / temperature + SLACK)
     worst = {0: 0.0, 1: 0.0}
     for n in (1, 2, 3, 4):
-        laws = update_laws(name, n, temperature, "barker")
-        for a, b in neighbors(name, laws):
-            on_grid = laws[a][..., 0] > 0
+        distributions = update_distributions(name, n, temperature, "barker")
+        for a, b in neighbors(name, distributions):
+            on_grid = distributions[a][..., 0] > 0
             for outcome in worst:
-                ratio = np.abs(np.log(laws[a][..., outcome][on_grid] / laws[b][..., outcome][on_grid]))
+                ratio = np.abs(
+                    np.log(distributions[a][..., outcome][on_grid] / distributions[b][..., outcome][on_grid])
+                )
                 worst[outcome] = max(worst[outcome], float(ratio.max()))
     assert max(worst.values()) <= claim + ROUND
     if name != "bernoulli":
@@ -250,16 +256,21 @@ def test_barker_never_exceeds_the_claim_whether_it_accepts_or_rejects(name: str)
     assert max(worst.values()) > claim / 2
 
 
-def rejected(laws: dict[Fraction, np.ndarray]) -> dict[Fraction, np.ndarray]:
+def rejected(distributions: dict[Fraction, np.ndarray]) -> dict[Fraction, np.ndarray]:
     """Return the probability of a rejection on the grid, from every point."""
-    inside = np.any([law[..., 0] > 0 for law in laws.values()], axis=0)
-    return {total: np.where(inside, law[..., 1], 0.0).sum(axis=1) for total, law in laws.items()}
+    inside = np.any([distribution[..., 0] > 0 for distribution in distributions.values()], axis=0)
+    return {
+        total: np.where(inside, distribution[..., 1], 0.0).sum(axis=1)
+        for total, distribution in distributions.items()
+    }
 
 
-def because_of_records(laws: dict[Fraction, np.ndarray]) -> float:
+def because_of_records(distributions: dict[Fraction, np.ndarray]) -> float:
     """Return the largest probability of a rejection beyond what all tables share."""
-    shared = np.min([law[..., 1] for law in laws.values()], axis=0)
-    return max(float((law[..., 1] - shared).sum(axis=1).max()) for law in laws.values())
+    shared = np.min([distribution[..., 1] for distribution in distributions.values()], axis=0)
+    return max(
+        float((distribution[..., 1] - shared).sum(axis=1).max()) for distribution in distributions.values()
+    )
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -268,11 +279,11 @@ def test_metropolis_keeps_to_a_proven_delta(name: str) -> None:
     temperature = Fraction(3, 2)
     epsilon = float(walk.range() / temperature + SLACK)
     for n in (1, 2, 3, 4):
-        laws = update_laws(name, n, temperature, "metropolis")
+        distributions = update_distributions(name, n, temperature, "metropolis")
         proven = walk.worst_rejection(n, temperature)
-        assert because_of_records(laws) <= proven
-        for a, b in neighbors(name, laws):
-            for first, second in zip(laws[a], laws[b], strict=True):
+        assert because_of_records(distributions) <= proven
+        for a, b in neighbors(name, distributions):
+            for first, second in zip(distributions[a], distributions[b], strict=True):
                 assert hockey_stick(first.ravel(), second.ravel(), epsilon) <= proven + ROUND
                 accepted = first[:, 0] > 0
                 ratio = np.log(first[accepted, 0] / second[accepted, 0])
@@ -286,12 +297,12 @@ def test_metropolis_has_no_epsilon_and_an_observed_rate_is_no_delta() -> None:
     epsilon = float(walk.range() / temperature + SLACK)
     worst, unlimited = 0.0, False
     for n in (1, 2, 3, 4):
-        laws = update_laws("bernoulli", n, temperature, "metropolis")
-        observed = rejected(laws)
-        for a, b in neighbors("bernoulli", laws):
-            unlimited |= bool(((laws[b][..., 1] > 0) & (laws[a][..., 1] == 0)).any())
+        distributions = update_distributions("bernoulli", n, temperature, "metropolis")
+        observed = rejected(distributions)
+        for a, b in neighbors("bernoulli", distributions):
+            unlimited |= bool(((distributions[b][..., 1] > 0) & (distributions[a][..., 1] == 0)).any())
             for at in range(walk.grid.cells):
-                needed = hockey_stick(laws[b][at].ravel(), laws[a][at].ravel(), epsilon)
+                needed = hockey_stick(distributions[b][at].ravel(), distributions[a][at].ravel(), epsilon)
                 worst = max(worst, needed - float(observed[a][at]))
     assert unlimited
     assert worst > 0.02
@@ -300,8 +311,8 @@ def test_metropolis_has_no_epsilon_and_an_observed_rate_is_no_delta() -> None:
 def test_the_worst_rejection_is_hardly_above_the_true_one() -> None:
     walk, _ = walk_for("bernoulli")
     temperature, n = Fraction(20), 4
-    laws = update_laws("bernoulli", n, temperature, "metropolis")
-    found = because_of_records(laws)
+    distributions = update_distributions("bernoulli", n, temperature, "metropolis")
+    found = because_of_records(distributions)
     assert found <= walk.worst_rejection(n, temperature) <= found * 1.02
 
 

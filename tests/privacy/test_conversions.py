@@ -18,7 +18,7 @@ from tests.privacy.oracles import (
     gaussian_delta,
     hockey_stick,
     max_log_ratio,
-    random_laws,
+    random_distributions,
     renyi_divergence,
     response,
     response_losses,
@@ -57,7 +57,9 @@ def test_the_stated_epsilon_is_enough_and_a_little_less_is_not() -> None:
 
 def test_no_pure_mechanism_exceeds_the_curve_of_randomized_response(rng: np.random.Generator) -> None:
     orders = np.array([float(a) for a in ORDERS])
-    for p, q in zip(random_laws(rng, 200, 4, 0.5), random_laws(rng, 200, 4, 0.5), strict=True):
+    for p, q in zip(
+        random_distributions(rng, 200, 4, 0.5), random_distributions(rng, 200, 4, 0.5), strict=True
+    ):
         epsilon = max_log_ratio(p, q)
         bounds = randomized_response_divergence(epsilon, orders)
         assert all(renyi_divergence(p, q, a) <= b + ROUND for a, b in zip(orders, bounds, strict=True))
@@ -109,7 +111,9 @@ def test_concentrated_conversion(rho: str, delta: str) -> None:
 
 
 def test_renyi_conversion_holds_for_finite_mechanisms(rng: np.random.Generator) -> None:
-    for p, q in zip(random_laws(rng, 100, 5, 0.3), random_laws(rng, 100, 5, 0.3), strict=True):
+    for p, q in zip(
+        random_distributions(rng, 100, 5, 0.3), random_distributions(rng, 100, 5, 0.3), strict=True
+    ):
         worst = [max(renyi_divergence(p, q, float(a)), renyi_divergence(q, p, float(a))) for a in ORDERS]
         curve = RenyiDP(ORDERS, [up(w) for w in worst])
         for delta in (1e-4, 0.05):

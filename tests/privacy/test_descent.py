@@ -113,8 +113,8 @@ def secret_place(n: int, order: float, contraction: float, sigma: float) -> tupl
     shifts = ETA * BOUND * contraction ** np.arange(n)
     sd = ETA * sigma * np.sqrt(np.sum(contraction ** (2 * np.arange(n))))
     x = np.linspace(-shifts[0] - 14 * sd, shifts[0] + 14 * sd, 20_001)
-    laws = [np.exp(-0.5 * ((x[:, None] - s * shifts) / sd) ** 2).mean(axis=1) for s in (1, -1)]
-    p, q = (law / law.sum() for law in laws)
+    distributions = [np.exp(-0.5 * ((x[:, None] - s * shifts) / sd) ** 2).mean(axis=1) for s in (1, -1)]
+    p, q = (distribution / distribution.sum() for distribution in distributions)
     return float(renyi_divergence(p, q, order)), given
 
 

@@ -1,4 +1,4 @@
-"""Limits for every test between two laws: against the best test by enumeration, and against what was printed."""
+"""Limits for every test between two distributions: against the best test by enumeration, and what was printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ ROUNDING = 1e-12
 
 def total_variation(p: np.ndarray, q: np.ndarray, n: int) -> float:
     """The advantage of the best test, by listing all outcomes of n draws."""
-    products = [np.array([math.prod(each) for each in itertools.product(law, repeat=n)]) for law in (p, q)]
+    products = [
+        np.array([math.prod(each) for each in itertools.product(distribution, repeat=n)])
+        for distribution in (p, q)
+    ]
     return float(np.maximum(products[0] - products[1], 0).sum())
 
 
@@ -49,7 +52,7 @@ def test_randomized_response_attains_the_limit(epsilon: float, failure: float, n
 
 
 @pytest.mark.parametrize("span", [0.05, 0.5, 2.0, 8.0])
-def test_the_worst_law_of_a_range_has_two_points(span: float) -> None:
+def test_the_worst_distribution_of_a_range_has_two_points(span: float) -> None:
     limit = ErrorLimit.of_range(span)
     places = np.linspace(1e-4, 1 - 1e-4, 4001)
     p = places * np.exp(span) / (1 - places + places * np.exp(span))
@@ -66,7 +69,7 @@ def test_the_worst_law_of_a_range_has_two_points(span: float) -> None:
     assert ErrorLimit.of_range(0.9 * span).divergence < divergence.max()
 
 
-def test_no_pair_of_random_laws_beats_its_limits(rng: np.random.Generator) -> None:
+def test_no_pair_of_random_distributions_beats_its_limits(rng: np.random.Generator) -> None:
     for _ in range(200):
         size, n = int(rng.integers(2, 5)), int(rng.integers(1, 5))
         q = rng.dirichlet(np.ones(size)).clip(1e-6)

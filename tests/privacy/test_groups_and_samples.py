@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -12,13 +13,19 @@ import pytest
 import discreet as dc
 from discreet.privacy import RenyiDP, compose_parallel, subsample
 from discreet.privacy.costs.sampler_costs import approximate_sampler, random_scan, sequence_scan
-from tests.privacy.oracles import hockey_stick, max_log_ratio, random_laws, renyi_divergence, response
+from tests.privacy.oracles import (
+    hockey_stick,
+    max_log_ratio,
+    random_distributions,
+    renyi_divergence,
+    response,
+)
 
 ROUND = 1e-12
 
 
 def noisy_count(count: int, epsilon: float, reach: int = 8) -> np.ndarray:
-    """Return the law of a count plus discrete Laplace noise, clamped to -reach..reach."""
+    """Return the distribution of a count plus discrete Laplace noise, clamped to -reach..reach."""
     k = np.arange(-reach, reach + 1)
     mass = np.exp(-epsilon * np.abs(np.arange(-200, 201) - count))
     return np.bincount(np.clip(np.arange(-200, 201), -reach, reach) + reach, mass / mass.sum(), k.size)
@@ -29,19 +36,19 @@ class TestParallel:
 
     epsilons = (0.3, 0.7, 0.5)
 
-    def law(self, table: tuple[tuple[int, int], ...]) -> np.ndarray:
-        laws = [
+    def distribution(self, table: tuple[tuple[int, int], ...]) -> np.ndarray:
+        distributions = [
             noisy_count(sum(v for g, v in table if g == group), epsilon)
             for group, epsilon in enumerate(self.epsilons)
         ]
-        return np.einsum("a,b,c->abc", *laws).ravel()
+        return np.einsum("a,b,c->abc", *distributions).ravel()
 
     def worst(self, *, moves: bool) -> float:
         """Return the largest log ratio between tables that differ in one record, which may change its group or not."""
         others = ((0, 1), (1, 1))
         records = list(product(range(3), range(2)))
         return max(
-            max_log_ratio(self.law((a, *others)), self.law((b, *others)))
+            max_log_ratio(self.distribution((a, *others)), self.distribution((b, *others)))
             for a in records
             for b in records
             if moves or a[0] == b[0]
@@ -64,7 +71,7 @@ class TestParallel:
         assert promised == dc.PureDP("0.7", neighbors="add_remove")
         others = ((0, 1), (1, 1))
         worst = max(
-            max_log_ratio(self.law(others), self.law((record, *others)))
+            max_log_ratio(self.distribution(others), self.distribution((record, *others)))
             for record in product(range(3), range(2))
         )
         assert worst == pytest.approx(0.7)
@@ -148,7 +155,7 @@ class TestSubsampling:
         assert hockey_stick(mixed, q, float(half["epsilon"])) > 0.9 * float(half["delta"])
 
     def test_extremes_stay_valid(self) -> None:
-        relation = {"neighbors": "add_remove"}
+        relation: dict[str, Any] = {"neighbors": "add_remove"}
         assert subsample(dc.PureDP("1e5", **relation), "0.5", sampling="poisson") == dc.PureDP(
             "1e5", **relation
         )
@@ -202,13 +209,13 @@ class TestApproximateSampler:
 
 
 class TestScans:
-    """Four variables, one of them moved at random; only that of the changed record has a law that depends on it."""
+    """Four variables, one of them moved at random; only the changed record's has a distribution that depends on it."""
 
     variables = 4
 
-    def scan(self, law: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the law of (which variable moved, where to): the first one's is ``law``."""
-        return np.concatenate([law, *[other] * (self.variables - 1)]) / self.variables
+    def scan(self, distribution: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the distribution of (which variable moved, where to): the first one's is ``distribution``."""
+        return np.concatenate([distribution, *[other] * (self.variables - 1)]) / self.variables
 
     def test_a_pure_guarantee_is_not_amplified(self, rng: np.random.Generator) -> None:
         p, q = response(0.847)
@@ -223,7 +230,9 @@ class TestScans:
     def test_delta_and_renyi_divergence_are(self, rng: np.random.Generator) -> None:
         other = np.array([0.2, 0.3, 0.5])
         orders = [Fraction(3, 2), 2, 5]
-        for p, q in zip(random_laws(rng, 30, 3, 0.7), random_laws(rng, 30, 3, 0.7), strict=True):
+        for p, q in zip(
+            random_distributions(rng, 30, 3, 0.7), random_distributions(rng, 30, 3, 0.7), strict=True
+        ):
             moved, fixed = self.scan(p, other), self.scan(q, other)
             epsilon = 0.1
             delta = hockey_stick(p, q, epsilon)
@@ -250,7 +259,7 @@ class TestScans:
     def test_a_pass_over_all_costs_one_update(self) -> None:
         """Two latent variables, the second reads the first and its own record; then a parameter reads both records."""
 
-        def law(records: tuple[int, int]) -> np.ndarray:
+        def distribution(records: tuple[int, int]) -> np.ndarray:
             total = np.zeros((2, 2))
             for z in product((0, 1), repeat=2):
                 first = response(1.0)[records[0]][z[0]]
@@ -261,7 +270,9 @@ class TestScans:
         promised = float(sequence_scan(dc.PureDP(1)).budgets()["epsilon"])
         pairs = [((a, b), (c, b)) for a, b, c in product((0, 1), repeat=3)]
         pairs += [((b, a), (b, c)) for a, b, c in product((0, 1), repeat=3)]
-        assert max(max_log_ratio(law(x), law(y)) for x, y in pairs) == pytest.approx(promised)
+        assert max(max_log_ratio(distribution(x), distribution(y)) for x, y in pairs) == pytest.approx(
+            promised
+        )
         shared = sequence_scan(dc.PureDP(1), shared=[dc.PureDP("0.5"), dc.PureDP("0.5")])
         assert shared == dc.PureDP(2)
 

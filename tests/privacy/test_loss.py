@@ -9,7 +9,13 @@ import discreet as dc
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace
 from discreet.privacy.gaussian import discrete_gaussian_delta
 from discreet.privacy.loss import PrivacyLoss
-from tests.privacy.oracles import gaussian_delta, hockey_stick, random_laws, renyi_divergence, response_losses
+from tests.privacy.oracles import (
+    gaussian_delta,
+    hockey_stick,
+    random_distributions,
+    renyi_divergence,
+    response_losses,
+)
 
 
 def test_discrete_laplace_with_one_step_is_randomized_response_in_disguise() -> None:
@@ -46,7 +52,9 @@ def test_discrete_gaussian(sigma: float, shift: int) -> None:
 
 
 def test_against_the_definitions(rng: np.random.Generator) -> None:
-    for p, q in zip(random_laws(rng, 20, 6, 0.8), random_laws(rng, 20, 6, 0.8), strict=True):
+    for p, q in zip(
+        random_distributions(rng, 20, 6, 0.8), random_distributions(rng, 20, 6, 0.8), strict=True
+    ):
         loss = PrivacyLoss.between(p, q)
         for epsilon in (-0.5, 0.0, 0.7):
             assert loss.delta(epsilon) == pytest.approx(hockey_stick(p, q, epsilon), abs=1e-11)

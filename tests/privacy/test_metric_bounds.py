@@ -27,7 +27,7 @@ from discreet.privacy.metric import (
     sampling_half_width,
 )
 
-from .oracles import random_laws, response
+from .oracles import random_distributions, response
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> float:
@@ -39,7 +39,7 @@ def test_divergence_under_a_lipschitz_constant(rng: np.random.Generator) -> None
     most = 0.0
     for _ in range(500):
         constant = rng.uniform(0.01, 3)
-        prior = random_laws(rng, 1, 4, 3.0)[0]
+        prior = random_distributions(rng, 1, 4, 3.0)[0]
         change = constant * rng.uniform(-1, 1, size=4)
         p_x = rng.uniform(0.1, 1, size=4)
         x, y = prior * p_x, prior * p_x * np.exp(change)
@@ -56,7 +56,7 @@ def test_divergence_under_a_lipschitz_constant(rng: np.random.Generator) -> None
 
 
 def product_error(epsilon: float, n: int) -> float:
-    """Return the least largest error probability of a test between n draws of either law of randomized response."""
+    """Return the least largest error probability of a test between n draws by either row of randomized response."""
     p = 1 / (1 + np.exp(-epsilon))
     k = np.arange(n + 1)
     mass = np.array([comb(n, i) for i in k], dtype=float) * p**k * (1 - p) ** (n - k)
@@ -103,43 +103,48 @@ def test_what_an_adversary_can_tell() -> None:
 
 def test_nobody_guesses_better_than_le_cam_says() -> None:
     """Lemma 18, by trying every estimator of three tables from one draw among four outcomes."""
-    laws = np.array([[0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]])
+    distributions = np.array([[0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]])
     place = np.array([0.0, 1.0, 3.0])
     best = min(
-        max(float(law @ np.abs(place[list(guess)] - at)) for law, at in zip(laws, place, strict=True))
+        max(
+            float(distribution @ np.abs(place[list(guess)] - at))
+            for distribution, at in zip(distributions, place, strict=True)
+        )
         for guess in product(range(3), repeat=4)
     )
     bounds = [
-        le_cam_error(abs(place[i] - place[j]), float(np.minimum(laws[i], laws[j]).sum()))
+        le_cam_error(abs(place[i] - place[j]), float(np.minimum(distributions[i], distributions[j]).sum()))
         for i, j in ((0, 1), (0, 2), (1, 2))
     ]
     assert max(bounds) <= best
     assert 2 * max(bounds) > 0.9 * best  # without the half it would be no bound
     constant = (
         max(
-            float(np.abs(np.log(laws[i] / laws[j])).max()) / abs(place[i] - place[j])
+            float(np.abs(np.log(distributions[i] / distributions[j])).max()) / abs(place[i] - place[j])
             for i, j in ((0, 1), (0, 2), (1, 2))
         )
         / 2
     )
-    assert estimation_error(constant, 3) <= le_cam_error(3, float(np.minimum(laws[0], laws[2]).sum()))
+    assert estimation_error(constant, 3) <= le_cam_error(
+        3, float(np.minimum(distributions[0], distributions[2]).sum())
+    )
     with pytest.raises(dc.errors.UsageError, match="overlap"):
         le_cam_error(1, 1.5)
 
 
-def test_empirical_laws_are_close() -> None:
-    """Lemma 12 by the exact binomial and trinomial laws."""
+def test_empirical_distributions_are_close() -> None:
+    """Lemma 12 by the exact binomial and trinomial distributions."""
     for n, failure in product((5, 20), (0.3, 0.05)):
         k = np.arange(n + 1)
         far = np.abs(k / n - 0.5) * 2 >= empirical_distance(n, 2, failure)
         assert stats.binom.pmf(k, n, 0.5)[far].sum() <= failure
         counts = np.array([(i, j, n - i - j) for i in k for j in k if i + j <= n])
-        law = np.array([0.5, 0.3, 0.2])
-        far = np.abs(counts / n - law).sum(1) >= empirical_distance(n, 3, failure)
-        assert stats.multinomial.pmf(counts, n, law)[far].sum() <= failure
+        distribution = np.array([0.5, 0.3, 0.2])
+        far = np.abs(counts / n - distribution).sum(1) >= empirical_distance(n, 3, failure)
+        assert stats.multinomial.pmf(counts, n, distribution)[far].sum() <= failure
         # a distance of a third of it is exceeded too often
-        near = np.abs(counts / n - law).sum(1) >= empirical_distance(n, 3, failure) / 3
-        assert stats.multinomial.pmf(counts, n, law)[near].sum() > failure
+        near = np.abs(counts / n - distribution).sum(1) >= empirical_distance(n, 3, failure) / 3
+        assert stats.multinomial.pmf(counts, n, distribution)[near].sum() > failure
     assert empirical_distance(100, 4, 1e-6) <= np.sqrt(3 / 100 * np.log(1e6))
     assert empirical_distance(10, 1, 0.5) == 0
 
@@ -156,7 +161,7 @@ def test_utility(rng: np.random.Generator) -> None:
     )
     most, informed = 0.0, 0.0
     for _ in range(2000):
-        p, q = random_laws(rng, 2, 3, 1.0)
+        p, q = random_distributions(rng, 2, 3, 1.0)
         utility = (rng.random((2, 3)) < 0.5) * 1.0
         chosen = int(np.argmax(utility @ q))
         regret = float((utility @ p).max() - (utility @ p)[chosen])
@@ -164,7 +169,7 @@ def test_utility(rng: np.random.Generator) -> None:
         assert regret <= allowed + 1e-12
         most = max(most, regret / allowed)
         eta = float(np.abs(np.log(p / q)).max())
-        likelihood = random_laws(rng, 3, 4, 2.0)
+        likelihood = random_distributions(rng, 3, 4, 2.0)
         joint_p, joint_q = p[:, None] * likelihood, q[:, None] * likelihood
         expected = float((joint_p * np.log((joint_p / joint_p.sum(0)) / (joint_q / joint_q.sum(0)))).sum())
         assert expected <= prior_change_bound(eta) <= 2 * eta
@@ -184,8 +189,8 @@ def test_a_restricted_prior_costs_the_posterior_outside() -> None:
     prior_tail = 2 * stats.beta.cdf(low, alpha, alpha)
     tails, weights = [], []
     for k in range(n + 1):
-        law = stats.beta(alpha + k, alpha + n - k)
-        tails.append(law.cdf(low) + law.sf(1 - low))
+        distribution = stats.beta(alpha + k, alpha + n - k)
+        tails.append(distribution.cdf(low) + distribution.sf(1 - low))
         weights.append(comb(n, k) * np.exp(betaln(alpha + k, alpha + n - k) - betaln(alpha, alpha)))
     assert np.dot(tails, weights) == pytest.approx(prior_tail, rel=1e-9)
     assert max(tails) > 3 * prior_tail

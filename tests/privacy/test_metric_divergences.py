@@ -48,30 +48,35 @@ def reference(p: Prior, q: Prior, epsilon: float) -> float:
     wide = np.longdouble
     # coordinate without bounds, log-density there up to its constant, and where all mass is
     if isinstance(p, Beta):
-        inside = [stats.beta(*law.numbers()) for law in (p, q)]
+        inside = [stats.beta(*distribution.numbers()) for distribution in (p, q)]
         ends = (
             [logit(max(d.ppf(1e-19), 1e-300)) for d in inside],
             [-logit(max(_mirror(d), 1e-300)) for d in inside],
         )
     elif isinstance(p, Gamma):
-        inside = [stats.gamma(shape, scale=1 / rate) for shape, rate in (law.numbers() for law in (p, q))]
+        inside = [
+            stats.gamma(shape, scale=1 / rate)
+            for shape, rate in (distribution.numbers() for distribution in (p, q))
+        ]
         ends = [np.log(max(d.ppf(1e-19), 1e-300)) for d in inside], [np.log(d.isf(1e-19)) for d in inside]
     else:
-        inside = [stats.norm(*law.numbers()) for law in (p, q)]
+        inside = [stats.norm(*distribution.numbers()) for distribution in (p, q)]
         ends = [d.ppf(1e-19) for d in inside], [d.isf(1e-19) for d in inside]
 
-    def log_density(law: Prior, u: np.ndarray) -> np.ndarray:
-        first, second = (wide(v) for v in law.numbers())
+    def log_density(distribution: Prior, u: np.ndarray) -> np.ndarray:
+        first, second = (wide(v) for v in distribution.numbers())
         with mpmath.workdps(40):
-            if isinstance(law, Beta):
+            if isinstance(distribution, Beta):
                 log_c = (
-                    mpmath.loggamma(law.a)
-                    + mpmath.loggamma(law.b)
-                    - mpmath.loggamma(mpmath.mpf(law.a) + law.b)
+                    mpmath.loggamma(distribution.a)
+                    + mpmath.loggamma(distribution.b)
+                    - mpmath.loggamma(mpmath.mpf(distribution.a) + distribution.b)
                 )
                 value = -first * np.logaddexp(wide(0), -u) - second * np.logaddexp(wide(0), u)
-            elif isinstance(law, Gamma):
-                log_c = mpmath.loggamma(law.shape) - law.shape * mpmath.log(law.rate)
+            elif isinstance(distribution, Gamma):
+                log_c = mpmath.loggamma(distribution.shape) - distribution.shape * mpmath.log(
+                    distribution.rate
+                )
                 value = first * u - second * np.exp(u)
             else:
                 log_c = mpmath.log(second) + mpmath.log(2 * mpmath.pi) / 2
@@ -95,9 +100,9 @@ def reference(p: Prior, q: Prior, epsilon: float) -> float:
     return float((np.maximum(excess, 0) * weights * np.diff(edges)[:, None] / 2).sum())
 
 
-def _mirror(law: Any) -> float:
-    """Return 1 - x at the upper tail of a beta law."""
-    return float(stats.beta(law.args[1], law.args[0]).ppf(1e-19))
+def _mirror(distribution: Any) -> float:
+    """Return 1 - x at the upper tail of a beta distribution."""
+    return float(stats.beta(distribution.args[1], distribution.args[0]).ppf(1e-19))
 
 
 @pytest.mark.parametrize("index", range(len(PAIRS)))
@@ -108,14 +113,14 @@ def test_brackets_hold_the_true_divergence(index: int) -> None:
         true = reference(p, q, epsilon)
         # quadrature is good to 1e-13
         assert found.low - 1e-13 <= true <= found.high + 1e-13
-        # the log-ratio of laws with parameters in the millions is a difference of numbers in the millions
+        # the log-ratio of distributions with parameters in the millions is a difference of numbers in the millions
         loose = 1e-4 if max(p.numbers()) > 1e4 else 1e-6
         assert found.high - found.low <= loose * max(true, 1e-4)
 
 
 @pytest.mark.slow
 def test_brackets_hold_on_many_pairs(rng: np.random.Generator) -> None:
-    """Random laws, near and far, with hyperparameters over seven orders of magnitude."""
+    """Random distributions, near and far, with hyperparameters over seven orders of magnitude."""
     for _ in range(1500):
         kind = [Beta, Gamma, Normal][int(rng.integers(3))]
         place = np.exp(rng.uniform(np.log(0.1), np.log(1e6), size=2))
@@ -142,7 +147,7 @@ def test_units_do_not_matter() -> None:
     assert [b.high for b in same] == pytest.approx([same[0].high] * 3, rel=1e-9)
 
 
-def test_equal_laws_and_wrong_ones() -> None:
+def test_equal_distributions_and_wrong_ones() -> None:
     same = hockey_stick(Beta(2, 3), Beta(2, 3))
     assert same.low == 0 <= same.high < 1e-9
     with pytest.raises(dc.errors.UsageError, match="beta, gamma or normal"):
@@ -170,8 +175,8 @@ def test_the_worst_neighbors_are_the_worst_of_all_tables() -> None:
         worst = worst_hockey_stick(family, prior, 2, epsilon, bounds)
         found = Bracket(0.0, 0.0)
         for rest in records:
-            laws = [family.learn(prior, np.array([rest, x])) for x in records]
-            each = (hockey_stick(p, q, epsilon) for p, q in permutations(laws, 2))
+            distributions = [family.learn(prior, np.array([rest, x])) for x in records]
+            each = (hockey_stick(p, q, epsilon) for p, q in permutations(distributions, 2))
             found = max([found, *each], key=lambda bracket: bracket.low)
         assert found.low <= worst.high
         assert worst.low <= found.high * (1 + 1e-9)

@@ -159,7 +159,7 @@ def test_a_distance_that_ignores_part_of_a_record_has_no_constant() -> None:
 
 
 def test_the_base_measure_counts_on_request_only() -> None:
-    """Lemma 21's log n is a binomial coefficient, like the factorial of a Poisson law."""
+    """Lemma 21's log n is a binomial coefficient, like the factorial of a Poisson distribution."""
     x, theta = np.arange(6.0), {"rate": np.array(1.0)}
     assert lipschitz_by_pairs(dc.Poisson(), theta, D.absolute(0, 5), x) == pytest.approx(0, abs=1e-12)
     with_base = lipschitz_by_pairs(dc.Poisson(), theta, D.absolute(0, 5), x, base_measure=True)

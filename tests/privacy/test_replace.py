@@ -1,15 +1,16 @@
-"""From add_remove to replace: two steps through a table without the record, on triples of small laws."""
+"""From add_remove to replace: two steps through a table without the record, on triples of small distributions."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.privacy import MetricDP, PseudoMetric, RenyiDP, compose
-from tests.privacy.oracles import hockey_stick, max_log_ratio, random_laws, renyi_divergence
+from tests.privacy.oracles import hockey_stick, max_log_ratio, random_distributions, renyi_divergence
 
 ORDERS = [Fraction(3, 2), 2, Fraction(5, 2), 3, 4, 6, 12]
 ROUND = 1e-12
@@ -24,7 +25,7 @@ def both(divergence, p: np.ndarray, q: np.ndarray, *rest: float) -> float:
 
 
 def test_what_is_known_of_each_kind() -> None:
-    relation = {"neighbors": "add_remove", "unit": "person"}
+    relation: dict[str, Any] = {"neighbors": "add_remove", "unit": "person"}
     assert dc.PureDP("0.3", **relation).to_replace() == dc.PureDP("0.6", unit="person")
     assert dc.ZeroConcentratedDP("0.1", **relation).to_replace() == dc.ZeroConcentratedDP(
         "0.4", unit="person"
@@ -68,7 +69,7 @@ def test_what_has_no_form() -> None:
 
 def test_two_steps_hold_on_triples(rng: np.random.Generator) -> None:
     """P and Q, and Q and R, are within a guarantee; so P and R must be within the converted one."""
-    for p, q, r in random_laws(rng, 900, 4, 0.4).reshape(300, 3, 4):
+    for p, q, r in random_distributions(rng, 900, 4, 0.4).reshape(300, 3, 4):
         pure = up(max(max_log_ratio(p, q), max_log_ratio(q, r)))
         assert max_log_ratio(p, r) <= float(
             dc.PureDP(pure, neighbors="add_remove").to_replace().budgets()["epsilon"]
@@ -103,8 +104,11 @@ def test_less_would_not_hold() -> None:
     # shifts of a discretized Gaussian: twice the shift, four times the divergence
     x = np.arange(-100, 101)
     normal = [np.exp(-((x - m) ** 2) / 200.0) for m in (0, 2, 4)]
-    laws = [weights / weights.sum() for weights in normal]
-    one, two = renyi_divergence(laws[1], laws[0], 3.0), renyi_divergence(laws[2], laws[0], 3.0)
+    distributions = [weights / weights.sum() for weights in normal]
+    one, two = (
+        renyi_divergence(distributions[1], distributions[0], 3.0),
+        renyi_divergence(distributions[2], distributions[0], 3.0),
+    )
     assert two == pytest.approx(4 * one, rel=1e-6)
     # shifts of discrete Laplace noise attain 2 epsilon
     steps = [np.tanh(0.25) * np.exp(-0.5 * np.abs(x - m)) for m in (0, 1, 2)]
@@ -113,7 +117,7 @@ def test_less_would_not_hold() -> None:
 
 
 def geometric(count: int, n: int, rate: float) -> np.ndarray:
-    """Return the law of the exponential mechanism on 0..n with score -rate |k - count| / 2."""
+    """Return the distribution of the exponential mechanism on 0..n with score -rate |k - count| / 2."""
     weights = np.exp(-rate / 2 * np.abs(np.arange(n + 1) - count))
     return weights / weights.sum()
 

@@ -13,10 +13,10 @@ from discreet.privacy.costs.sampled_gaussian import ORDERS, SampledGaussian, lea
 
 def mixture(rate: float, shift: float, sd: float) -> np.ndarray:
     """The sum over a sample, in which one record of value ``shift`` is with probability ``rate``, plus noise."""
-    # as far out as float64 goes, and further than the tilted law of order 12 has any mass
+    # as far out as float64 goes, and further than the tilted distribution of order 12 has any mass
     x = np.linspace(-36 * sd, 36 * sd, 40_001)
-    law = (1 - rate) * np.exp(-0.5 * (x / sd) ** 2) + rate * np.exp(-0.5 * ((x - shift) / sd) ** 2)
-    return law / law.sum()
+    distribution = (1 - rate) * np.exp(-0.5 * (x / sd) ** 2) + rate * np.exp(-0.5 * ((x - shift) / sd) ** 2)
+    return distribution / distribution.sum()
 
 
 @pytest.mark.parametrize(("rate", "multiplier"), [(0.01, 0.8), (0.1, 2.0), (0.5, 3.0), (1.0, 1.5)])

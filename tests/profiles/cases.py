@@ -14,14 +14,14 @@ def random_graph(rng: np.random.Generator, n_categories: int | None = None) -> P
     """Return a graph of up to six profiles, often disconnected, some with impossible or sure categories."""
     k = int(rng.integers(2, 7))
     d = int(rng.integers(2, 6)) if n_categories is None else n_categories
-    laws = rng.dirichlet(np.full(d, rng.choice([0.3, 1.0, 5.0])), k)
+    distributions = rng.dirichlet(np.full(d, rng.choice([0.3, 1.0, 5.0])), k)
     if rng.random() < 0.3:
         # as users write them: few digits, and zeros
-        laws = np.floor(laws * 20) / 20
-        laws[:, 0] += 1 - laws.sum(axis=1)
-        laws = np.round(laws, 10)
+        distributions = np.floor(distributions * 20) / 20
+        distributions[:, 0] += 1 - distributions.sum(axis=1)
+        distributions = np.round(distributions, 10)
     pairs = [(f"p{i}", f"p{j}") for i in range(k) for j in range(i) if rng.random() < 0.6] or [("p0", "p1")]
-    return ProfileGraph({f"p{i}": row for i, row in enumerate(laws)}, pairs)
+    return ProfileGraph({f"p{i}": row for i, row in enumerate(distributions)}, pairs)
 
 
 def random_epsilon(rng: np.random.Generator) -> float:

@@ -96,8 +96,8 @@ def test_a_forged_file_that_does_not_keep_its_promise_is_refused(
 
 
 def test_numbers_of_other_files_are_exact(tmp_path: Path, rng: np.random.Generator) -> None:
-    laws = dict(enumerate(rng.dirichlet(np.ones(5), 4)))
-    fitted = SmoothCategorical().fit(ProfileGraph.complete(laws), 0.1)
+    distributions = dict(enumerate(rng.dirichlet(np.ones(5), 4)))
+    fitted = SmoothCategorical().fit(ProfileGraph.complete(distributions), 0.1)
     fitted.save(tmp_path / "m.json")
     assert FittedMechanism.load(tmp_path / "m.json").graph == fitted.graph
 

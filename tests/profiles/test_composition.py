@@ -13,21 +13,21 @@ from discreet.profiles import FittedMechanism, ProfileGraph, SmoothCategorical, 
 from tests.profiles.cases import CHAIN
 
 
-def largest_log_ratio(laws: np.ndarray, edges: tuple[tuple[int, int], ...]) -> float:
+def largest_log_ratio(distributions: np.ndarray, edges: tuple[tuple[int, int], ...]) -> float:
     """Return the worst log-ratio between distributions (rows) over edges."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = [np.log(laws[i] / laws[j]) for i, j in [*edges, *(e[::-1] for e in edges)]]
+        ratios = [np.log(distributions[i] / distributions[j]) for i, j in [*edges, *(e[::-1] for e in edges)]]
     return float(np.nanmax(ratios))
 
 
 def pairs_of_reports(first: FittedMechanism, second: FittedMechanism, reused: bool) -> np.ndarray:
     """Return, for each profile, the joint distribution of two reports of one observation, or of two."""
-    laws = []
+    distributions = []
     for i, p in enumerate(first.graph.probabilities):
         a, b = first.matrices[i], second.matrices[i]
         joint = np.einsum("x,xy,xz->yz", p, a, b) if reused else np.outer(p @ a, p @ b)
-        laws.append(joint.ravel())
-    return np.array(laws)
+        distributions.append(joint.ravel())
+    return np.array(distributions)
 
 
 def test_independent_observations_of_one_person_add_up() -> None:

@@ -19,13 +19,13 @@ from tests.profiles.cases import CHAIN
 LEVEL = 1e-4 / 12
 
 
-def p_values(table: np.ndarray, law: np.ndarray, n: int) -> list[float]:
-    """Draw n reports for each row of ``table`` and compare them with ``law``."""
+def p_values(table: np.ndarray, distribution: np.ndarray, n: int) -> list[float]:
+    """Draw n reports for each row of ``table`` and compare them with ``distribution``."""
     found = []
     for i in range(table.shape[0]):
         for x in range(table.shape[1]):
             seen = np.bincount(draw(table, np.full(n, i), np.full(n, x)), minlength=table.shape[2])
-            expected = law[i, x] / WHOLE * n
+            expected = distribution[i, x] / WHOLE * n
             assert not seen[expected == 0].any()
             kept = expected > 0
             found.append(float(chisquare(seen[kept], expected[kept]).pvalue) if kept.sum() > 1 else 1.0)
@@ -106,11 +106,11 @@ def test_numpy_seeds_do_not_matter() -> None:
 
 
 def test_labels_of_all_kinds_come_back_as_they_went_in() -> None:
-    laws = {"a": [0.5, 0.3, 0.2], 7: [0.4, 0.3, 0.3]}
-    words = SmoothCategorical().fit(ProfileGraph.chain(laws, categories=["x", "y", "z"]), 10)
+    distributions = {"a": [0.5, 0.3, 0.2], 7: [0.4, 0.3, 0.3]}
+    words = SmoothCategorical().fit(ProfileGraph.chain(distributions, categories=["x", "y", "z"]), 10)
     assert words.privatize("x", 7) == "x"
     assert words.privatize_many(np.array(["x", "z"]), np.array(["a", "a"])).tolist() == ["x", "z"]
-    mixed = SmoothCategorical().fit(ProfileGraph.chain(laws, categories=["x", 1, "z"]), 10)
+    mixed = SmoothCategorical().fit(ProfileGraph.chain(distributions, categories=["x", 1, "z"]), 10)
     assert mixed.privatize_many(["x", 1], ["a", 7]).tolist() == ["x", 1]
     assert mixed.privatize_many(("x", 1), ("a", 7)).tolist() == ["x", 1]
     with pytest.raises(UsageError, match="none of the categories"):

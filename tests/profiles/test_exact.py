@@ -10,7 +10,7 @@ import pytest
 
 from discreet.privacy.rounding import exp_down
 from discreet.profiles import ProfileGraph, SmoothCategorical
-from discreet.profiles.exact import WHOLE, Outputs, growth_of, holds, nudge, to_table
+from discreet.profiles.exact import WHOLE, Outputs, growth_of, holds, mix_in_uniform, to_table
 from tests.profiles.cases import CHAIN, random_graph
 
 
@@ -44,10 +44,11 @@ def test_outputs_are_exact(rng: np.random.Generator) -> None:
     graph = random_graph(rng)
     table = to_table(rng.dirichlet(np.ones(graph.n_categories), (graph.n_profiles, graph.n_categories)))
     outputs = Outputs.of(graph, table)
-    for i, law in enumerate(graph.distributions):
+    for i, distribution in enumerate(graph.distributions):
         for y in range(graph.n_categories):
             direct = sum(
-                (p * Fraction(int(row[y]), WHOLE) for p, row in zip(law, table[i], strict=True)), Fraction(0)
+                (p * Fraction(int(row[y]), WHOLE) for p, row in zip(distribution, table[i], strict=True)),
+                Fraction(0),
             )
             assert outputs.probability(i, y) == direct
         assert sum(outputs.probability(i, y) for y in range(graph.n_categories)) == 1
@@ -60,7 +61,7 @@ def test_a_nudge_repairs_what_a_solver_gets_wrong_and_moves_little(rng: np.rando
     for size in (1e-12, 1e-9, 1e-6):
         bad = to_table(np.abs(good + rng.uniform(-size, size, good.shape)))
         assert not holds(graph, bad, growth)
-        mended = nudge(graph, bad, growth)
+        mended = mix_in_uniform(graph, bad, growth)
         assert holds(graph, mended, growth)
         assert np.abs(mended - bad).max() / WHOLE < 100 * size
 
@@ -68,14 +69,14 @@ def test_a_nudge_repairs_what_a_solver_gets_wrong_and_moves_little(rng: np.rando
 def test_a_nudge_leaves_alone_what_holds() -> None:
     graph, growth = ProfileGraph.chain(CHAIN), growth_of(Fraction(1, 5))
     table = SmoothCategorical().fit(graph, "1/5").table
-    assert nudge(graph, table, growth) is table
+    assert mix_in_uniform(graph, table, growth) is table
 
 
 def test_hopeless_tables_become_constant() -> None:
     graph = ProfileGraph.chain({"a": 0, "b": 1})
     identity = np.repeat((np.eye(2, dtype=np.int64) * WHOLE)[None], 2, axis=0)
-    assert (nudge(graph, identity, Fraction(1)) == WHOLE // 2).all()
-    assert holds(graph, nudge(graph, identity, Fraction(3, 2)), Fraction(3, 2))
+    assert (mix_in_uniform(graph, identity, Fraction(1)) == WHOLE // 2).all()
+    assert holds(graph, mix_in_uniform(graph, identity, Fraction(3, 2)), Fraction(3, 2))
 
 
 def test_one_unit_too_many_is_seen() -> None:

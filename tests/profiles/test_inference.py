@@ -23,8 +23,8 @@ from discreet.profiles.perturbation import draw
 from discreet.validation.ranks import rank, uniformity
 from tests.profiles.cases import CHAIN
 
-LAWS = {"a": [0.7, 0.2, 0.1], "b": [0.3, 0.5, 0.2], "c": [0.1, 0.2, 0.7]}
-GRAPH = ProfileGraph(LAWS, [("a", "b")])
+DISTRIBUTIONS = {"a": [0.7, 0.2, 0.1], "b": [0.3, 0.5, 0.2], "c": [0.1, 0.2, 0.7]}
+GRAPH = ProfileGraph(DISTRIBUTIONS, [("a", "b")])
 MECHANISM = SmoothCategorical().fit(GRAPH, 0.1)
 TRIALS, REPORTS = 300, 200
 # Ranks among draws are uniform if these are independent: every fifth is nearly so.
@@ -154,7 +154,7 @@ def test_a_prior_that_favors_few_profiles_is_sampled_too(rng: np.random.Generato
 
 
 def test_frequencies_through_one_matrix_agree_with_quadrature(rng: np.random.Generator) -> None:
-    fitted = KRandomizedResponse().fit(ProfileGraph.chain(LAWS), 1.0)
+    fitted = KRandomizedResponse().fit(ProfileGraph.chain(DISTRIBUTIONS), 1.0)
     counts = np.array([50, 30, 20])
     posterior = infer_frequencies(
         dict(enumerate(counts)), fitted, prior="dirichlet:1,1,1", draws=20_000, rng=rng

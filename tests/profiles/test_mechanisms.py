@@ -75,8 +75,8 @@ def test_bad_budgets_are_refused(mechanism: ProfileMechanism, epsilon: Any) -> N
 
 
 def test_disconnected_graphs_are_fitted_part_by_part() -> None:
-    laws = {"a": 0.0, "b": 1.0, "c": 0.4, "d": 0.5, "e": 0.9}
-    graph = ProfileGraph(laws, [("a", "b"), ("c", "d")])
+    distributions = {"a": 0.0, "b": 1.0, "c": 0.4, "d": 0.5, "e": 0.9}
+    graph = ProfileGraph(distributions, [("a", "b"), ("c", "d")])
     for mechanism in (OneBitCluster(), SmoothOneBit(), SmoothCategorical()):
         fitted = mechanism.fit(graph, 0.5)
         alone = mechanism.fit(ProfileGraph({"c": 0.4, "d": 0.5}, [("c", "d")]), 0.5)

@@ -55,10 +55,10 @@ def zoom(n_variables: int, value: Any, steps: int, rounds: int, reach: float, hi
 
 @pytest.mark.parametrize(("p", "q", "epsilon"), [(0.1, 0.6, 0.3), (0.0, 0.4, 1.0), (0.3, 0.9, 0.7)])
 def test_smooth_one_bit_is_the_best_on_a_grid(p: float, q: float, epsilon: float) -> None:
-    law = np.array([[1 - p, p], [1 - q, q]])
+    distribution = np.array([[1 - p, p], [1 - q, q]])
 
     def largest(flips: np.ndarray) -> np.ndarray:
-        outputs = law + flips[..., None] * (law[:, ::-1] - law)
+        outputs = distribution + flips[..., None] * (distribution[:, ::-1] - distribution)
         return np.where(feasible(outputs, epsilon), flips.max(axis=-1), np.inf)
 
     graph = ProfileGraph.chain({"a": p, "b": q})
@@ -69,13 +69,13 @@ def test_smooth_one_bit_is_the_best_on_a_grid(p: float, q: float, epsilon: float
 @pytest.mark.parametrize("objective", ["largest", "expected"])
 @pytest.mark.parametrize(("p", "q", "epsilon"), [(0.1, 0.6, 0.3), (0.25, 0.9, 0.8)])
 def test_smooth_categorical_is_the_best_on_a_grid(p: float, q: float, epsilon: float, objective: Any) -> None:
-    law = np.array([[1 - p, p], [1 - q, q]])
+    distribution = np.array([[1 - p, p], [1 - q, q]])
 
     def value(points: np.ndarray) -> np.ndarray:
         # points hold P(report 1 | 0) and P(report 0 | 1) of both profiles
         wrong = points.reshape(-1, 2, 2)
-        flow = law * wrong
-        outputs = law - flow + flow[..., ::-1]
+        flow = distribution * wrong
+        outputs = distribution - flow + flow[..., ::-1]
         goal = wrong.max(axis=(1, 2)) if objective == "largest" else flow.sum(axis=(1, 2)) / 2
         return np.where(feasible(outputs, epsilon), goal, np.inf)
 
@@ -197,13 +197,13 @@ def test_priors_and_weights_move_the_corruption() -> None:
 @pytest.mark.parametrize("scale", [1e-12, 1e-9, 1e-6, 1e6, 1e12])
 def test_only_ratios_of_weights_and_priors_matter(scale: float, rng: np.random.Generator) -> None:
     """A solver has tolerances for numbers around 1; what users write down may be in any unit."""
-    laws = rng.dirichlet(np.ones(4), 4)
-    graph = ProfileGraph(dict(enumerate(laws)), [(0, 1), (2, 3)])
+    distributions = rng.dirichlet(np.ones(4), 4)
+    graph = ProfileGraph(dict(enumerate(distributions)), [(0, 1), (2, 3)])
     weights = np.array([1.0, 2.0, 3.0, 4.0])
 
     def value(fitted: Any, kind: str) -> float:
         costs = weights[:, None] * (1 - np.eye(4)) * fitted.matrices
-        return float(costs.max() if kind == "largest" else np.einsum("ix,ixy->", laws, costs))
+        return float(costs.max() if kind == "largest" else np.einsum("ix,ixy->", distributions, costs))
 
     for kind in ("largest", "expected"):
         plain, scaled = (

@@ -29,10 +29,13 @@ def largest_ratio(graph: ProfileGraph, table: np.ndarray) -> Fraction:
     """Return the largest ratio over edges and reports, in fractions, written independently of the library."""
     outputs = [
         [
-            sum((p * Fraction(int(row[y]), WHOLE) for p, row in zip(law, matrix, strict=True)), Fraction(0))
+            sum(
+                (p * Fraction(int(row[y]), WHOLE) for p, row in zip(distribution, matrix, strict=True)),
+                Fraction(0),
+            )
             for y in range(graph.n_categories)
         ]
-        for law, matrix in zip(graph.distributions, table, strict=True)
+        for distribution, matrix in zip(graph.distributions, table, strict=True)
     ]
     worst = Fraction(1)
     for i, j in graph.edges:

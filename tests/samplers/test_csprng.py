@@ -1,4 +1,4 @@
-"""The generator behind floating-point samplers: the operating system's bits, in NumPy's laws."""
+"""The generator behind floating-point samplers: the operating system's bits, in NumPy's distributions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from scipy import stats
 
 from discreet.samplers.csprng import SystemBits, secure_generator, undisturbed
 
-# The bits cannot be seeded: an alarm once in a million runs for each law.
+# The bits cannot be seeded: an alarm once in a million runs for each distribution.
 ALARM = 1e-6
 
 
 @pytest.mark.parametrize(
-    ("draw", "law"),
+    ("draw", "distribution"),
     [
         (lambda g: g.random(20_000), stats.uniform()),
         (lambda g: g.normal(size=20_000), stats.norm()),
@@ -29,11 +29,13 @@ ALARM = 1e-6
         (lambda g: g.beta(0.5, 3, size=20_000), stats.beta(0.5, 3)),
     ],
 )
-def test_laws(draw: Callable[[np.random.Generator], np.ndarray], law: stats.rv_continuous) -> None:
+def test_distributions(
+    draw: Callable[[np.random.Generator], np.ndarray], distribution: stats.rv_continuous
+) -> None:
     found = draw(secure_generator())
-    assert stats.kstest(found, law.cdf).pvalue > ALARM
+    assert stats.kstest(found, distribution.cdf).pvalue > ALARM
     # negative control: a scale wrong by a tenth is told apart
-    assert stats.kstest(found * 1.1, law.cdf).pvalue < ALARM
+    assert stats.kstest(found * 1.1, distribution.cdf).pvalue < ALARM
 
 
 def test_every_bit_is_used() -> None:

@@ -1,4 +1,4 @@
-"""The steps of noisy descent and of Langevin walks: against plain code, and against laws in closed form."""
+"""The steps of noisy descent and of Langevin walks: against plain code, and against distributions in closed form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_compiled_steps_are_the_plain_ones(loss: type[LinearLoss], rng: np.rando
 
 
 def normal_p_value(draws: np.ndarray, mean: float, sd: float) -> float:
-    """Return the least p-value of a test of the mean and one of the variance of a normal law, twice."""
+    """Return the least p-value of a test of the mean and one of the variance of a normal distribution, twice."""
     n = draws.size
     z = (draws.mean() - mean) / (sd / np.sqrt(n))
     chi = float(np.sum((draws - mean) ** 2) / sd**2)
@@ -55,7 +55,7 @@ def accepts(test: Callable[[float], float]) -> None:
     assert test(1.2) < 1e-6
 
 
-def test_the_law_of_the_last_iterate_of_a_quadratic_loss(rng: np.random.Generator) -> None:
+def test_the_distribution_of_the_last_iterate_of_a_quadratic_loss(rng: np.random.Generator) -> None:
     curvature, aims, eta, sigma = np.array([0.5, 2.0, 1.0]), np.array([1.0, -0.4, 0.3]), 0.4, 0.7
 
     def gradient(place: int, states: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ def test_the_law_of_the_last_iterate_of_a_quadratic_loss(rng: np.random.Generato
     accepts(test)
 
 
-def test_the_law_of_steps_that_only_add_noise(rng: np.random.Generator) -> None:
+def test_the_distribution_of_steps_that_only_add_noise(rng: np.random.Generator) -> None:
     def test(factor: float) -> float:
         last = only_noise(
             np.full((600, 1), 0.5), 5000, step_size=0.1, sigma=0.05 * factor, radius=50.0, rng=rng
@@ -93,7 +93,7 @@ def test_the_law_of_steps_that_only_add_noise(rng: np.random.Generator) -> None:
     assert only_noise(np.ones((1, 2)), 0, step_size=1.0, sigma=3.0, radius=5.0, rng=rng).tolist() == [[1, 1]]
 
 
-def test_the_law_of_a_langevin_walk_on_a_quadratic_loss(rng: np.random.Generator) -> None:
+def test_the_distribution_of_a_langevin_walk_on_a_quadratic_loss(rng: np.random.Generator) -> None:
     rows, aims = records(rng, 30, 1)
     steps, eta, temperature, precision, scale = 12, 0.02, 1.7, 2.0, 3.0
     hessian, pull = precision + scale * float(rows[:, 0] @ rows[:, 0]), scale * float(rows[:, 0] @ aims)

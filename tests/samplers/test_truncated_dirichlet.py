@@ -1,4 +1,4 @@
-"""Truncated Dirichlet draws: the law is exact, the acceptance never falls below its public bound."""
+"""Truncated Dirichlet draws: the distribution is exact, the acceptance never falls below its public bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.samplers.truncated_gamma import draw_above
 THRESHOLD = 1e-3 / 40
 PERMUTATIONS = 60_000  # a p-value can be as small as 1 / 60,001, below the threshold
 
-LAWS = [
+DISTRIBUTIONS = [
     pytest.param([2.0, 1.0, 5.0], 0.02, id="3 cells, loose"),
     pytest.param([2.0, 0.3, 12.0], 0.25, id="3 cells, tight"),
     pytest.param([3.0, 0.5, 1.0, 8.0, 2.0], 0.01, id="5 cells, loose"),
@@ -39,7 +39,7 @@ def plain_rejection(alpha: list[float], lower: float, size: int, rng: np.random.
 
 
 def sequential_beta(alpha: list[float], lower: float, size: int, rng: np.random.Generator) -> np.ndarray:
-    """The printed recipe: each component from a truncated beta law, as if the others were not constrained."""
+    """The printed recipe: each component from a truncated beta distribution, as if the others were not constrained."""
     p, left = np.empty((size, len(alpha))), np.ones(size)
     for k in range(len(alpha) - 1):
         a, b = alpha[k], sum(alpha[k + 1 :])
@@ -51,7 +51,7 @@ def sequential_beta(alpha: list[float], lower: float, size: int, rng: np.random.
 
 
 def energy_p_value(one: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> float:
-    """Permutation test of equal laws by the energy distance between two samples of one size."""
+    """Permutation test of equal distributions by the energy distance between two samples of one size."""
     both = np.concatenate([one, other])
     # in standard deviations, so that no cell is drowned
     both = both / both.std(axis=0)
@@ -65,13 +65,13 @@ def energy_p_value(one: np.ndarray, other: np.ndarray, rng: np.random.Generator)
     return (1 + larger) / (1 + PERMUTATIONS)
 
 
-@pytest.mark.parametrize(("alpha", "lower"), LAWS)
+@pytest.mark.parametrize(("alpha", "lower"), DISTRIBUTIONS)
 def test_draws_match_plain_rejection(alpha: list[float], lower: float, rng: np.random.Generator) -> None:
     drawn = sample_truncated_dirichlet(alpha, lower, 300, rng)
     assert energy_p_value(drawn, plain_rejection(alpha, lower, 300, rng), rng) > THRESHOLD
 
 
-@pytest.mark.parametrize(("alpha", "lower"), [LAWS[1], LAWS[3]])
+@pytest.mark.parametrize(("alpha", "lower"), [DISTRIBUTIONS[1], DISTRIBUTIONS[3]])
 def test_the_sequential_recipe_is_rejected(
     alpha: list[float], lower: float, rng: np.random.Generator
 ) -> None:
@@ -117,20 +117,20 @@ def marginal_cdf(alpha: np.ndarray, lower: float, at: np.ndarray) -> np.ndarray:
     ],
 )
 def test_marginals_match_quadrature(alpha: list[float], lower: float, rng: np.random.Generator) -> None:
-    law = np.array(alpha)
-    drawn = sample_truncated_dirichlet(law, lower, 20_000, rng)[:, 0]
-    assert stats.kstest(drawn, lambda x: marginal_cdf(law, lower, x)).pvalue > THRESHOLD
-    # a law ten percent wider, or moved, is found
+    distribution = np.array(alpha)
+    drawn = sample_truncated_dirichlet(distribution, lower, 20_000, rng)[:, 0]
+    assert stats.kstest(drawn, lambda x: marginal_cdf(distribution, lower, x)).pvalue > THRESHOLD
+    # a distribution ten percent wider, or moved, is found
     off = drawn.mean() + 1.1 * (drawn - drawn.mean())
-    assert stats.kstest(off, lambda x: marginal_cdf(law, lower, x)).pvalue < THRESHOLD
+    assert stats.kstest(off, lambda x: marginal_cdf(distribution, lower, x)).pvalue < THRESHOLD
 
 
-def test_two_cells_are_a_truncated_beta_law(rng: np.random.Generator) -> None:
+def test_two_cells_are_a_truncated_beta_distribution(rng: np.random.Generator) -> None:
     low, high = special.betainc(1e6, 3.0, [0.01, 0.99])
     drawn = sample_truncated_dirichlet([1e6, 3.0], 0.01, 20_000, rng)[:, 0]
     assert low == 0
     assert high < 1e-300  # no quantile function reaches here
-    # next to the bound the law is exponential, of rate a/x - (b-1)/(1-x), up to 1e-3
+    # next to the bound the distribution is exponential, of rate a/x - (b-1)/(1-x), up to 1e-3
     rate = 1e6 / 0.99 - 2 / 0.01
     assert stats.kstest((0.99 - drawn) * rate, stats.expon.cdf).pvalue > THRESHOLD
     assert stats.kstest((0.99 - drawn) * rate * 1.1, stats.expon.cdf).pvalue < THRESHOLD
@@ -234,7 +234,7 @@ def test_the_bound_knows_only_public_facts() -> None:
     assert acceptance_bound([0.5, 0.5, 0.5, 1.0], 0) > 0
 
 
-def test_without_bounds_it_is_the_dirichlet_law() -> None:
+def test_without_bounds_it_is_the_dirichlet_distribution() -> None:
     one, other = (np.random.default_rng(3) for _ in range(2))
     assert (sample_truncated_dirichlet([1.0, 2.0], 0, 4, one) == other.dirichlet([1.0, 2.0], 4)).all()
     assert sample_truncated_dirichlet([1.0, 2.0], 0.1, 0, one).shape == (0, 2)

@@ -2,8 +2,8 @@
 
 For the truncated exponential with a gamma prior, in the paper's own coordinates (sums of x inside the bounds, noise
 of scale bound / epsilon), all trials at once. The only correction that both have is m = n q mu in Algorithm 3, without
-which nothing works at all. ``joint`` draws the sums inside and outside from their joint law and must pass: it shows
-that the harness is able to.
+which nothing works at all. ``joint`` draws the sums inside and outside from their joint distribution and must pass: it
+shows that the harness is able to.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Truncated:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The central 95% of the prior predictive law, P(X > x) = (rate / (rate + x))^shape."""
+        """The central 95% of the prior predictive distribution, P(X > x) = (rate / (rate + x))^shape."""
         low, high = (self.rate * ((1 - p) ** (-1 / self.shape) - 1) for p in (0.025, 0.975))
         return low, high
 
@@ -59,7 +59,7 @@ def region(theta: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.n
     return q, first, second
 
 
-def sum_law(theta: np.ndarray, low: float, high: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+def sum_distribution(theta: np.ndarray, low: float, high: float, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of the sum of the records inside [low, high] (Algorithm 3 with m = n q mu)."""
     _, first, second = region(theta, low, high)
     return n * first, n * (second - first**2)
@@ -83,8 +83,8 @@ def ranks(
     variance = rng.exponential(2 * b * b, trials)
     below = np.zeros(trials)
     for step in range(-warmup, draws * thin):
-        m, v = sum_law(theta, low, high, n)
-        parts = [sum_law(theta, *ends, n) for ends in ((0.0, low), (high, np.inf))]
+        m, v = sum_distribution(theta, low, high, n)
+        parts = [sum_distribution(theta, *ends, n) for ends in ((0.0, low), (high, np.inf))]
         m_out, v_out = parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
         # the sum inside given its reading: the normal product of Algorithm 1
         m_given, v_given = m + v / (v + variance) * (y - m), v * variance / (v + variance)
@@ -102,7 +102,7 @@ def ranks(
             s[again] = _positive(m_given + m_out, v_given + v_out, rng)[again]
         theta = rng.gamma(model.shape + n, 1 / (model.rate + s))
         if variant == "printed":
-            m, v = sum_law(theta, low, high, n)
+            m, v = sum_distribution(theta, low, high, n)
             inside = rng.normal(m, np.sqrt(v))
         variance = b * b / rng.wald(b / np.maximum(np.abs(y - inside), 1e-9), 1.0)
         if step >= 0 and step % thin == 0:

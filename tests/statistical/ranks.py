@@ -71,7 +71,7 @@ def simulate(
         elif setting.missing == "count" and setting.neighbors == "replace":
             data[n - missing_prior(None, n).sample(rng) :] = np.nan
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]),
+            lambda noise: int(noise.sample(1, rng)[0]),
             data,
             family,
             setting.mechanism,

@@ -49,7 +49,7 @@ def simulate(case: Case, rng: np.random.Generator, *, n: int, mechanism: Any, **
         data[: n // 5] = np.nan
     columns = {"columns": ["x", "y"]} if case.family.n_columns == 2 else {}
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         data,
         case.family,
         mechanism,

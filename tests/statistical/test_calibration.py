@@ -1,4 +1,4 @@
-"""The promise of the exact engine: calibrated for every n, epsilon, noise law and neighbor relation.
+"""The promise of the exact engine: calibrated for every n, epsilon, noise distribution and neighbor relation.
 
 Each setting runs 1,000 trials; the p-values of all assertions share a false-alarm rate of 1e-3 (see
 ``ranks.THRESHOLD``). The default suite has every n, every epsilon and every policy once for each family and neighbor
@@ -55,14 +55,14 @@ MECHANISMS = {"laplace": dc.mechanisms.Laplace(0.1), "gaussian": dc.mechanisms.G
 
 
 @pytest.mark.parametrize(
-    ("family", "law", "n"),
+    ("family", "distribution", "n"),
     some(
         product(FAMILIES, MECHANISMS, (10, 100)),
-        lambda family, law, n: (law == "laplace") == (n == 10) == (family == "bernoulli"),
+        lambda family, distribution, n: (distribution == "laplace") == (n == 10) == (family == "bernoulli"),
     ),
 )
-def test_ranks_are_uniform_with_missing_values_counted(family, law, n, rng) -> None:
-    ranks = simulate(Setting(FAMILIES[family], MECHANISMS[law], n, missing="count"), TRIALS, rng)
+def test_ranks_are_uniform_with_missing_values_counted(family, distribution, n, rng) -> None:
+    ranks = simulate(Setting(FAMILIES[family], MECHANISMS[distribution], n, missing="count"), TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
 
 

@@ -54,7 +54,7 @@ def paths(
 
 
 def loose_steps(truth: dict[str, np.ndarray], most: int, rng: np.random.Generator) -> dict[str, Any]:
-    """First states, and single steps out of each state, any number of each up to ``most``: the engine's own law."""
+    """First states, and single steps out of each state, any number of each up to ``most``: the engine's own model."""
     records: list[tuple[int, int, int]] = []
     ward = 0
     for row, chances in enumerate([truth["initial"], *truth["transition"]]):
@@ -76,7 +76,11 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
         }
         rows = loose_steps(truth, 60, rng) if name == LOOSE else paths(truth, sequences, times, rng)
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]), rows, model, mechanism, neighbors=neighbors
+            lambda noise: int(noise.sample(1, rng)[0]),
+            rows,
+            model,
+            mechanism,
+            neighbors=neighbors,
         )
         posterior = dc.infer(release, draws=N_DRAWS, chains=1, engine=engine, rng=rng)
         out.append(table_ranks(posterior.draws, truth, rng))

@@ -44,14 +44,14 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
         rows: dict[str, Any] = {k: v.astype(object) for k, v in MODEL.sample_rows(theta, n, rng).items()}
         if how["missing"] == "count":
             lose(rows, rng)
-        release = release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
+        release = release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
         posterior = dc.infer(release, draws=N_DRAWS, chains=1, records=records, engine=engine, rng=rng)
         out.append(table_ranks(posterior.draws, theta, rng))
     return np.array(out)
 
 
 def lose(rows: dict[str, Any], rng: np.random.Generator) -> None:
-    """Drop classes, and in each group features, as the engine expects it; a group without class has its own law."""
+    """Drop classes, and in each group features, as the engine expects it; a group without class has its own."""
     n = len(rows["c"])
     gone = rng.permutation(n)[: missing_prior(None, n).sample(rng)]
     rows["c"][gone] = None

@@ -59,7 +59,7 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "gi
         rows: dict[str, Any] = {k: v.astype(object) for k, v in MODEL.sample_rows(theta, n, rng).items()}
         if how["missing"] == "count":
             lose(rows, rng)
-        release = release_with(lambda law: int(law.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
+        release = release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, MODEL, mechanism, **how)
         posterior = dc.infer(
             release, prior=PRIOR, draws=N_DRAWS, chains=1, records=records, engine=engine, rng=rng
         )

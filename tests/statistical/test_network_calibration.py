@@ -55,7 +55,11 @@ def simulate(name: str, trials: int, rng: np.random.Generator, engine: Any = "au
             tables = {k: rng.dirichlet([1, 1, 0.15], size=v.shape[:-1]) for k, v in tables.items()}
         n = int(rng.integers(0, 2 * size + 1)) if how.get("neighbors") == "add_remove" else size
         release = release_with(
-            lambda law: int(law.sample(1, rng)[0]), full.sample_rows(tables, n, rng), MODEL, mechanism, **how
+            lambda noise: int(noise.sample(1, rng)[0]),
+            full.sample_rows(tables, n, rng),
+            MODEL,
+            mechanism,
+            **how,
         )
         thin_by = 1 if engine == "naive" else thin
         posterior = dc.infer(release, draws=n_draws * thin_by, chains=1, engine=engine, rng=rng)

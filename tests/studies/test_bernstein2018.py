@@ -135,7 +135,7 @@ def test_one_posterior_samples_follow_the_tempered_density(methods: Any, rng: np
 
 @pytest.fixture
 def good(study: Any, rng: np.random.Generator) -> list[Any]:
-    """Cells in which everything the paper says is true by construction: ranks and MMD from known laws."""
+    """Cells in which everything the paper says is true by construction: ranks and MMD from known distributions."""
     cells = []
     for key in study.Plan(trials=400, n_utility=400, n_plain=400).keys:
         n_parameters = 3 if key.model == "multinomial" else 1

@@ -73,7 +73,7 @@ def test_a_baseline_with_too_little_noise_is_found(study: Any, monkeypatch: pyte
 
 def test_losses_that_are_too_large_are_found(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = study.together._loss
-    monkeypatch.setattr(study.together, "_loss", lambda laws: 1.01 * honest(laws))
+    monkeypatch.setattr(study.together, "_loss", lambda distributions: 1.01 * honest(distributions))
     epsilons = np.array([0.2, 0.5, 1.0])
     assert failed(study.together.composition(epsilons)) == {"observation 8", "observation 9"}
 

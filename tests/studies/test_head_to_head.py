@@ -109,11 +109,13 @@ def test_held_out_loss_is_a_mean_over_held_out_records(
     assert abs(found - each.mean()) < norm.isf(ALARM / 2) * error
 
 
-def test_the_quick_source_draws_from_the_law(part: Callable[[str], Any], rng: np.random.Generator) -> None:
-    law = ExponentialChoice((0, 3, 5, 1), 2.0)
+def test_the_quick_source_draws_from_the_distribution(
+    part: Callable[[str], Any], rng: np.random.Generator
+) -> None:
+    distribution = ExponentialChoice((0, 3, 5, 1), 2.0)
     source = part("replicate").source_of(rng)
-    counts = np.bincount([source.exponential(law) for _ in range(20_000)], minlength=4)
-    assert chisquare(counts, 20_000 * law.mass()).pvalue > ALARM
+    counts = np.bincount([source.exponential(distribution) for _ in range(20_000)], minlength=4)
+    assert chisquare(counts, 20_000 * distribution.mass()).pvalue > ALARM
     assert chisquare(counts, np.full(4, 5_000)).pvalue < ALARM
 
 
@@ -173,8 +175,8 @@ def ideal(study: Any, part: Callable[[str], Any]) -> list[Any]:
                 if method.startswith("direct"):
                     continue
                 if method not in known:
-                    law = claims.Tempering.of(cell, method)
-                    apart = max(law.inefficiency - 1, 4 * key.noise_ratio**2)
+                    distribution = claims.Tempering.of(cell, method)
+                    apart = max(distribution.inefficiency - 1, 4 * key.noise_ratio**2)
                     known[method] = own + rng.normal(size=SIZE) * math.sqrt(apart)
                 error = np.abs(known[method]) * 0.45 / math.sqrt(n)
                 cell.series[method] = series_of(cells, method, error, key.noise_ratio, rng)

@@ -193,7 +193,7 @@ def test_missing_values_are_as_many_as_inference_expects(
 
 
 def sticky(repeats: int) -> Callable[..., Posterior]:
-    """Return an ``infer`` whose draws come from the right law, each ``repeats`` times in a row."""
+    """Return an ``infer`` whose draws come from the right distribution, each ``repeats`` times in a row."""
 
     def infer(
         release: Any, *, draws: int, chains: int, rng: np.random.Generator, **options: Any

@@ -122,7 +122,10 @@ def test_the_printed_condition_is_not_enough_either() -> None:
 
 def roc(p: np.ndarray, q: np.ndarray, n: int) -> tuple[float, float]:
     """The smallest larger error, and the largest advantage, over all tests: from a list of all outcomes."""
-    a, b = (np.array([math.prod(each) for each in itertools.product(law, repeat=n)]) for law in (p, q))
+    a, b = (
+        np.array([math.prod(each) for each in itertools.product(distribution, repeat=n)])
+        for distribution in (p, q)
+    )
     order = np.argsort(-a / b)
     hit = np.concatenate([[0], np.cumsum(a[order])])
     false = np.concatenate([[0], np.cumsum(b[order])])
@@ -160,12 +163,12 @@ def test_off_a_lattice_the_best_test_is_within_the_slack(n: int, rng: np.random.
 def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng: np.random.Generator) -> None:
     model, prior, bounds, support, _ = CASES[name]
     mechanism = dc.mechanisms.PosteriorSampling(prior, epsilon=3, support=support, cells=24)
-    law = PosteriorDistribution.of(model, mechanism, bounds)
-    features = [law.totals(table).features() for table in drawn(name, 12, 12, rng)]
-    laws = [law.distribution(each, 12) for each in features]
-    pair = Pair(*(each.log_mass() for each in laws))
-    assert np.exp(pair.log_p) == pytest.approx(laws[0].mass(), abs=ROUNDING)
-    loss = PrivacyLoss.between(*(each.mass() for each in laws))
+    distribution = PosteriorDistribution.of(model, mechanism, bounds)
+    features = [distribution.totals(table).features() for table in drawn(name, 12, 12, rng)]
+    distributions = [distribution.distribution(each, 12) for each in features]
+    pair = Pair(*(each.log_mass() for each in distributions))
+    assert np.exp(pair.log_p) == pytest.approx(distributions[0].mass(), abs=ROUNDING)
+    loss = PrivacyLoss.between(*(each.mass() for each in distributions))
     assert pair.divergence() == pytest.approx(loss.mean, abs=1e-9)
     composed = loss
     for _ in range(2):
@@ -186,11 +189,14 @@ def test_a_window_of_the_sums_loses_nothing() -> None:
     best = pair.best_test(n)
     _, bins, other = pair.binned(n)
     assert len(bins) == 41
-    law_p, law_q = bins, other
+    distribution_p, distribution_q = bins, other
     for _ in range(n.bit_length() - 1):
-        law_p, law_q = np.convolve(law_p, law_p), np.convolve(law_q, law_q)
+        distribution_p, distribution_q = (
+            np.convolve(distribution_p, distribution_p),
+            np.convolve(distribution_q, distribution_q),
+        )
     # 1,024 draws by repeated squaring, with the whole line of sums
-    whole = float(np.maximum(law_p - law_q, 0).sum())
+    whole = float(np.maximum(distribution_p - distribution_q, 0).sum())
     assert pair.best_test(1024).advantage == pytest.approx(whole, abs=1e-10)
     assert best.advantage > whole
 
@@ -201,11 +207,13 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
         "beta:1,1", epsilon=9, samples=3, support=(0.1, 0.9), cells=32
     )
     tables = [1] * 3 + [0] * 3, [0] * 6
-    law = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
-    pair = Pair(*(law.distribution(law.totals(table).features(), 6).log_mass() for table in tables))
+    distribution = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
+    pair = Pair(
+        *(distribution.distribution(distribution.totals(table).features(), 6).log_mass() for table in tables)
+    )
     best = pair.best_test(3)
     place = pair.binned(3)[0]
-    points, trials = law.grid.points["p"], 120
+    points, trials = distribution.grid.points["p"], 120
     for table, error, first in zip(tables, (best.false_second, best.false_first), (True, False), strict=True):
         wrong = 0
         for _ in range(trials):

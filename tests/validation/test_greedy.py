@@ -68,13 +68,13 @@ def test_a_range_that_is_claimed_too_low_is_exceeded(name: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("name", ONE_PARAMETER)
-def test_epsilon_is_the_largest_ratio_of_the_laws_of_releases(name: str) -> None:
-    """Against the integer laws that releases draw from, over all pairs of records on a grid."""
+def test_epsilon_is_the_largest_ratio_of_the_distributions_of_releases(name: str) -> None:
+    """Against the integer distributions that releases draw from, over all pairs of records on a grid."""
     family, _, bounds, _, cells = CASES[name]
-    law = PosteriorDistribution.of(family, mechanism(name, 3, cells), bounds)
-    after = NextRecord(law)
+    distribution = PosteriorDistribution.of(family, mechanism(name, 3, cells), bounds)
+    after = NextRecord(distribution)
     for total, n in ((Fraction(0), 0), (Fraction(-3, 2), 4), (Fraction(7), 8)):
-        logs = np.array([law.distribution([total + z], n + 1).log_mass() for (z,) in points(name)])
+        logs = np.array([distribution.distribution([total + z], n + 1).log_mass() for (z,) in points(name)])
         widest = max(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2))
         assert after.epsilon(float(total), n) == pytest.approx(widest, abs=1e-7)
 

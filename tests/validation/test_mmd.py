@@ -76,7 +76,7 @@ def test_unbiased_with_an_honest_standard_error(mean: float, most: float, rng: n
     spread = squared.std(ddof=1)
     assert abs(squared.mean() - closed_form(mean, 1, 1)) < FAR * spread / np.sqrt(runs)
     claimed = np.sqrt(np.mean([f.standard_error**2 for f in found]))
-    # the spread of 400 runs is itself known to about 5% (7% for the skewed law of the first case)
+    # the spread of 400 runs is itself known to about 5% (7% for the skewed distribution of the first case)
     assert 0.75 < claimed / spread < 1.25 * most
     if mean == 0:
         assert (squared < 0).any()

@@ -21,7 +21,7 @@ def test_a_rank_lies_in_the_step_that_the_draws_leave(rng: np.random.Generator) 
 
 
 def test_ties_are_broken_at_random(rng: np.random.Generator) -> None:
-    """Truth and draws from a law with two values: without the tie rule the ranks would pile up."""
+    """Truth and draws from a distribution with two values: without the tie rule the ranks would pile up."""
     values = [rank(x[0], x[1:], rng) for x in rng.integers(0, 2, (2000, 10)).astype(float)]
     assert stats.kstest(values, "uniform").pvalue > RARE
 

@@ -213,7 +213,7 @@ class _Bins:
         safe = np.maximum(p, 1e-300)
         middle = first / safe[:, :, None]
         within = second / safe[:, :, None, None] - middle[:, :, :, None] * middle[:, :, None, :]
-        n, noise = usable.astype(float), np.diag([law.sd**2 for law in release.noise]) * grid**2
+        n, noise = usable.astype(float), np.diag([each.sd**2 for each in release.noise]) * grid**2
         gain = np.linalg.solve(
             n[:, None, None] * all_sums + noise, n[:, None, None] * both.transpose(0, 2, 1)
         )
@@ -222,7 +222,7 @@ class _Bins:
         scatter = np.einsum("ksb,sbij->ksij", counts, within)
         drawn = np.einsum("ksb,sbi->ksi", counts, middle) + _normals(scatter, rng)
         drawn += grid * np.stack(
-            [law.sample(_TABLES * len(usable), rng).reshape(_TABLES, -1) for law in release.noise], axis=-1
+            [each.sample(_TABLES * len(usable), rng).reshape(_TABLES, -1) for each in release.noise], axis=-1
         )
         counts += np.einsum("sib,ksi->ksb", gain, released - drawn)
         return counts.reshape(-1, counts.shape[-1]), means
@@ -241,7 +241,7 @@ def _usable_draws(release: Release, prior: CountPrior, size: int, rng: np.random
         return np.full(size, prior.low, dtype=np.int64)
     weights = release.layout.usable_weights()
     steps = weights * np.array([float(grid) for grid in release.totals.grid])
-    sd = float(np.sqrt(sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))))
+    sd = float(np.sqrt(sum((step * each.sd) ** 2 for step, each in zip(steps, release.noise, strict=True))))
     read = float(steps @ np.array(release.totals.values, dtype=float))
     most = np.inf if prior.high is None else float(prior.high)
     low = int(np.clip(np.floor(read - _REACH * sd - 1), prior.low, most))

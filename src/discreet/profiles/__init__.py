@@ -13,7 +13,7 @@ helps to tell the two ends of an edge apart, and much less than hiding the obser
 
 ============================  ==================================================
 ``graph``, ``frames``         profiles and edges
-``exact``                     the guarantee in integers, and the nudge
+``exact``                     the guarantee in integers, and how to make it hold
 ``programs``, ``objectives``  linear programs and what they minimize
 one file per mechanism        the thesis' four, and two baselines
 ``draws``                     the only place where an observation is perturbed

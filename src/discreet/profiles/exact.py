@@ -1,4 +1,4 @@
-"""The guarantee in exact arithmetic: integer tables, the check of every edge, and the nudge that makes it hold.
+"""The guarantee in exact arithmetic: integer tables, the check of every edge, and the mixing that makes it hold.
 
 A table holds, for every profile, a square matrix of integers: entry (x, y) is the probability that y is reported when x
 was observed, in units of 2^-62. Each row sums to exactly 2^62, so a report is drawn without rounding. Profiles are
@@ -150,7 +150,7 @@ def checked(graph: ProfileGraph, table: np.ndarray, epsilon: Fraction) -> np.nda
     return kept
 
 
-def nudge(graph: ProfileGraph, table: np.ndarray, growth: Fraction) -> np.ndarray:
+def mix_in_uniform(graph: ProfileGraph, table: np.ndarray, growth: Fraction) -> np.ndarray:
     """Mix all rows with the uniform distribution, by the least that makes every edge hold exactly.
 
     With a share s of the uniform distribution in every row, an output's probability becomes (1 - s) q + s/d, and

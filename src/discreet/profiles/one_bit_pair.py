@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import one_of
 from discreet.errors import UsageError
 from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_table
-from discreet.profiles.exact import WHOLE, nudge, to_table
+from discreet.profiles.exact import WHOLE, mix_in_uniform, to_table
 from discreet.profiles.graph import ProfileGraph
 
 HALF = Fraction(1, 2)
@@ -95,7 +95,7 @@ class OneBitPair(ProfileMechanism):
             return flip_table(np.full(2, units_up(flip_probability(p, q, growth)), dtype=np.int64))
         alpha = _solve(float(p), float(q), float(growth))
         flips = np.array([[1 - alpha, alpha], [alpha, 1 - alpha]])
-        return nudge(graph, to_table(np.stack([flips, flips])), growth)
+        return mix_in_uniform(graph, to_table(np.stack([flips, flips])), growth)
 
 
 def _solve(p: float, q: float, growth: float) -> float:

@@ -1,4 +1,4 @@
-"""What the two smooth mechanisms share: component by component, a program, a nudge, and never worse than a baseline."""
+"""What the two smooth mechanisms share: a program for each component, made exact, and never worse than a baseline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.profiles.base import ProfileMechanism
-from discreet.profiles.exact import WHOLE, nudge, to_table
+from discreet.profiles.exact import WHOLE, mix_in_uniform, to_table
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.objectives import Kind, Objective, Weights, read_objective
 
@@ -61,7 +61,7 @@ class SmoothMechanism(ProfileMechanism):
         solved = self.solve(graph, float(growth), objective)
         if solved is None:
             return best
-        found = nudge(graph, to_table(solved), growth)
+        found = mix_in_uniform(graph, to_table(solved), growth)
         ahead = objective.value(graph, found / WHOLE) - objective.value(graph, best / WHOLE)
         return best if ahead > _TIE else found
 

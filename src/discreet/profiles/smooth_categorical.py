@@ -34,8 +34,8 @@ class SmoothCategorical(SmoothMechanism):
     Privacy
     -------
     Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
-    all rows of a component with the uniform distribution (see :func:`~discreet.profiles.exact.nudge`). Never worse than
-    K-ary randomized response, which the program allows.
+    all rows of a component with the uniform distribution (see :func:`~discreet.profiles.exact.mix_in_uniform`). Never
+    worse than K-ary randomized response, which the program allows.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class SmoothOneBit(SmoothMechanism):
     Privacy
     -------
     Definition 25 on every edge, for one report: the program's constraints, made exact afterwards by mixing
-    all rows of a component with fair coins (see :func:`~discreet.profiles.exact.nudge`).
+    all rows of a component with fair coins (see :func:`~discreet.profiles.exact.mix_in_uniform`).
 
     References
     ----------

@@ -107,10 +107,10 @@ def _pieces(
         knots[prior.edges.size + i] = np.clip(cut, 0.0, 1.0)
     knots.sort(axis=0)
     height = np.zeros(knots.shape)
-    for j, law in enumerate(noise):
-        if not isinstance(law, DiscreteLaplace):
+    for j, each in enumerate(noise):
+        if not isinstance(each, DiscreteLaplace):
             raise TypeError("all coordinates must carry the same kind of noise")
-        height += law.log_mass(offset[j] - slope[j] * knots if j in moving else offset[j])
+        height += each.log_mass(offset[j] - slope[j] * knots if j in moving else offset[j])
     length = np.diff(knots, axis=0)
     fall = height[:-1] - height[1:]
     steep = np.maximum(np.abs(fall), 1e-9)
@@ -155,15 +155,15 @@ class _Normal:
 
 def _normal(offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise]) -> _Normal:
     precision = cross = np.zeros(np.broadcast_shapes(offset.shape, slope.shape)[1:])
-    for j, law in enumerate(noise):
-        if not isinstance(law, DiscreteGaussian):
+    for j, each in enumerate(noise):
+        if not isinstance(each, DiscreteGaussian):
             raise TypeError("all coordinates must carry the same kind of noise")
-        precision = precision + (slope[j] / law.sigma) ** 2
-        cross = cross + slope[j] * offset[j] / law.sigma**2
+        precision = precision + (slope[j] / each.sigma) ** 2
+        cross = cross + slope[j] * offset[j] / each.sigma**2
     flat = precision <= 0
     safe = np.where(flat, 1.0, precision)
     center = np.where(flat, 0.0, cross / safe)
-    log_peak = sum(law.log_mass(offset[j] - slope[j] * center) for j, law in enumerate(noise))
+    log_peak = sum(each.log_mass(offset[j] - slope[j] * center) for j, each in enumerate(noise))
     return _Normal(np.asarray(log_peak), center, 1 / np.sqrt(safe), flat)
 
 

@@ -85,7 +85,7 @@ class NoisyTotals:
             y, rows = y - rows[:, 0] * known, rows[:, 1:]
         inverse = np.linalg.pinv(rows)
         estimate, weight = inverse @ y, np.abs(inverse)
-        reach = np.array([law.reach(DEPTH) for law in self.noise]) * self.grid
+        reach = np.array([each.reach(DEPTH) for each in self.noise]) * self.grid
         if isinstance(self.noise[0], DiscreteLaplace):
             far = (weight * reach).max(axis=1)
         else:

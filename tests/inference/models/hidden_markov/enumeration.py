@@ -15,7 +15,7 @@ N_STATES, LENGTH, SIZES, N_ENTRIES = 2, 4, (2, 3), 3
 STARTS = np.array([0, 2, 5])
 #: Noisy counts that some data set of three entries may have led to.
 READINGS = np.array([[2.0, 0, -1, 2, 1], [1, -1, 1, 0, 0], [0, 2, 0, 0, 2], [1, 1, 0, 1, 1]])
-LAWS: dict[str, Noise] = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(1.2)}
+DISTRIBUTIONS: dict[str, Noise] = {"laplace": DiscreteLaplace(1.5), "gaussian": DiscreteGaussian(1.2)}
 PATHS = tuple(product(range(N_STATES), repeat=LENGTH))
 
 
@@ -50,14 +50,14 @@ def cell_tables(total: int) -> list[tuple[np.ndarray, float]]:
     return found
 
 
-def latents(law: Noise) -> list[Latent]:
+def latents(distribution: Noise) -> list[Latent]:
     """Return everything that the entries may have been, with ``N_ENTRIES`` of them in public."""
     tables = {total: cell_tables(total) for total in range(N_ENTRIES + 1)}
     found = []
     for totals in compositions(N_ENTRIES, LENGTH):
         for cells in product(*(tables[total] for total in totals)):
             counts = np.array([cell[0] for cell in cells])
-            weight = sum(cell[1] for cell in cells) + float(law.log_mass(READINGS - counts).sum())
+            weight = sum(cell[1] for cell in cells) + float(distribution.log_mass(READINGS - counts).sum())
             found.append(Latent(totals, counts, weight))
     return found
 

@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-3
 
 
 def simulate(width: float, gaussian: bool, rng: np.random.Generator) -> tuple[Draws, np.ndarray, Noisy]:
-    """Draw the truth from the prior (flat Dirichlet laws, all totals equally likely) and noisy counts from it."""
+    """Draw the truth from the prior (flat Dirichlets, all totals equally likely) and noisy counts from it."""
     transition = rng.dirichlet(np.ones(N_STATES), N_STATES + 1)
     emission = np.concatenate([rng.dirichlet(np.ones(size), N_STATES) for size in SIZES], axis=1)
     states = np.empty(N_CELLS, dtype=np.int64)
@@ -38,8 +38,8 @@ def simulate(width: float, gaussian: bool, rng: np.random.Generator) -> tuple[Dr
         ],
         axis=1,
     )
-    law = DiscreteGaussian(width) if gaussian else DiscreteLaplace(width)
-    readings = counts + law.sample(counts.size, rng).reshape(counts.shape)
+    distribution = DiscreteGaussian(width) if gaussian else DiscreteLaplace(width)
+    readings = counts + distribution.sample(counts.size, rng).reshape(counts.shape)
     truth = Draws(states[None, None], emission[None, None], transition[None, None], totals[None, None])
     return truth, readings, Noisy(np.full(sum(SIZES), width), gaussian, n_entries=N_ENTRIES)
 

@@ -1,4 +1,4 @@
-"""The conditional laws that the sampler draws from, against writing down every state of everything."""
+"""The conditional distributions that the sampler draws from, against writing down every state of everything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.stats import multinomial
 from discreet.inference.models.hidden_markov import count_tables as tables
 from discreet.inference.models.hidden_markov import paths
 from tests.inference.models.hidden_markov.enumeration import (
-    LAWS,
+    DISTRIBUTIONS,
     LENGTH,
     N_STATES,
     PATHS,
@@ -36,9 +36,9 @@ def simplex_rows(rng: np.random.Generator, *sizes: int, rows: int) -> np.ndarray
 
 
 def conditional(
-    path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, law: Any
+    path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, distribution: Any
 ) -> np.ndarray:
-    """The law of one state given the others, by a function such as ``paths.collapsed_distribution``."""
+    """The distribution of one state given the others, by a function such as ``paths.collapsed_distribution``."""
     z = np.array(path)
     counts = np.zeros((N_STATES + 1, N_STATES))
     for t in range(LENGTH):
@@ -47,7 +47,7 @@ def conditional(
     out = np.empty(N_STATES)
     before = N_STATES if place == 0 else int(z[place - 1])
     after = int(z[place + 1]) if place + 1 < LENGTH else -1
-    law(counts, alpha, before, after, log_emission[place], out)
+    distribution(counts, alpha, before, after, log_emission[place], out)
     return out
 
 
@@ -63,8 +63,8 @@ def printed(
     out /= out.sum()
 
 
-def worst_error(law: Any, alpha: float, log_emission: np.ndarray) -> float:
-    """The largest difference from the conditional laws of the enumerated joint law, over all paths and places."""
+def worst_error(distribution: Any, alpha: float, log_emission: np.ndarray) -> float:
+    """The largest difference from the conditionals of the enumerated joint distribution, over all paths and places."""
     joint = {
         path: log_path(path, alpha) + sum(log_emission[t, k] for t, k in enumerate(path)) for path in PATHS
     }
@@ -73,16 +73,16 @@ def worst_error(law: Any, alpha: float, log_emission: np.ndarray) -> float:
         for place in range(LENGTH):
             others = [(*path[:place], k, *path[place + 1 :]) for k in range(N_STATES)]
             exact = normalized([joint[other] for other in others])
-            found = conditional(path, place, alpha, log_emission, law)
+            found = conditional(path, place, alpha, log_emission, distribution)
             worst = max(worst, float(np.abs(found - exact).max()))
     return worst
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
-def test_the_collapsed_update_is_the_conditional_law(alpha: float, rng: np.random.Generator) -> None:
+def test_the_collapsed_update_is_the_conditional_distribution(alpha: float, rng: np.random.Generator) -> None:
     log_emission = rng.normal(0, 1, (LENGTH, N_STATES))
     assert worst_error(paths.collapsed_distribution, alpha, log_emission) < EXACT
-    # as printed the update has another law
+    # as printed the update has another distribution
     assert worst_error(printed, alpha, log_emission) > 0.05
 
 
@@ -108,12 +108,12 @@ def test_filtering_and_smoothing_are_exact(rng: np.random.Generator) -> None:
     assert np.abs(smoothed - marginals).max() < EXACT
 
 
-@pytest.mark.parametrize("noise", LAWS)
+@pytest.mark.parametrize("noise", DISTRIBUTIONS)
 def test_states_given_noisy_tables(noise: str, rng: np.random.Generator) -> None:
     """p(z_t | y) given the parameters: all tables summed over with the sampler's own filter, or all paths as well."""
     transition = rng.dirichlet(np.ones(N_STATES), N_STATES + 1)
     p = simplex_rows(rng, 2, 3, rows=N_STATES)
-    every = latents(LAWS[noise])
+    every = latents(DISTRIBUTIONS[noise])
     log_path_of = [log_path_given(path, transition) for path in PATHS]
     by_hand = np.zeros((LENGTH, N_STATES))
     filtered, smoothed = np.empty((LENGTH, N_STATES)), np.empty((LENGTH, N_STATES))
@@ -134,15 +134,15 @@ def test_states_given_noisy_tables(noise: str, rng: np.random.Generator) -> None
     assert np.abs(found - by_hand / by_hand.sum(axis=1, keepdims=True)).max() < EXACT
 
 
-@pytest.mark.parametrize("noise", LAWS)
-def test_moves_of_tables_keep_their_law(noise: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("noise", DISTRIBUTIONS)
+def test_moves_of_tables_keep_their_distribution(noise: str, rng: np.random.Generator) -> None:
     """The acceptance of a pair move is the ratio of multinomial times noise masses."""
     p = simplex_rows(rng, 2, 3, rows=1)[0]
-    law, gaussian = LAWS[noise], noise == "gaussian"
+    distribution, gaussian = DISTRIBUTIONS[noise], noise == "gaussian"
     factorials = np.array([math.lgamma(n + 1) for n in range(4)])
 
     def log_mass(counts: np.ndarray) -> float:
-        total = float(law.log_mass(READINGS[0] - counts).sum())
+        total = float(distribution.log_mass(READINGS[0] - counts).sum())
         for begin, end in pairwise(STARTS):
             total += float(multinomial.logpmf(counts[begin:end], counts[begin:end].sum(), p[begin:end]))
         return total
@@ -164,11 +164,11 @@ def test_moves_of_tables_keep_their_law(noise: str, rng: np.random.Generator) ->
     assert tried > 100
 
 
-@pytest.mark.parametrize("noise", LAWS)
-def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) -> None:
-    """Entries taken out at random and put in by the state's law: posterior times proposal balances, move by move."""
+@pytest.mark.parametrize("noise", DISTRIBUTIONS)
+def test_moves_of_totals_keep_their_distribution(noise: str, rng: np.random.Generator) -> None:
+    """Entries taken out at random and put in by the state's: posterior times proposal balances, move by move."""
     p = simplex_rows(rng, 2, 3, rows=1)[0]
-    law, gaussian = LAWS[noise], noise == "gaussian"
+    distribution, gaussian = DISTRIBUTIONS[noise], noise == "gaussian"
     full, size = 4, 2
 
     def log_multinomial(counts: np.ndarray) -> float:
@@ -187,8 +187,10 @@ def test_moves_of_totals_keep_their_law(noise: str, rng: np.random.Generator) ->
             after = counts - gone
             log_out = sum(map(log_choose, counts, gone)) - 2 * log_choose(full, size)
             log_in = log_multinomial(gone)
-            before = log_multinomial(counts) + float(law.log_mass(READINGS[0] - counts).sum()) + log_out
-            back = log_multinomial(after) + float(law.log_mass(READINGS[0] - after).sum()) + log_in
+            before = (
+                log_multinomial(counts) + float(distribution.log_mass(READINGS[0] - counts).sum()) + log_out
+            )
+            back = log_multinomial(after) + float(distribution.log_mass(READINGS[0] - after).sum()) + log_in
             ratio = tables.shift_ratio(counts, READINGS[0], RATES[noise], gone, -1.0, gaussian)
             assert ratio == pytest.approx(back - before, abs=EXACT)
             assert ratio == pytest.approx(

@@ -1,4 +1,4 @@
-"""The whole sampler against enumeration, and each of its draws against its law."""
+"""The whole sampler against enumeration, and each of its draws against its distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
 from discreet.inference.models.hidden_markov.relabel import most_frequent, relabel
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from tests.inference.models.hidden_markov.enumeration import (
-    LAWS,
+    DISTRIBUTIONS,
     LENGTH,
     N_ENTRIES,
     PATHS,
@@ -52,7 +52,7 @@ def enumerated(noise: str) -> np.ndarray:
     """Posterior means of all features, everything summed over."""
     log_paths = [log_path(path, 1.0) for path in PATHS]
     log_weights, rows = [], []
-    for one in latents(LAWS[noise]):
+    for one in latents(DISTRIBUTIONS[noise]):
         for path, prior in zip(PATHS, log_paths, strict=True):
             log_weights.append(one.log_weight + prior + log_emissions(path, one.counts, 1.0))
             rows.append(features_of(np.array(path), np.array(one.totals, dtype=float)))
@@ -77,21 +77,21 @@ def test_the_chain_has_the_enumerated_posterior(noise: str, other: str, rng: np.
     # batches of 100 draws are nearly independent; the limit is for all numbers together
     limit = stats.t.isf(FALSE_ALARM / 4 / len(z), 119)
     assert np.abs(z).max() < limit
-    # the posterior under the other law of the noise is told apart
+    # the posterior under the other distribution of the noise is told apart
     assert np.abs(batch_z(found, enumerated(other))).max() > 2 * limit
 
 
 def test_a_private_number_of_entries(rng: np.random.Generator) -> None:
     """One cell, one feature: p(N | y) can be written down."""
-    law = LAWS["laplace"]
+    distribution = DISTRIBUTIONS["laplace"]
     n = np.arange(40)
     reading = np.array([6.0, 3.0])
     p = np.array([0.7, 0.3])
     log_weights = [
         np.logaddexp.reduce(
             stats.binom.logpmf(np.arange(m + 1), m, p[0])
-            + law.log_mass(reading[0] - np.arange(m + 1))
-            + law.log_mass(reading[1] - (m - np.arange(m + 1)))
+            + distribution.log_mass(reading[0] - np.arange(m + 1))
+            + distribution.log_mass(reading[1] - (m - np.arange(m + 1)))
         )
         for m in n
     ]
@@ -111,7 +111,7 @@ def test_a_private_number_of_entries(rng: np.random.Generator) -> None:
     assert abs(z) < stats.t.isf(FALSE_ALARM / 8, 119)
 
 
-def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(
+def test_carried_tables_have_the_new_distribution_and_the_coupling_can_be_read_backwards(
     rng: np.random.Generator,
 ) -> None:
     starts = np.array([0, 3])
@@ -122,11 +122,11 @@ def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(
     for i in range(size):
         transport.carry(rng, before[i], p, q, starts, after[i])
 
-    def p_value(table: np.ndarray, law: np.ndarray) -> float:
+    def p_value(table: np.ndarray, distribution: np.ndarray) -> float:
         worst = 1.0
         for j in range(3):
             seen = np.bincount(table[:, j].astype(int), minlength=n + 1)
-            expected = size * stats.binom.pmf(np.arange(n + 1), n, law[j])
+            expected = size * stats.binom.pmf(np.arange(n + 1), n, distribution[j])
             big = expected > 5
             both = [np.append(x[big], x[~big].sum()) for x in (seen.astype(float), expected)]
             worst = min(worst, float(stats.chisquare(*both).pvalue))
@@ -137,7 +137,7 @@ def test_carried_tables_have_the_new_law_and_the_coupling_can_be_read_backwards(
     # entries that changed their label, either way: as few as can be, on average n times the total variation
     kept = np.minimum(before, after).sum(axis=1)
     assert kept.mean() >= n * np.minimum(p, q).sum() - 5 * kept.std() / np.sqrt(size)
-    # carried back, the first law again
+    # carried back, the first distribution again
     back = np.empty_like(before)
     for i in range(size):
         transport.carry(rng, after[i], q, p, starts, back[i])
@@ -166,7 +166,7 @@ def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.rand
     )
     found = features_of(drawn.states, np.zeros(drawn.states.shape))[..., :LENGTH]
     assert np.abs(batch_z(found, truth)).max() < stats.t.isf(FALSE_ALARM / 4 / LENGTH, 119)
-    # another concentration is another law
+    # another concentration is another distribution
     other = normalized([log_path(path, 5.0) + log_emissions(path, counts, 5.0) for path in PATHS]) @ rows
     assert np.abs(batch_z(found, other)).max() > 10
 

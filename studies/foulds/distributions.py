@@ -1,7 +1,7 @@
 """The two ways to a private posterior of a coin, many times over.
 
 Both run through the library's mechanisms. A release depends on the rows only through the number of successes, so rows
-are replaced by that number, and replicates that share it share the law that the mechanism draws from.
+are replaced by that number, and replicates that share it share the distribution that the mechanism draws from.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class OneSample:
     def mass(self, successes: int, n: int, temperature: float | None = None) -> np.ndarray:
         """Return the probability of every point of the grid."""
         t = self._public.mechanism.parameters["temperature"] if temperature is None else Fraction(temperature)
-        law = self.grid.distribution((Fraction(2 * successes - n),), n, t)
-        log_mass = np.array(law.scores, dtype=float) / law.scale
+        distribution = self.grid.distribution((Fraction(2 * successes - n),), n, t)
+        log_mass = np.array(distribution.scores, dtype=float) / distribution.scale
         return np.exp(log_mass - logsumexp(log_mass))
 
     def draw(
@@ -79,7 +79,7 @@ def noisy_release(epsilon: float, n: int, successes: int, seed: int = 0) -> dc.R
     rng = np.random.default_rng([seed, n])
     rows = np.arange(n) < successes
     return release_with(
-        lambda law: int(law.sample(1, rng)[0]),
+        lambda noise: int(noise.sample(1, rng)[0]),
         rows.astype(int),
         COIN,
         dc.mechanisms.Laplace(repr(epsilon)),
@@ -92,8 +92,8 @@ def library_laplace(epsilon: float, successes: np.ndarray, n: int, rng: np.rando
 
     The record count is public, so the sum of +1 and -1 is all that is noised.
     """
-    law = noisy_release(epsilon, 10, 3).noise[0]
-    z = 2 * successes - n + law.sample(len(successes), rng)
+    distribution = noisy_release(epsilon, 10, 3).noise[0]
+    z = 2 * successes - n + distribution.sample(len(successes), rng)
     yes = np.clip((n + z) / 2, 0, n)
     return np.stack([1 + yes, 1 + n - yes])
 
