@@ -118,12 +118,6 @@ class Layout:
             out.append(reduce(add, scaled))
         return out
 
-    def coordinate_matrix(self, usable: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Evaluate the coordinates of many records, as :meth:`coordinates` does, records × coordinates."""
-        if isinstance(self.rows, UnitRows):
-            return np.concatenate([usable[:, None], features], axis=1)[:, self.rows.picked]
-        return np.stack(self.coordinates(usable, list(features.T)), axis=-1)
-
     def is_count(self, j: int) -> bool:
         """Tell whether coordinate ``j`` is the usable count, which no feature enters."""
         return all(at == 0 for at, _ in terms(self.rows[j]))

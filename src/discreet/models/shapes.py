@@ -55,9 +55,9 @@ class RecordShape(ABC):
         """
         raise NotImplementedError
 
-    def feature_matrix(self, z: np.ndarray) -> np.ndarray:
-        """Compute features of many records at once, records × columns in and records × features out."""
-        return np.stack(self.features(list(z.T)), axis=-1)
+    def features_of_block(self, z: Sequence[np.ndarray], room: np.ndarray) -> list[np.ndarray]:
+        """Compute features from mapped columns of a block, as :meth:`features` does; ``room`` has a row for each."""
+        return self.features(z)
 
     @abstractmethod
     def basis(self, neighbors: Neighbors, missing: Missing) -> Basis:
@@ -220,9 +220,12 @@ class Quadratic(RecordShape):
     def features(self, z: Sequence[Any]) -> list[Any]:
         return [*z, *(z[i] * z[j] for i, j in self._pairs)]
 
-    def feature_matrix(self, z: np.ndarray) -> np.ndarray:
-        i, j = np.triu_indices(self.n_columns)
-        return np.concatenate([z, z[:, i] * z[:, j]], axis=1)
+    def features_of_block(self, z: Sequence[np.ndarray], room: np.ndarray) -> list[np.ndarray]:
+        products = room[self.n_columns :]
+        return [
+            *z,
+            *(np.multiply(z[i], z[j], out=out) for out, (i, j) in zip(products, self._pairs, strict=True)),
+        ]
 
     @property
     def _n_features(self) -> int:

@@ -10,29 +10,22 @@ after the other.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches
+from discreet.data.sources.batches import batches, side_by_side
 from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
-
-# looking labels up takes about as long as reading them, and Arrow holds no lock of Python's meanwhile
-_WORKERS = 2
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ def count_labels(
     raised = dict.fromkeys(flags, 0)
     if picked.beside is None:
         pieces = (batch for frame in picked.frames for batch in batches(frame))
-        for more, held in _side_by_side(lambda batch: _count_batch(batch, lookup, flags), pieces):
+        for more, held in side_by_side(lambda batch: _count_batch(batch, lookup, flags), pieces):
             counts += more
             raised = {name: n + held[name] for name, n in raised.items()}
     else:
@@ -93,18 +86,6 @@ def label_sums(counts: LabelCounts, family: RecordSums, layout: Layout) -> list[
         return [inputs[at] for at in rows.picked]
     exact = [sum((c * inputs[at] for at, c in terms(row)), Fraction(0)) for row in rows]
     return [math.floor(t / grid + Fraction(1, 2)) for t, grid in zip(exact, layout.grid, strict=True)]
-
-
-def _side_by_side(count: Callable[[pa.RecordBatch], _T], pieces: Iterable[pa.RecordBatch]) -> Iterator[_T]:
-    """Count batches while the next ones are read; only a few are in memory at a time."""
-    waiting: deque[Future[_T]] = deque()
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        for piece in pieces:
-            waiting.append(pool.submit(count, piece))
-            if len(waiting) > _WORKERS:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _count_batch(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data.summaries.sums import Map, maps
+from discreet.data.summaries.column_maps import Map, maps
 from discreet.domain.declarations import Outside
 from discreet.models.layout import Layout
 from discreet.models.moment_table import SHAPE, MomentTable
