@@ -86,8 +86,10 @@ class Lookup:
             # nearly consecutive: one look-up, with a last entry for all others
             table = np.full(high - low + 2, k, dtype=np.int32)
             table[ordered - low] = self.positions
-            inside = (x >= low) & (x <= high)
-            return table[np.where(inside, x - low, len(table) - 1)]
+            # modulo 2^64, so that what is below is far above
+            place = np.subtract(x, low).view(np.uint64)
+            np.minimum(place, np.uint64(len(table) - 1), out=place)
+            return table[place.view(np.int64)]
         at = np.minimum(np.searchsorted(ordered, x), len(ordered) - 1)
         return np.where(ordered[at] == x, self.positions[at], np.int32(k))
 

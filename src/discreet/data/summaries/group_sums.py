@@ -1,25 +1,39 @@
-"""Sums of every declared group, exact: one query with one row for each group that is there."""
+"""Sums of every declared group, exact.
+
+An engine elsewhere runs one query, with one row for each group that is there. Rows in this process come in Arrow
+batches, and NumPy adds up each group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
+from discreet.data.sources.batches import STREAMED, batches, is_here, side_by_side
 from discreet.data.sources.in_engine import EngineRows
+from discreet.data.sources.label_lookup import Lookup
+from discreet.data.sources.memory import BATCH
 from discreet.data.sources.opening import look_at
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.source import Frame, Need, Picked
 from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
+from discreet.data.summaries.block_sums import BlockSums
 from discreet.data.summaries.label_counts import LabelCounts, label_sums
 from discreet.data.summaries.sums import Summary, check_size, grid_steps, numeric_records
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
+
+# cells that are counted for each batch anew
+_MOST_CELLS = 1 << 20
 
 
 def sum_groups(
@@ -41,19 +55,96 @@ def sum_groups(
     ]
 
     def look(picked: Picked, names: tuple[str, ...]) -> Summary:
-        with closing(EngineRows(picked, needs)) as rows:
-            frame = rows.frame.with_columns(group=group_position(model, family.n_columns))
-            if model.max_groups is None:
-                frame = frame.with_columns(person=nw.lit(1))
-            totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
-            if vocabulary is None:
-                n_records = _add_numbers(totals, frame, family, domain, block)
-            else:
-                n_records = _add_labels(totals, frame, family, vocabulary, block)
+        totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
+        n_cells = (len(model.groups) + 1) * (1 if vocabulary is None else vocabulary.n_labels + 1)
+        first, picked = _seen(picked)
+        # where a person counts in several groups, how many people there are is counted in the engine
+        if all(map(is_here, first)) and n_cells <= _MOST_CELLS and model.max_groups is None:
+            n_records = _add_batches(totals, picked, needs, family, domain, block)
+        else:
+            with closing(EngineRows(picked, needs)) as rows:
+                frame = rows.frame.with_columns(group=group_position(model, family.n_columns))
+                if model.max_groups is None:
+                    frame = frame.with_columns(person=nw.lit(1))
+                if vocabulary is None:
+                    n_records = _add_numbers(totals, frame, family, domain, block)
+                else:
+                    n_records = _add_labels(totals, frame, family, vocabulary, block)
         check_size(n_records, layout)
         return Summary(tuple(int(value) for value in totals.ravel()), n_records, names)
 
     return look_at(data, columns, needs, look)
+
+
+def _seen(picked: Picked) -> tuple[list[Frame], Picked]:
+    """Return the first of the frames, by which one tells where all of them are, and the columns as they were."""
+    frames = iter(picked.frames)
+    first = list(islice(frames, 1))
+    return first, replace(picked, frames=chain(first, frames))
+
+
+def _add_batches(
+    totals: np.ndarray,
+    picked: Picked,
+    needs: Sequence[Need],
+    family: RecordSums,
+    domain: Domain,
+    block: Layout,
+) -> int:
+    """Add rows of this process, in Arrow batches, and return how many there were."""
+    lookups = [
+        None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
+        for need, kind in zip(needs, picked.kinds, strict=True)
+    ]
+    n_groups, label = len(totals), lookups[0]
+    places = [(f"c{at}", lookup) for at, lookup in enumerate(lookups) if lookup and at >= family.n_columns]
+    sums = None if label is not None else BlockSums(family, domain, block)
+
+    def work(batch: pa.RecordBatch) -> np.ndarray:
+        """Return what each group adds, and after the last group what is in none."""
+        group = _groups(batch, places, n_groups)
+        if sums is not None:
+            return sums.by_group(batch, group, n_groups + 1)
+        assert label is not None
+        cells = group * (label.n_labels + 1) + label.codes(batch.column("c0"))
+        return np.bincount(cells, minlength=(n_groups + 1) * (label.n_labels + 1))
+
+    # so many that adding up the groups takes less time than adding up their records
+    rows = min(BATCH, max(STREAMED, 8 * n_groups))
+    pieces = (batch for frame in picked.frames for batch in batches(frame, rows))
+    n_records = 0
+    added: np.ndarray | None = None
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal n_records
+        for batch in pieces:
+            n_records += batch.num_rows
+            yield batch
+
+    for more in side_by_side(work, counted()):
+        added = more if added is None else added + more
+    if added is None:
+        return 0
+    if label is None:
+        totals[:] = added[:-1].astype(object)
+    else:
+        for at, known in enumerate(added.reshape(n_groups + 1, -1)[:-1, :-1].tolist()):
+            totals[at] = label_sums(LabelCounts(tuple(known), 0, {}), family, block)
+    return n_records
+
+
+def _groups(batch: pa.RecordBatch, places: Sequence[tuple[str, Lookup]], n_groups: int) -> np.ndarray:
+    """Return the position of each record's group, or the number of groups if it is in none."""
+    (name, first), *others = places
+    group = first.codes(batch.column(name)).astype(np.int64)
+    none = group == first.n_labels
+    for name, lookup in others:
+        codes = lookup.codes(batch.column(name))
+        none |= codes == lookup.n_labels
+        group *= lookup.n_labels
+        group += codes
+    np.copyto(group, n_groups, where=none)
+    return group
 
 
 def group_needs(model: Grouped, family: str) -> list[Need]:
