@@ -204,8 +204,9 @@ def main() -> int:
     found = []
     for table in tables():
         if table.name.startswith(options.only):
-            print(f"{table.name} …", file=sys.stderr, flush=True)
             found += run(table, options.trials, options.people, options.seed)
+            held = ", ".join(f"{one.how} {one.share:.1%}" for one in found if one.table == table.name)
+            print(f"{table.name}: {held}", file=sys.stderr, flush=True)
     claims = claims_of(found)
     lines = [f"{'table':<24}{'reading':<34}{'held':>7}{'mean width':>14}"]
     lines += [

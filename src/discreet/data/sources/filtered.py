@@ -1,0 +1,114 @@
+"""Rows that satisfy a public filter; the others stay, without a value.
+
+The filter is evaluated where the rows are, from expressions that are built here: no text of the caller's reaches an
+engine as a query. What does not satisfy it becomes missing in every column but those that tell people apart. So the
+number of records stays what it is, and a filtered-out row adds to the totals what a row without a value adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, eq, ge, gt, le, lt, ne, or_
+from typing import Any
+
+import narwhals as nw
+
+from discreet.data.sources.in_engine import EngineRows
+from discreet.data.sources.kinds import Kind
+from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.values import Vocabulary
+from discreet.domain.where import Comparison, Condition, Joined
+from discreet.errors import UsageError
+
+_COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+@dataclass(frozen=True, repr=False)
+class FilteredRows:
+    """Data, and the filter that its rows must satisfy. Private."""
+
+    rows: Any
+    where: Condition
+
+
+class FilteredSource(Source):
+    """A table of whose rows only some have values.
+
+    Privacy
+    -------
+    Whether a row has a value depends on that row and on the public filter alone. A filtered-out row is one record
+    without a value, so a record that is replaced may come into the filter or leave it, and moves the totals by no more
+    than a record that gains or loses its value.
+    """
+
+    def __init__(self, rows: Source, where: Condition) -> None:
+        if rows.names is None:
+            raise UsageError(
+                "where compares columns by name, and these data have no names.",
+                hint="give a table with named columns, such as a dictionary of lists",
+            )
+        self._rows, self._where = rows, where
+        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
+        self._engine: EngineRows | None = None
+
+    def width(self, wanted: int) -> int:
+        return self._rows.width(wanted)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        places, wanted = list(positions), list(needs)
+        at: dict[Comparison, int] = {}
+        for one in self._where.comparisons:
+            at[one] = len(places)
+            place = self._place(one.column)
+            places.append(place)
+            if isinstance(one.value, str):
+                wanted.append(Need(needs[0].family, Vocabulary.of([[one.value]])))
+                # a text that is not this one, and none at all, are different
+                places.append(place)
+                wanted.append(Need(needs[0].family, None, presence=True))
+            else:
+                wanted.append(Need(needs[0].family, None, dates=one.dates))
+        picked = self._rows.pick(places, wanted)
+        self._engine = held = EngineRows(picked, wanted)
+        holds = _holds(self._where, at)
+        columns = [
+            nw.col(f"c{i}") if need.key else nw.when(holds).then(nw.col(f"c{i}")).alias(f"c{i}")
+            for i, need in enumerate(needs)
+        ]
+        kinds = [
+            Kind.CODE if coded else kind
+            for coded, kind in zip(held.coded[: len(needs)], picked.kinds[: len(needs)], strict=True)
+        ]
+        frame = held.frame.select(*columns)
+        return Picked(tuple(kinds), iter([frame]), latin1=picked.latin1, beside=held.beside)
+
+    def close(self) -> None:
+        self._rows.close()
+        if self._engine is not None:
+            self._engine.close()
+
+    def _place(self, column: str) -> int:
+        names = self.names or []
+        if names.count(column) != 1:
+            raise UsageError(
+                f"where names the column {column!r:.60}, and there is none of that name."
+                if column not in names
+                else f"column {column!r:.60} appears twice."
+            )
+        return names.index(column)
+
+
+def _holds(where: Condition, at: dict[Comparison, int]) -> nw.Expr:
+    """Return whether a row satisfies the filter: true, or anything else if it does not."""
+    if isinstance(where, Joined):
+        return reduce(and_ if where.word == "and" else or_, [_holds(part, at) for part in where.parts])
+    column = nw.col(f"c{at[where]}")
+    if isinstance(where.value, str):
+        same = ~column.is_null()
+        there = ~nw.col(f"c{at[where] + 1}").is_null()
+        return same if where.operator == "=" else there & ~same
+    # neither null nor NaN: some engines order NaN above all numbers
+    there = (column <= float("inf")) & ~column.is_null()
+    return nw.when(there).then(_COMPARE[where.operator](column, float(where.value))).otherwise(nw.lit(False))  # noqa: FBT003
