@@ -38,6 +38,7 @@ from discreet.artifact.samples import encode_samples, read_samples
 from discreet.artifact.stamp import encode_stamp, read_stamp
 from discreet.domain.declarations import Domain
 from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
+from discreet.domain.where import read_where
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.models.registry import build
 from discreet.names import one_line
@@ -99,6 +100,8 @@ def encode(release: Release) -> str:
         body["unit_label"] = release.unit_label
     if release.coarsened is not None:
         body["coarsened"] = encode_origin(release.coarsened)
+    if release.where is not None:
+        body["where"] = release.where
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -169,7 +172,7 @@ def _read(body: dict[str, Any]) -> Release:
     labeled, derived = "unit_label" in body, "coarsened" in body
     more = (
         " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled + " coarsened" * derived
-    )
+    ) + " where" * ("where" in body)
     exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
@@ -210,6 +213,7 @@ def _read(body: dict[str, Any]) -> Release:
         bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
         fit_check=read_fit(body["fit_check"]) if fitted else None,
         unit_label=name_of(body["unit_label"]) if labeled else None,
+        where=text_of(body["where"]) if "where" in body else None,
         coarsened=(
             read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
             if derived
@@ -274,6 +278,11 @@ def _check(release: Release) -> None:
     if release.unit is not None:
         bounds = release.model.record_bounds(release.domain)
         check_unit(release.unit, release.columns, release.model.unit_rules, bounds)
+    if release.where is not None:
+        if str(read_where(release.where)) != release.where:
+            raise ValueError("its filter is not written as files write it")
+        if not release.model.takes_where or release.samples is not None or release.domain.missing != "count":
+            raise ValueError("rows were filtered, and the number of usable ones is not among its totals")
     release.mechanism.check(release)
     if release.coarsened is not None:
         check_origin(release, release.coarsened)

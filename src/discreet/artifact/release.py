@@ -62,7 +62,8 @@ class Release:
     ``bounds_choice`` says, for each column, how its bounds were bought; it is None if the bounds were declared.
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
-    the column are in, for tables and pictures. ``coarsened`` names the release that this one was made from by adding
+    the column are in, for tables and pictures. ``where`` is the public filter of rows, if there is one: how many
+    satisfy it is private, whatever ``records`` says. ``coarsened`` names the release that this one was made from by adding
     noise, if it was.
     """
 
@@ -84,6 +85,7 @@ class Release:
     bounds_choice: tuple[BoundsChoice, ...] | None = None
     fit_check: FitCheck | None = None
     unit_label: str | None = None
+    where: str | None = None
     coarsened: Origin | None = None
 
     @cached_property

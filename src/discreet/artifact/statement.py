@@ -277,6 +277,15 @@ def _assumed(release: Release) -> str:
             parts.append(f"the declared bounds are {bounds}, and {policy}")
         else:
             parts.append(f"{_bought(release.bounds_choice, bounds)}, and {policy}")
+    if release.where is not None:
+        whose = "people" if release.unit is not None else "records"
+        whole = (
+            "" if release.records is None else f"; the public number of {whose} is that of the whole table"
+        )
+        parts.append(
+            f"rows count only where {shown(release.where)}, other rows as rows without a value, and how many rows "
+            f"that leaves is protected{whole}"
+        )
     parts += release.model.assumptions(d)
     if d.labels is not None:
         parts.append(f"the declared labels are {_some(d.labels)}")

@@ -112,6 +112,17 @@ MaxGroups = Annotated[
 ]
 
 
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
+        show_default=False,
+    ),
+]
+
+
 def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
     """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
     if not texts:

@@ -43,6 +43,7 @@ from discreet.cli.people_options import (
     Unit,
     WeightBounds,
     Weights,
+    Where,
     read_by,
 )
 from discreet.cli.sampling import (
@@ -113,6 +114,7 @@ def release(
     max_groups: MaxGroups = None,
     table: Table = None,
     query: Query = None,
+    where: Where = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -196,6 +198,7 @@ def release(
         "by": None if groups is None else list(groups),
         "groups": groups,
         "max_groups": max_groups,
+        "where": where,
         "fit_check": fit_check,
         "table": table,
         "query": query,

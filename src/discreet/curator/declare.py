@@ -11,6 +11,7 @@ from discreet.artifact import BoundsChoice
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
+from discreet.domain.where import Condition, read_where
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
@@ -47,6 +48,7 @@ class Declaration:
     checker: NoiseMechanism | None = None
     unit_label: str | None = None
     row_key: bytes | None = field(default=None, repr=False)
+    where: Condition | None = None
 
     @property
     def label(self) -> str:
@@ -85,6 +87,7 @@ def declare(
     by: Any = None,
     groups: Any = None,
     max_groups: Any = None,
+    where: Any = None,
     unit_label: Any = None,
     row_key: bytes | None = None,
 ) -> Declaration:
@@ -131,6 +134,15 @@ def declare(
     if not mechanism.every_record and not model.has_numbers:
         # no label lies outside the bounds, so either word does nothing, and files write the same one
         outside = "redact"
+    condition = read_where(where)
+    if condition is not None:
+        if mechanism.every_record or not model.takes_where:
+            raise UsageError(
+                "where is for noisy totals of a family: samples, and models of several columns, count every record.",
+                hint="filter the rows first; the number that is left is then public",
+            )
+        # how many rows satisfy a filter is private, so the number of usable values is one of the totals
+        missing = "count"
     domain = model.read_domain(bounds, outside, missing, impute)
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
@@ -171,6 +183,7 @@ def declare(
         checker,
         unit_label,
         row_key,
+        condition,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)

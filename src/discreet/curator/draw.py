@@ -53,7 +53,7 @@ def read(asked: Declaration) -> Reading:
     if asked.bounds_choice is not None:
         family = asked.model.require(RecordSums, "private quantiles are bounds of a family")
         grids = [how.grid(family) for how in asked.bounds_choice]
-        bins = count_bins(asked.data, family, grids, asked.columns)
+        bins = count_bins(_rows(asked), family, grids, asked.columns)
         data, n_records, columns = None, bins.n_records, asked.columns or ()
     elif asked.mechanism.reads == "records":
         model = asked.model.require(ColumnModel, "records are read of a model of several columns")
@@ -98,22 +98,23 @@ def _check_same(n_records: int, *read: BinCounts | None) -> None:
 
 
 def _rows(asked: Declaration) -> Any:
-    """Return the data, with each person's rows as one record if there is a unit."""
+    """Return the data, of rows that satisfy the filter, with each person's rows as what counts of them."""
+    rows = asked.data
+    if asked.where is not None:
+        from discreet.data.sources.filtered import FilteredRows
+
+        rows = FilteredRows(rows, asked.where)
     if asked.unit is None:
-        return asked.data
-    if asked.model.max_rows is not None:
-        from discreet.data.sources.chosen_rows import ChosenRows, new_key
-
-        return ChosenRows(asked.data, asked.unit, asked.row_key or new_key())
-    max_groups = asked.model.max_groups
-    if max_groups is not None:
-        from discreet.data.sources.chosen_rows import new_key
-        from discreet.data.sources.people_groups import MemberRows
-
-        return MemberRows(asked.data, asked.unit, max_groups, asked.row_key or new_key())
+        return rows
+    from discreet.data.sources.chosen_rows import ChosenRows, new_key
     from discreet.data.sources.people import PeopleRows
+    from discreet.data.sources.people_groups import MemberRows
 
-    return PeopleRows(asked.data, asked.unit)
+    if asked.model.max_rows is not None:
+        return ChosenRows(rows, asked.unit, asked.row_key or new_key())
+    if asked.model.max_groups is not None:
+        return MemberRows(rows, asked.unit, asked.model.max_groups, asked.row_key or new_key())
+    return PeopleRows(rows, asked.unit)
 
 
 def read_totals(asked: Declaration) -> tuple[Totals, tuple[str, ...]]:
@@ -163,6 +164,7 @@ def draw(
         ledger=stamp,
         bounds_choice=asked.bounds_choice,
         unit_label=asked.unit_label,
+        where=None if asked.where is None else str(asked.where),
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
     if reading.cells is None or asked.checker is None:

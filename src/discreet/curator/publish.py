@@ -57,6 +57,7 @@ class Declared(TypedDict, total=False):
     by: Any
     groups: Any
     max_groups: Any
+    where: Any
     unit_label: str | Mapping[str, str] | None
     table: str | None
     query: str | None
@@ -99,6 +100,7 @@ def release(
     by: Any = None,
     groups: Any = None,
     max_groups: Any = None,
+    where: Any = None,
     unit_label: str | Mapping[str, str] | None = None,
     table: str | None = None,
     query: str | None = None,
@@ -186,6 +188,10 @@ def release(
     weights, weight_bounds
         A column of survey weights, and the public bounds that they are clipped to, such as ``(0, 10)``: for
         :class:`Mean`, and for shares. Without ``unit``, or with ``max_rows``.
+    where
+        A public filter of rows, ``where="age >= 18 and region = 'north'"``: columns compared with numbers, texts or
+        dates, joined by ``and``, ``or`` and parentheses. Other rows count as rows without a value; how many satisfy the
+        filter is private under both neighbor relations.
     unit_label
         The unit that the numbers of the column are in, such as ``"years"``: public text, written into the file and
         shown in tables and pictures. With several models, a dictionary by name.
@@ -238,6 +244,7 @@ def release(
         "by": by,
         "groups": groups,
         "max_groups": max_groups,
+        "where": where,
         "unit_label": unit_label,
     }
     if isinstance(model, Mapping):

@@ -137,7 +137,9 @@ class _Reader:
             return inside
         if kind not in ("word", "quoted"):
             self._refuse(token)
-        column = check_name(token[1:-1].replace('""', '"') if kind == "quoted" else token, "a column of where")
+        column = check_name(
+            token[1:-1].replace('""', '"') if kind == "quoted" else token, "a column of where"
+        )
         kind, sign = self._next()
         if kind != "operator":
             self._refuse(sign)

@@ -146,6 +146,10 @@ class RecordSums(Model):
         return self.summary == "sums" and not self.measure_needs_arrays
 
     @property
+    def takes_where(self) -> bool:
+        return True
+
+    @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
         numbers = FOR_COUNTS if self.support.discrete else FOR_NUMBERS
         return (FOR_LABELS if self.vocabulary is not None else numbers,) * self.n_columns

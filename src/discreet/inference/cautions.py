@@ -53,7 +53,7 @@ def warnings_about(question: Question, answer: Answer, engine: str) -> tuple[str
 def few_usable(release: Release) -> tuple[str, ...]:
     """Return a warning if hardly a value was usable; for the curator's screen too, since the count is public."""
     n = release.records
-    if n is None or release.samples is not None or release.domain.missing != "count":
+    if n is None or release.samples is not None or release.domain.missing != "count" or release.where:
         return ()
     reading = _usable_reading(release)
     if reading is None:

@@ -87,6 +87,9 @@ class Question:
             return self.records
         if self.release.domain.missing != "count":
             return RecordPrior(n, n)
+        if self.release.where is not None and self.missing is None:
+            # a filter may leave any number
+            return RecordPrior(0, n)
         return missing_prior(None, n) if self.missing is None else self.missing
 
     def refuse_missing(self) -> None:

@@ -141,6 +141,11 @@ class Model(metaclass=Constructed):
         return False
 
     @property
+    def takes_where(self) -> bool:
+        """Whether rows may be filtered: a filtered-out row adds nothing, as one without a value does."""
+        return False
+
+    @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
         """By which rules rows of one person may become one record, for each column; empty if by none."""
         return ()

@@ -121,6 +121,10 @@ class Grouped(Model):
         return self.model.has_numbers
 
     @property
+    def takes_where(self) -> bool:
+        return self.model.takes_where
+
+    @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
         if self.max_rows is not None:
             return ()

@@ -16,6 +16,7 @@ from discreet.data.sources.conceal import sealed
 from discreet.data.sources.database import DatabaseRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
+from discreet.data.sources.filtered import FilteredRows, FilteredSource
 from discreet.data.sources.memory import (
     BatchSource,
     ColumnSource,
@@ -49,6 +50,8 @@ def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
         return open_path(Path(data))
     if isinstance(data, PeopleRows):
         return PeopleSource(open_source(data.rows, needs), data.unit)
+    if isinstance(data, FilteredRows):
+        return FilteredSource(open_source(data.rows, needs), data.where)
     if isinstance(data, MemberRows):
         return MemberSource(open_source(data.rows, needs), data)
     data = nw.to_native(data, pass_through=True)
