@@ -63,8 +63,8 @@ class Release:
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
     the column are in, for tables and pictures. ``where`` is the public filter of rows, if there is one: how many
-    satisfy it is private, whatever ``records`` says. ``coarsened`` names the release that this one was made from by adding
-    noise, if it was.
+    satisfy it is private, whatever ``records`` says. ``coarsened`` names the release that this one was made from by
+    adding noise, if it was.
     """
 
     id: str

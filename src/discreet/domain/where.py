@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """This one."""
+        """Itself, alone."""
         return (self,)
 
     def __str__(self) -> str:
@@ -160,11 +160,10 @@ class _Reader:
         return Comparison(column, operator, check_label(_unquoted(token).strip()))
 
     def _is_word(self, word: str) -> bool:
-        if self._at < len(self._tokens) and self._tokens[self._at] == ("word", self._tokens[self._at][1]):
-            if self._tokens[self._at][1].lower() == word:
-                self._at += 1
-                return True
-        return False
+        kind, token = self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
+        found = kind == "word" and token.lower() == word
+        self._at += found
+        return found
 
     def _next(self) -> tuple[str, str]:
         if self._at == len(self._tokens):
