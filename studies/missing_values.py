@@ -20,7 +20,7 @@ from multiprocessing import Pool
 from typing import Any
 
 import numpy as np
-from columns.moments import draw_column
+from columns.moments import draw_column, sharpness
 from scipy.stats import binom, kstest, kstwobign
 
 import discreet as dc
@@ -68,11 +68,11 @@ def ranks(cell: Cell) -> np.ndarray:
             0 if cell.share is None else 1 + round(1e4 * cell.share),
         ]
     )
-    out = np.empty(cell.trials)
+    out, largest = np.empty(cell.trials), sharpness(cell.n, cell.epsilon)
     for i in range(cell.trials):
         if prior is None:
             # `Mean` has no family: moments from its prior, records from a beta distribution with them
-            mean, sd, records = draw_column(cell.n, rng)
+            mean, sd, records = draw_column(cell.n, largest, rng)
             theta, rows = {"mean": mean, "sd": sd}, np.ma.array(records)
         else:
             theta = {name: value[0] for name, value in family.draw(prior, 1, rng).items()}

@@ -13,7 +13,7 @@ import argparse
 import sys
 
 import numpy as np
-from columns.moments import draw_column
+from columns.moments import draw_column, sharpness
 from scipy.stats import binom, kstest
 
 import discreet as dc
@@ -26,9 +26,9 @@ ALARM, LEAST = 1e-3, 0.93
 
 def ranks(n: int, epsilon: float, trials: int, rng: np.random.Generator) -> np.ndarray:
     """Return the ranks of mean and sd, trials × 2."""
-    out = np.empty((trials, 2))
+    out, largest = np.empty((trials, 2)), sharpness(n, epsilon)
     for i in range(trials):
-        mean, sd, records = draw_column(n, rng)
+        mean, sd, records = draw_column(n, largest, rng)
         release = release_with(
             lambda noise: int(noise.sample(1, rng)[0]),
             records,

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.bounded_mean.table import SPREAD_PRIOR
+import discreet as dc
+from discreet.curator.publish import release_with
+from discreet.inference.bounded_mean.table import AT_A_BOUND, SPREAD_PRIOR
+from discreet.inference.models.mean import noisy_totals
 
 
-def draw_column(n: int, rng: np.random.Generator) -> tuple[float, float, np.ndarray]:
-    """Return mean and sd of a population in [0, 1], drawn from the prior, and n records of it."""
-    m = np.clip(rng.beta(0.5, 0.5), 1e-9, 1 - 1e-9)
+def sharpness(n: int, epsilon: float) -> float:
+    """Return the largest kappa of the prior: it depends on the noise, so on a release, but on no value of it."""
+    release = release_with(
+        lambda _: 0, np.full(n, 0.5), dc.Mean(), dc.mechanisms.Laplace(str(epsilon)), bounds=(0, 1)
+    )
+    return n * noisy_totals(release).sharpness()
+
+
+def draw_column(n: int, largest: float, rng: np.random.Generator) -> tuple[float, float, np.ndarray]:
+    """Return mean and sd of a population in [0, 1], drawn from the prior, and n records of it.
+
+    ``largest`` is the prior's largest kappa, see :func:`sharpness`.
+    """
+    while True:
+        m = rng.choice([0.0, 1.0, rng.beta(0.5, 0.5)], p=[AT_A_BOUND, AT_A_BOUND, 1 - 2 * AT_A_BOUND])
+        if rng.random() * (1 + largest) < 1 + largest * 4 * m * (1 - m):
+            break
     step = rng.choice(SPREAD_PRIOR.mass.size, p=SPREAD_PRIOR.mass / SPREAD_PRIOR.mass.sum())
-    spread = np.clip(1 - rng.uniform(*SPREAD_PRIOR.edges[step : step + 2]), 1e-6, 1 - 1e-6)
+    spread = 1 - rng.uniform(*SPREAD_PRIOR.edges[step : step + 2])
+    if m * (1 - m) * spread < 1e-12:
+        return float(m), 0.0, np.full(n, m)
+    if spread > 1 - 1e-3:
+        # hardly any record is between the bounds
+        return float(m), float(np.sqrt(m * (1 - m))), (rng.random(n) < m).astype(float)
     size = 1 / spread - 1
     return float(m), float(np.sqrt(m * (1 - m) * spread)), rng.beta(m * size, (1 - m) * size, n)

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from discreet.domain.declarations import Domain
 from discreet.families.normal import Normal
 from discreet.inference.bounded_mean import NoisyTotals, draw_population, draw_table, segments
-from discreet.inference.bounded_mean.table import SPREAD_PRIOR
+from discreet.inference.bounded_mean.table import AT_A_BOUND, SPREAD_PRIOR
 from discreet.inference.missing_prior import FewMissing, MissingBetween, WeightedMissing
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
@@ -38,16 +38,33 @@ def _release(t, distribution, scale, neighbors="replace", missing="count", rng=N
     return NoisyTotals(values, rows, grid, noise)
 
 
+def _nodes(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and prior weights of m, by angles and at both bounds, and of r, within every step of its prior."""
+    angle = np.r_[(np.arange(size) + 0.5) / size, 0.0, 1.0] * np.pi / 2
+    of_m = np.r_[np.full(size, (1 - 2 * AT_A_BOUND) / size), AT_A_BOUND, AT_A_BOUND]
+    within = (np.arange(40) + 0.5) / 40
+    r = SPREAD_PRIOR.edges[:-1, None] + within * np.diff(SPREAD_PRIOR.edges)[:, None]
+    of_r = np.repeat(SPREAD_PRIOR.mass / 40, 40)
+    return np.sin(angle) ** 2, of_m, r.ravel(), of_r
+
+
 def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> dict[str, float]:
     """Posterior moments by brute force over (U, arcsin sqrt m, r), from the definition of the coordinates."""
-    angle = (np.arange(size) + 0.5) / size * np.pi / 2
-    m, r = np.sin(angle)[:, None] ** 2, ((np.arange(size) + 0.5) / size)[None]
+    m, of_m, r, of_r = _nodes(size)
+    m, r = m[:, None], r[None]
     weights, sums = 0.0, np.zeros(6)
     logs = []
     for usable in counts:
         moments = (usable, usable * (2 * m - 1) + 0 * r, usable - 4 * usable * m * (1 - m) * r)
-        log = np.zeros((size, size)) + float(prior.log_mass(np.array(float(usable))))
-        log = log + SPREAD_PRIOR.log_density[np.searchsorted(SPREAD_PRIOR.edges[1:-1], r, side="right")]
+        log = np.log(of_m[:, None] * of_r) + float(prior.log_mass(np.array(float(usable))))
+        # by how many standard deviations of the noise r can move the release, given m
+        kappa = np.sqrt(
+            sum(
+                (row[2] * 4 * usable * m * (1 - m) / step / distribution.sd) ** 2
+                for row, step, distribution in zip(totals.rows, totals.grid, totals.noise, strict=True)
+            )
+        )
+        log = log + np.log1p(kappa) - np.log1p(kappa.max() / (4 * m * (1 - m)).max())
         for value, row, step, distribution in zip(
             totals.values, totals.rows, totals.grid, totals.noise, strict=True
         ):
@@ -120,6 +137,28 @@ def test_integral_along_the_line_matches_quadrature(distribution, rng) -> None:
     assert nothing[0] == pytest.approx(sum(v.log_mass(offset[j])[0] for j, v in enumerate(noise)))
 
 
+def test_a_single_moving_residual_needs_no_pieces(rng: np.random.Generator) -> None:
+    """The closed form for one residual is the sum over all pieces, where it moves little, much or not at all."""
+    noise = [DiscreteLaplace(3.0), DiscreteLaplace(5.0), DiscreteLaplace(2e6)]
+    offset = rng.normal(size=(3, 300)) * np.array([[5.0], [5.0], [3e6]])
+    slope = np.zeros((3, 300))
+    slope[2] = rng.choice([0, 1, -1, 100, 1e-3], 300) * 2e6
+    pieces = segments._pieces(offset, slope, noise, SPREAD_PRIOR)[0]
+    found = segments.log_integral(offset, slope, noise, SPREAD_PRIOR)
+    np.testing.assert_allclose(found, np.logaddexp.reduce(pieces, axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.3, 1.0])
+def test_values_that_are_all_alike_may_be_so(t: float, rng: np.random.Generator) -> None:
+    """A column of one value has its mean in the interval, at a bound too, and no spread as its lower end."""
+    totals = _release(np.full(1000, t), "laplace", 2.5)
+    draws = draw_population(draw_table(totals, FewMissing(1000), 4000, rng), rng)
+    (low, high), ends = (np.quantile(values, [0.025, 0.975]) for values in (draws.mean, draws.sd))
+    assert low - 1e-15 <= t <= high
+    assert ends[0] < 1e-9
+    assert high - low < 0.02
+
+
 def test_without_noise_intervals_are_those_of_student(rng: np.random.Generator) -> None:
     t = rng.beta(4.0, 6.0, 2000)
     totals = _release(t, "laplace", 1e-5, missing="none")
@@ -139,11 +178,13 @@ def test_vast_noise_leaves_the_prior(rng: np.random.Generator) -> None:
     table = draw_table(totals, prior, 20_000, rng)
     assert set(table.usable) == {10.0, 20.0}
     assert abs((table.usable == 20).mean() - 0.75) < 0.02
+    at_a_bound = [(table.mean == bound).mean() for bound in (0.0, 1.0)]
+    np.testing.assert_allclose(at_a_bound, AT_A_BOUND, atol=0.008)
     inner = np.arange(0.1, 1, 0.1)
-    arcsine = np.sin(inner * np.pi / 2) ** 2
+    arcsine = np.sin((inner - AT_A_BOUND) / (1 - 2 * AT_A_BOUND) * np.pi / 2) ** 2
     np.testing.assert_allclose(np.quantile(table.mean, inner), arcsine, atol=0.02)
     steps = np.interp(inner, np.r_[0, np.cumsum(SPREAD_PRIOR.mass)], SPREAD_PRIOR.edges)
-    np.testing.assert_allclose(np.quantile(table.spread, inner), steps, atol=0.02)
+    np.testing.assert_allclose(np.quantile(1 - table.spread, inner), steps, atol=0.02)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9])

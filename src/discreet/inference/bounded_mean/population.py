@@ -43,6 +43,8 @@ class PopulationDraws:
 
 def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDraws:
     """Return one draw of the population's moments for each draw of the table's."""
+    # of U values that are all alike, the population's are so too with the odds of U to 1
+    alike = (table.spread <= 0) & (rng.random(table.spread.shape) * (table.usable + 1) < table.usable)
     m = np.clip(table.mean, _EDGE, 1 - _EDGE)
     s = np.clip(table.spread, 1e-10, 1 - 1e-9)
     heavier = _heavier_tails(m, s, rng)
@@ -60,8 +62,8 @@ def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDr
     n_effective = n_effective / (1 - common**2)
     weak = np.where(table.usable > 0, 0.5 * spread, 0.5)
     mean = rng.beta(center * n_effective + weak, (1 - center) * n_effective + weak)
-    mean = np.clip(mean, _EDGE, 1 - _EDGE)
-    return PopulationDraws(mean, np.sqrt(mean * (1 - mean) * spread))
+    mean = np.where(alike, table.mean, mean)
+    return PopulationDraws(mean, np.where(alike, 0.0, np.sqrt(mean * (1 - mean) * spread)))
 
 
 def _heavier_tails(m: np.ndarray, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -40,6 +40,11 @@ class Steps:
         e = np.asarray(edges, dtype=float)
         return cls(e, np.diff(np.arcsin(np.sqrt(e))) * 2 / np.pi)
 
+    def with_extra(self, mass: Sequence[float]) -> Steps:
+        """Return a mixture that has these masses on the steps, and the rest as here."""
+        extra = np.asarray(mass, dtype=float)
+        return Steps(self.edges, extra + (1 - extra.sum()) * self.mass)
+
 
 UNIFORM = Steps(np.array([0.0, 1.0]), np.array([1.0]))
 
@@ -51,6 +56,9 @@ def log_integral(
     if isinstance(noise[0], DiscreteGaussian):
         line = _normal(offset, slope, noise)
         return line.log_peak + _log_sum(line.log_steps(prior))
+    moving = [j for j in range(len(noise)) if np.any(slope[j])]
+    if len(moving) == 1:
+        return _log_sum(_laplace_steps(offset, slope, noise, prior, moving[0]))
     return _log_sum(_pieces(offset, slope, noise, prior)[0])
 
 
@@ -121,6 +129,24 @@ def _pieces(
         middle = knots[:-1] + 0.5 * length
         log_weight += prior.log_density[np.searchsorted(prior.edges[1:-1], middle, side="right")]
     return log_weight, knots[:-1], length, fall
+
+
+def _laplace_steps(
+    offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps, moving: int
+) -> np.ndarray:
+    """Return the log mass of each step of the prior where a single residual moves."""
+    scale = noise[moving].width
+    fixed = sum(law.log_mass(offset[j] if j != moving else np.zeros(1)) for j, law in enumerate(noise))
+    column = (-1, *(1 for _ in offset.shape[1:]))
+    edges, density = prior.edges.reshape(column), prior.log_density.reshape(column)
+    x = (edges * slope[moving] - offset[moving]) / scale
+    low, high = np.minimum(x[:-1], x[1:]), np.maximum(x[:-1], x[1:])
+    length = np.diff(edges, axis=0)
+    # the mean of exp(-|x|) between two points, on one side of zero or on both
+    nearest, apart = np.maximum(np.maximum(low, -high), 0.0), np.maximum(high - low, 1e-9)
+    across = (low < 0) & (high > 0)
+    area = -np.expm1(np.where(across, low, -apart)) - np.expm1(-np.where(across, high, 0.0))
+    return fixed + density + np.log(length * area / apart) - nearest
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,18 @@ in them plus noise (:mod:`discreet.models.shapes`). In terms of the table's mean
     r = 1 - v / (m (1 - m)) in [0, 1],      v the table's variance (divisor U),
 
 the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the
-square. The working prior is m ~ Beta(1/2, 1/2), r nearly so (constant on nine steps with its masses), and a prior on U
-that the caller states. A prior that is flat on feasible moments would be m ~ Beta(2, 2), which keeps the mean away from
-the bounds, where many real columns have theirs; a uniform r keeps the variance away from the least and the most, where
-columns of 0 and 1 and columns in wide bounds have theirs.
+square. The working prior has three parts, and a prior on U that the caller states.
+
+* m ~ Beta(1/2, 1/2), with a weight of 0.03 on tables that are all at the lower bound and as much on the upper one:
+  the ends of an interval reach a bound where the column may. A prior that is flat on feasible moments would be
+  m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.
+* r is nearly Beta(1/2, 1/2), constant on twelve steps; besides, r = 0 (two values, at the bounds) has 0.2, values that
+  are all alike (r = 1) 0.02, and 0.1 is spread over orders of magnitude of 1 - r, where columns in wide bounds have it.
+* The prior of m is multiplied by 1 + kappa(m), where kappa, which goes with U m (1 - m), is by how many standard
+  deviations of the noise r can move the release. Without this factor a mean near a bound is believed too readily:
+  there any r fits what was released, while farther away only some do, so that the integral over r falls like
+  1 / kappa. Where noise drowns the variance (kappa < 1) the factor is nothing; where it does not, it makes the prior
+  the one that is flat on feasible moments, which is Jeffreys' for normal noise.
 
 Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed
 form (:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by
@@ -31,11 +39,18 @@ from discreet.privacy.noise import DiscreteLaplace, Noise
 
 #: Log of what is neglected of the noise.
 DEPTH = 27.0
-#: Prior of r, and by symmetry of the share 1 - r of the largest variance: nearly Beta(1/2, 1/2).
-SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96, 0.99, 1])
-_COARSE, _FINE = (36, 36), (56, 48)
+# a table with r this near to 1 has values that are all alike
+_ALIKE = 1e-12
+#: Prior of r, and so of the share 1 - r of the largest variance.
+SPREAD_PRIOR = segments.Steps.arcsine(
+    [0, 0.001, 0.01, 0.08, 0.3, 0.7, 0.92, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - _ALIKE, 1]
+).with_extra([0.2, *[0.0] * 6, 0.02, 0.02, 0.04, 0.02, 0.02])
+#: Prior weight of tables whose values are all at the lower bound, and of those whose values are all at the upper one.
+AT_A_BOUND = 0.03
+_COARSE, _FINE = (24, 24), (40, 32)
 # stands for U = 0 where totals become angles: they are all alike then
 _HALF = 0.5
+_RIGHT_ANGLE = np.pi / 2
 # counts whose prior is averaged one by one
 _MOST_COUNTS = 2**16
 
@@ -77,6 +92,12 @@ class NoisyTotals:
             slope.append(-in_square * spread / step)
         return np.stack(offset), np.stack(slope)
 
+    def sharpness(self) -> float:
+        """Return by how many standard deviations of the noise r moves the release, for each record, at m = 1/2."""
+        _, slope = self.residual(np.ones(1), np.full(1, 0.5))
+        sd = np.array([max(law.sd, 1.0) for law in self.noise])
+        return float(np.sqrt(((slope[:, 0] / sd) ** 2).sum()))
+
     def locate(self, known: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return an estimate of (U, A) and how far from it the noise may plausibly reach."""
         y = np.array([float(v) for v in self.values]) * self.grid
@@ -115,7 +136,7 @@ def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.ra
     usable, angle = grid.draw(n_draws, rng)
     mean = np.sin(angle) ** 2
     r = segments.draw(*totals.residual(usable, mean), totals.noise, rng, SPREAD_PRIOR)
-    return TableDraws(usable, mean, 1.0 - r)
+    return TableDraws(usable, mean, np.where(r >= 1 - _ALIKE, 0.0, 1.0 - r))
 
 
 class _Grid:
@@ -125,7 +146,7 @@ class _Grid:
     """
 
     def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
-        self.totals, self.counts = totals, counts
+        self.totals, self.counts, self.sharpness = totals, counts, totals.sharpness()
         known = counts.low if counts.low == counts.high else None
         (usable, total), (far_usable, far_total) = totals.locate(known)
         top = np.inf if counts.high is None else counts.high
@@ -146,21 +167,34 @@ class _Grid:
         """Evaluate the posterior at the middle of every cell."""
         self.edges, self.columns = edges, columns
         self.middle = ((edges[:-1] + edges[1:] - 1) // 2).astype(float)
-        ends = self._angles(self.middle[:, None], columns)
-        self.step = np.diff(ends, axis=1)
-        self.log_height = np.full(self.step.shape, -np.inf)
-        row, column = np.nonzero(self.step > 0)
-        angle = 0.5 * (ends[row, column] + ends[row, column + 1])
+        start, end, self.share = self._cells(self.middle[:, None], np.arange(columns.size + 1))
+        self.log_height = np.full(self.share.shape, -np.inf)
+        row, column = np.nonzero(self.share > 0)
+        angle = 0.5 * (start + end)[row, column]
         self.log_height[row, column] = self._log_likelihood(self.middle[row], angle)
         self.log_prior = _log_mean_prior(self.counts, edges)
         with np.errstate(divide="ignore"):
-            log_mass = self.log_height + np.log(self.step)
+            log_mass = self.log_height + np.log(self.share)
         log_mass += (self.log_prior + np.log(np.diff(edges)))[:, None]
         self.mass = np.exp(log_mass - log_mass.max())
 
+    def _cells(self, usable: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the angles at which cells begin and end, and their prior probability given U."""
+        last = self.columns.size - 2
+        inner = np.minimum(column, last)
+        start, end = (self._angles(usable, self.columns[inner + i]) for i in (0, 1))
+        share = (1 - 2 * AT_A_BOUND) * (end - start) / _RIGHT_ANGLE
+        at_a_bound, bound = column > last, np.where(column == last + 1, 0.0, _RIGHT_ANGLE)
+        return (
+            np.where(at_a_bound, bound, start),
+            np.where(at_a_bound, bound, end),
+            np.where(at_a_bound, AT_A_BOUND, share),
+        )
+
     def _refined_columns(self, n_columns: int) -> np.ndarray:
         """Return column edges that are dense where the first grid has found the mass."""
-        row, column = np.nonzero(self.mass > 1e-8 * self.mass.max())
+        inner = self.mass[:, :-2]
+        row, column = np.nonzero(inner > 1e-8 * inner.max())
         usable = np.maximum(self.middle[row], _HALF)
         low = np.clip(self.columns[column], -usable, usable)
         high = np.clip(self.columns[column + 1], -usable, usable)
@@ -168,7 +202,7 @@ class _Grid:
         bins = np.linspace(low.min() - 0.5 * width, high.max() + 0.5 * width, 161)
         share = (np.arange(4) + 0.5) / 4
         points = (low[:, None] + share * (high - low)[:, None]).ravel()
-        density, _ = np.histogram(points, bins, weights=np.repeat(self.mass[row, column], 4))
+        density, _ = np.histogram(points, bins, weights=np.repeat(inner[row, column], 4))
         return _equidistant(bins, density, n_columns)
 
     def _angles(self, usable: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -177,8 +211,12 @@ class _Grid:
         return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
     def _log_likelihood(self, usable: np.ndarray, angle: np.ndarray) -> np.ndarray:
-        residual = self.totals.residual(usable, np.sin(angle) ** 2)
-        return segments.log_integral(*residual, self.totals.noise, SPREAD_PRIOR)
+        offset, slope = self.totals.residual(usable, np.sin(angle) ** 2)
+        # slopes go with m (1 - m), so the largest kappa is that of m = 1/2
+        largest = self.sharpness * usable
+        kappa = largest * np.sin(2 * angle) ** 2
+        log_balance = np.log1p(kappa) - np.log1p(largest)
+        return segments.log_integral(offset, slope, self.totals.noise, SPREAD_PRIOR) + log_balance
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
@@ -190,16 +228,15 @@ class _Grid:
             cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
             row, column = np.divmod(np.minimum(cell, cumulative.size - 1), self.mass.shape[1])
             usable = rng.integers(self.edges[row], self.edges[row + 1]).astype(float)
-            low = self._angles(usable, self.columns[column])
-            step = self._angles(usable, self.columns[column + 1]) - low
-            angle = low + rng.random(size) * step
+            start, end, share = self._cells(usable, column)
+            angle = start + rng.random(size) * (end - start)
             log_ratio = (
                 self._log_likelihood(usable, angle)
                 + self.counts.log_mass(usable)
                 - self.log_height[row, column]
                 - self.log_prior[row]
             )
-            ratio = np.exp(np.minimum(log_ratio, 50.0)) * step / self.step[row, column]
+            ratio = np.exp(np.minimum(log_ratio, 50.0)) * share / self.share[row, column]
             # one proposal in a thousand may stand above the ceiling: a cell in the tails that is too wide for them
             ceiling = max(ceiling, float(np.quantile(ratio, 0.999)))
             accept = rng.random(size) * ceiling < ratio

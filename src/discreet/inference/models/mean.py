@@ -18,18 +18,21 @@ from discreet.inference.engines.naive import warning
 _ASSUMED = "nothing assumed but the bounds"
 
 
-def draw(question: Question) -> Answer:
-    """Draw the table's own count, mean and spread, and from each the population's mean and standard deviation."""
-    release = question.release
+def noisy_totals(release: Release) -> NoisyTotals:
+    """Return what was released about a column's moments."""
     layout = release.layout
-    totals = NoisyTotals(
+    return NoisyTotals(
         release.totals.values,
         np.array([[float(c) for c in row] for row in layout.rows]),
         np.array([float(step) for step in layout.grid]),
         release.noise,
     )
-    table = draw_table(totals, question.usable, question.size, question.rng)
-    return _answer(release, table, question.rng)
+
+
+def draw(question: Question) -> Answer:
+    """Draw the table's own count, mean and spread, and from each the population's mean and standard deviation."""
+    table = draw_table(noisy_totals(question.release), question.usable, question.size, question.rng)
+    return _answer(question.release, table, question.rng)
 
 
 def draw_naive(question: Question) -> Answer:
