@@ -21,8 +21,15 @@ import sys
 from dataclasses import asdict
 
 from columns.populations import columns, held_out
-from columns.requirements import claims_of, column_table, mean_table
-from columns.sweep import CHECK, FULL, QUICK, sweep
+from columns.requirements import (
+    claims_of,
+    column_table,
+    decided_table,
+    histogram_table,
+    mean_table,
+    rival_table,
+)
+from columns.sweep import CHECK, FULL, QUICK, Sweep, sweep
 from common.report import arguments_of, finished, report, to_dict, write
 
 
@@ -43,24 +50,30 @@ def main() -> int:
     found = sweep(effort, options.seed, options.workers, say)
     claims = claims_of(found)
     packages = sorted({column.package for column in (*columns(), *held_out())})
-    text = "\n\n".join(
-        [
-            report(claims),
-            f"{len(columns())} columns, and {len(held_out())} held out, from {', '.join(packages)}",
-            "Mean, complete columns",
-            mean_table(found.complete),
-            "Mean, 5% missing",
-            mean_table(found.lacking),
-            "Mean, complete columns, by column",
-            column_table(found.complete),
-            "Mean, held out",
-            mean_table(found.afterwards),
-            column_table(found.afterwards),
-        ]
-    )
+    parts = tables(found)
+    named = f"{len(columns())} columns, and {len(held_out())} held out, from {', '.join(packages)}"
+    text = "\n\n".join([report(claims), named, *(f"{title}\n\n{table}" for title, table in parts.items())])
     numbers = to_dict("real-columns", {"effort": asdict(effort), "seed": options.seed}, [], claims)
-    numbers["cells"] = {name: [asdict(cell) for cell in cells] for name, cells in vars(found).items()}
-    return finished(options, write(options.out, "real_columns", text, numbers), claims)
+    contents = write(options.out, "real_columns", text, numbers)
+    # the page of the documentation takes its tables from here
+    pieces = [f"### {title}\n\n{table}\n" for title, table in parts.items()]
+    (options.out / "real_columns.md").write_text("\n".join(pieces), encoding="utf-8")
+    return finished(options, contents, claims)
+
+
+def tables(found: Sweep) -> dict[str, str]:
+    """Return Markdown tables by their titles."""
+    return {
+        "Means of complete columns, by setting": mean_table(found.complete),
+        "Means with 5% missing values, by setting": mean_table(found.lacking),
+        "The cells that decide": decided_table([*found.complete, *found.lacking]),
+        "Distributions": histogram_table(found.histograms),
+        "Others in four settings": rival_table(found.rivals),
+        "Held out: means, by setting": mean_table(found.afterwards),
+        "Held out: distributions": histogram_table(found.afterwards_histograms),
+        "Means of complete columns, by column": column_table(found.complete),
+        "Held out: means, by column": column_table(found.afterwards),
+    }
 
 
 if __name__ == "__main__":

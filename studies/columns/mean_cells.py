@@ -15,7 +15,10 @@ from columns.simulate import Setting, releases
 
 @dataclass(frozen=True)
 class MeanCell:
-    """What was counted in one cell; widths are medians, relative to the non-private interval's."""
+    """What was counted in one cell; widths are medians, relative to the non-private interval's.
+
+    ``sd_floor`` is the width that noise leaves to somebody who knows how heavy the column's tails are.
+    """
 
     column: str
     setting: Setting
@@ -24,6 +27,7 @@ class MeanCell:
     sd: float
     width: float
     sd_width: float
+    sd_floor: float
     plain: float
 
 
@@ -35,8 +39,9 @@ def mean_cell(
     low, high = column.bounds
     population = np.clip(column.values, low, high)
     true_mean, true_sd = population.mean(), population.std()
-    rows = []
+    rows, noise = [], 0.0
     for trial in releases(column, dc.Mean(), setting, trials, rng):
+        noise = noise or noise_of_sd(trial.release, population, setting.n)
         posterior = dc.infer(trial.release, draws=draws, rng=rng)
         ends = np.quantile(
             np.stack([posterior.draws["mean"], posterior.draws["sd"]], axis=1), [0.025, 0.975], axis=0
@@ -66,5 +71,21 @@ def mean_cell(
         float(share[1]),
         float(middle[2] / middle[4]),
         float(middle[3] / sd_plain),
+        float(np.hypot(1, 2 * 1.96 * noise / sd_plain)),
         float(share[5]),
     )
+
+
+def noise_of_sd(release: dc.Release, population: np.ndarray, n: int) -> float:
+    """Return the standard deviation that noise alone gives to the sd of n records, to first order."""
+    low, high = (float(bound) for bound in (release.domain.bounds or ((0, 1),))[0])
+    z = 2 * (population - low) / (high - low) - 1
+    first, second, sd = z.mean(), (z * z).mean(), z.std()
+    # how the sd depends on count, sum and sum of squares; a public count has no noise
+    gradient = np.array([2 * first**2 - second, -2 * first, 1.0]) / (2 * n * sd)
+    rows = np.array([[float(v) for v in row] for row in release.layout.rows])
+    known = 0 if release.records is None else 1
+    weights = gradient[known:] @ np.linalg.pinv(rows[:, known:])
+    steps = weights * np.array([float(grid) for grid in release.totals.grid])
+    variance = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    return float(np.sqrt(variance)) * (high - low) / 2

@@ -121,7 +121,9 @@ def sweep(effort: Effort, seed: int, workers: int, say: Callable[[str], None]) -
         def decided(name: str, settings: Sequence[Setting], trials: int, worst: int) -> list[MeanCell]:
             asked = jobs("mean", settings, trials)
             cells: list[MeanCell] = run(name, asked)
-            order = sorted(range(len(cells)), key=lambda i: (cells[i].mean, cells[i].sd))[:worst]
+            by_mean = sorted(range(len(cells)), key=lambda i: (cells[i].mean, cells[i].sd))[:worst]
+            by_sd = sorted(range(len(cells)), key=lambda i: (cells[i].sd, cells[i].mean))[: worst // 2]
+            order = sorted({*by_mean, *by_sd})
             again = [replace(asked[i], trials=effort.decisive, seed=seed + 1) for i in order]
             for i, cell in zip(order, run(f"{name}, the worst again", again), strict=True):
                 cells[i] = cell

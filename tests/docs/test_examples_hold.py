@@ -22,8 +22,8 @@ from discreet.curator.publish import release_with
 pytestmark = pytest.mark.slow
 
 TIMES, ALARM = 200, 1e-3
-# Nine statements about intervals share the false-alarm rate.
-LEAST = int(binom.ppf(ALARM / 9, TIMES, 0.95))
+# Fifteen statements about intervals share the false-alarm rate.
+LEAST = int(binom.ppf(ALARM / 15, TIMES, 0.95))
 
 
 @cache
@@ -46,7 +46,14 @@ def repeated(
         rows = rng.choice(values, values.size)
         mechanism = dc.mechanisms.Laplace(how["epsilon"])
         given = {name: value for name, value in how.items() if name != "epsilon"}
-        release = release_with(lambda noise: int(noise.sample(1, rng)[0]), rows, model, mechanism, **given)
+        release = release_with(
+            lambda noise: int(noise.sample(1, rng)[0]),
+            rows,
+            model,
+            mechanism,
+            choose=lambda quantile: quantile.sample(rng),
+            **given,
+        )
         for statement, true in check(dc.infer(release, draws=2000, rng=rng), rows).items():
             held[statement] = held.get(statement, 0) + int(true)
     return held
@@ -120,3 +127,61 @@ def test_share_of_smokers(rng: np.random.Generator) -> None:
     assert held["exact"] >= LEAST, held
     assert held["naive"] <= binom.ppf(1 - ALARM, TIMES, 0.85), held
     assert 0.35 < width["naive"] / width["exact"] < 0.65, width
+
+
+def mean_and_sd(values: np.ndarray, bounds: tuple[float, float]) -> Callable[..., dict[str, bool]]:
+    """Whether the intervals of mean and sd hold those of the population as clipped."""
+    clipped = np.clip(values[np.isfinite(values)], *bounds)
+
+    def check(posterior: Any, rows: np.ndarray) -> dict[str, bool]:
+        ends = posterior.interval()
+        return {"mean": inside(ends["mean"], clipped.mean()), "sd": inside(ends["sd"], clipped.std())}
+
+    return check
+
+
+def test_declared_bounds(rng: np.random.Generator) -> None:
+    """ "Choose bounds": the mean between declared bounds; a tenth of the budget costs what tenfold bounds do."""
+    pressure = numbers("systolic_bp")
+    how = {"epsilon": 1, "bounds": (60, 220)}
+    held = repeated(pressure, dc.Mean(), how, mean_and_sd(pressure, (60, 220)), rng)
+    assert min(held.values()) >= LEAST, held
+
+    def noise(epsilon: str, bounds: tuple[int, int]) -> float:
+        release = release_with(
+            lambda _: 0, pressure, dc.Mean(), dc.mechanisms.Laplace(epsilon), bounds=bounds
+        )
+        of_the_sum = release.totals.names.index("z")
+        width = float(release.totals.grid[of_the_sum] * release.totals.half[0])  # type: ignore[index]
+        return release.noise[of_the_sum].sd * width
+
+    assert noise("1", (-580, 1020)) == pytest.approx(noise("0.1", (60, 220)), rel=1e-3)
+
+
+def test_two_models_of_one_budget(rng: np.random.Generator) -> None:
+    """ "Keep a ledger": a quarter of the budget for the share of smokers, three quarters for the mean age."""
+    answers, age = survey()["smoker"].fillna("").to_numpy(str), numbers("age")
+    share = float((answers == "yes").sum() / np.isin(answers, ["yes", "no"]).sum())
+    held = repeated(
+        answers,
+        dc.Bernoulli(),
+        {"epsilon": "0.25"},
+        lambda posterior, _: {"share": inside(posterior.interval()["p"], share)},
+        rng,
+    )
+    how = {"epsilon": "0.75", "bounds": (0, 110)}
+    held |= repeated(age, dc.Mean(), how, mean_and_sd(age, (0, 110)), rng)
+    assert min(held.values()) >= LEAST, held
+
+
+def test_bought_bounds(rng: np.random.Generator) -> None:
+    """ "Buy bounds": a normal between them; in most releases they leave out no more than a tenth of the patients."""
+    pressure = numbers("systolic_bp")
+    true = pressure[np.isfinite(pressure) & (pressure <= 300)]
+    quantiles = dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 300), epsilon=0.1)
+
+    def check(posterior: Any, rows: np.ndarray) -> dict[str, bool]:
+        return {"mean": inside(posterior.interval()["mean"], float(true.mean()))}
+
+    held = repeated(pressure, dc.Normal(), {"epsilon": "0.9", "bounds": quantiles}, check, rng)
+    assert min(held.values()) >= LEAST, held

@@ -24,6 +24,7 @@ from discreet.curator.publish import release_with
 from discreet.families.base import Family
 from discreet.inference.engine import Question
 from discreet.inference.engines.scalar import line_draws as draws
+from discreet.inference.engines.scalar import series
 from discreet.inference.engines.scalar.readings import reading_of
 from discreet.inference.engines.scalar.record_distribution import RecordDistribution
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
@@ -346,3 +347,14 @@ def test_a_family_of_ones_own(rng):
             assert total_variation(release, P.Gamma(4, 40), 256, rng) < 3e-6
     finally:
         families.registry._FAMILIES.pop("rayleigh")
+
+
+@pytest.mark.parametrize("slope", [-0.4, 0.0, 0.4])
+def test_series_whose_weights_rise_while_powers_fall(slope):
+    """Sums whose terms are moderate, while their factors are beyond the largest number, each in its direction."""
+    u = np.arange(8000, 10_001)
+    log_weights = -slope * (u - 10_000) - 0.5 * ((u - 9990) / 5.0) ** 2
+    log_x = slope + 1j * np.linspace(-0.01, 0.01, 5)
+    found = series.table_sum(log_x, -slope * 10_000.0, 8000, log_weights)
+    exact = np.exp(1j * np.outer(log_x.imag, u) - 0.5 * ((u - 9990) / 5.0) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-12)

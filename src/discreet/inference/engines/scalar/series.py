@@ -40,8 +40,8 @@ def _geometric(log_x: np.ndarray, n: int) -> np.ndarray:
 
 def table_sum(log_x: np.ndarray, log_c: np.ndarray | float, low: int, log_weights: np.ndarray) -> np.ndarray:
     """Return c times the sum of weights[j] x^(low + j), elementwise."""
-    # growth goes into the table, so that powers only decay
-    growth = max(float(np.real(log_x).max()), 0.0)
+    # growth goes into the table, so that powers only decay; so does decay, lest the largest weight overflow
+    growth = float(np.real(log_x).max())
     table = log_weights + growth * np.arange(log_weights.size)
     peak = table.max()
     if not np.isfinite(peak):
