@@ -236,6 +236,8 @@ class NaiveBayes(DiscreteModel):
             x = values[:, at]
             known = np.flatnonzero((x >= float(number.low)) & (x <= float(number.high)))
             mean, sd = (draws[name][:, None, :] for name in moment_names(number))
+            # values that may all be alike within a class are still told apart by a thousandth of their range
+            sd = np.maximum(sd, float(number.high - number.low) / 1000)
             off = (x[known, None] - mean) / sd
             total[:, known] -= 0.5 * (off * off + _LOG_2PI) + np.log(sd)
         return total
