@@ -127,6 +127,7 @@ def sweep(effort: Effort, seed: int, workers: int, say: Callable[[str], None]) -
             again = [replace(asked[i], trials=effort.decisive, seed=seed + 1) for i in order]
             for i, cell in zip(order, run(f"{name}, the worst again", again), strict=True):
                 cells[i] = cell
+                say(f"{cell.column}, {cell.setting}: mean {cell.mean:.3f}, sd {cell.sd:.3f}")
             return cells
 
         return Sweep(
