@@ -171,9 +171,9 @@ def normal(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
 def mean(n: int, b: float, width: float) -> dict[str, Model]:
     """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see, in units of the bounds.
 
-    The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors (ours of r is
-    constant on nine steps), and the population's moments follow from them by the distributions of
-    ``inference/bounded_mean/population.py``.
+    The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors, that of m times
+    1 + kappa (ours of r is constant on twelve steps, and both have a part on their ends, far from these data), and the
+    population's moments follow from them by the distributions of ``inference/bounded_mean/population.py``.
     """
 
     def angles(y: Any) -> None:
@@ -186,6 +186,7 @@ def mean(n: int, b: float, width: float) -> dict[str, Model]:
 
     def _moments(y: Any, m: Any, r: Any) -> None:
         total, square = n * (2 * m - 1), n - 4 * n * m * (1 - m) * r
+        numpyro.factor("balance", jnp.log1p(4 * n * m * (1 - m) / (b * 2**0.5)))
         _laplace("y", y - jnp.stack([total, square]), b)
         _population(n, jnp.clip(m, 1e-12, 1 - 1e-12), jnp.clip(1 - r, 1e-10, 1 - 1e-9), width)
 
