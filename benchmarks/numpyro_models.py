@@ -172,7 +172,7 @@ def mean(n: int, b: float, width: float) -> dict[str, Model]:
     """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see, in units of the bounds.
 
     The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors, that of m times
-    1 + kappa (ours of r is constant on twelve steps, and both have a part on their ends, far from these data), and the
+    1 + kappa (ours of r is constant on a few steps, and both have a part on their ends, far from these data), and the
     population's moments follow from them by the distributions of ``inference/bounded_mean/population.py``.
     """
 

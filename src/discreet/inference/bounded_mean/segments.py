@@ -10,7 +10,7 @@ Arrays ``offset`` and ``slope`` have the coordinates first: shape (n_coordinates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,10 +40,16 @@ class Steps:
         e = np.asarray(edges, dtype=float)
         return cls(e, np.diff(np.arcsin(np.sqrt(e))) * 2 / np.pi)
 
-    def with_extra(self, mass: Sequence[float]) -> Steps:
-        """Return a mixture that has these masses on the steps, and the rest as here."""
-        extra = np.asarray(mass, dtype=float)
-        return Steps(self.edges, extra + (1 - extra.sum()) * self.mass)
+    def with_parts(self, parts: Mapping[tuple[float, float], float]) -> Steps:
+        """Return a mixture of uniform parts, by their ends, and this density for the rest."""
+        edges = np.unique(np.concatenate([self.edges, *parts]))
+        middle = 0.5 * (edges[:-1] + edges[1:])
+        step = np.searchsorted(self.edges[1:-1], middle, side="right")
+        mass = (1 - sum(parts.values())) * np.exp(self.log_density[step]) * np.diff(edges)
+        for (low, high), share in parts.items():
+            inside = (middle > low) & (middle < high)
+            mass += share * inside * np.diff(edges) / (high - low)
+        return Steps(edges, mass)
 
 
 UNIFORM = Steps(np.array([0.0, 1.0]), np.array([1.0]))

@@ -12,8 +12,9 @@ square. The working prior has three parts, and a prior on U that the caller stat
 * m ~ Beta(1/2, 1/2), with a weight of 0.03 on tables that are all at the lower bound and as much on the upper one:
   the ends of an interval reach a bound where the column may. A prior that is flat on feasible moments would be
   m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.
-* r is nearly Beta(1/2, 1/2), constant on twelve steps; besides, r = 0 (two values, at the bounds) has 0.2, values that
-  are all alike (r = 1) 0.02, and 0.1 is spread over orders of magnitude of 1 - r, where columns in wide bounds have it.
+* r is nearly Beta(1/2, 1/2), constant on a few steps; besides, r = 0 (two values, at the bounds) has 0.2, values that
+  are all alike (r = 1) 0.002, and 0.008 is spread over orders of magnitude of 1 - r, where columns in wide bounds have
+  it. More there, where noise drowns the variance, would make narrow columns of those that are not, and move the mean.
 * The prior of m is multiplied by 1 + kappa(m), where kappa, which goes with U m (1 - m), is by how many standard
   deviations of the noise r can move the release. Without this factor a mean near a bound is believed too readily:
   there any r fits what was released, while farther away only some do, so that the integral over r falls like
@@ -42,9 +43,15 @@ DEPTH = 27.0
 # a table with r this near to 1 has values that are all alike
 _ALIKE = 1e-12
 #: Prior of r, and so of the share 1 - r of the largest variance.
-SPREAD_PRIOR = segments.Steps.arcsine(
-    [0, 0.001, 0.01, 0.08, 0.3, 0.7, 0.92, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - _ALIKE, 1]
-).with_extra([0.2, *[0.0] * 6, 0.02, 0.02, 0.04, 0.02, 0.02])
+SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96, 0.99, 1]).with_parts(
+    {
+        (0, 0.001): 0.2,
+        (0.999, 0.9999): 0.002,
+        (0.9999, 1 - 1e-6): 0.004,
+        (1 - 1e-6, 1 - _ALIKE): 0.002,
+        (1 - _ALIKE, 1): 0.002,
+    }
+)
 #: Prior weight of tables whose values are all at the lower bound, and of those whose values are all at the upper one.
 AT_A_BOUND = 0.03
 _COARSE, _FINE = (24, 24), (40, 32)
