@@ -87,5 +87,5 @@ def noise_of_sd(release: dc.Release, population: np.ndarray, n: int) -> float:
     known = 0 if release.records is None else 1
     weights = gradient[known:] @ np.linalg.pinv(rows[:, known:])
     steps = weights * np.array([float(grid) for grid in release.totals.grid])
-    variance = sum((step * law.sd) ** 2 for step, law in zip(steps, release.noise, strict=True))
+    variance = sum((step * noise.sd) ** 2 for step, noise in zip(steps, release.noise, strict=True))
     return float(np.sqrt(variance)) * (high - low) / 2
