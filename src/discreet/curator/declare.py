@@ -95,8 +95,11 @@ def declare(
 
     ``row_key`` is the key by which rows of a person are chosen, for simulation; a new one unless it is given.
     """
-    people = people_of(unit, per_unit, row_bounds, last_by, null_unit, max_rows)
-    model = weighed_and_capped(_as_model(model), people, weights, weight_bounds)
+    model, people = _as_model(model), None
+    said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
+    if null_unit != "leave_out" or any(one is not None for one in said):
+        people = people_of(unit, per_unit, row_bounds, last_by, null_unit, max_rows)
+        model = weighed_and_capped(model, people, weights, weight_bounds)
     if by is not None or groups is not None:
         from discreet.models.grouped import read_groups
 

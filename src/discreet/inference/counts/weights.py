@@ -195,10 +195,13 @@ def tilt_for(cells: list[Cell], target: float, most: int, times: np.ndarray | No
     # fine nodes at the ends too: a steep tilt puts all mass on the first or last few counts
     ends = spread(0, most, [])
     for cell in cells:
-        c = np.union1d(spread(0, most, [cell.y], finest=cell.finest), ends)
-        middles = (c[1:] + c[:-1]) / 2
+        c = np.concatenate([spread(0, most, [cell.y], finest=cell.finest), ends])
+        c.sort()
+        c = c[np.append(c[1:] > c[:-1], True)]
+        # each node stands for the counts up to the middle of its neighbors
+        edges = np.concatenate([[c[0] - 0.5], (c[1:] + c[:-1]) / 2, [c[-1] + 0.5]])
         counts.append(c)
-        heights.append(cell.rough(c) + np.log(np.diff(middles, prepend=c[0] - 0.5, append=c[-1] + 0.5)))
+        heights.append(cell.rough(c) + np.log(edges[1:] - edges[:-1]))
     sizes = np.array([c.size for c in counts])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     count, log_weight = np.concatenate(counts), np.concatenate(heights)

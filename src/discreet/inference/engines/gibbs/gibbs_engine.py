@@ -37,7 +37,7 @@ from discreet.inference.engines.gibbs import cell_tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
 from discreet.inference.engines.gibbs.feature_moments import column_records, has_moments
 from discreet.inference.engines.gibbs.target import Target
-from discreet.inference.engines.gibbs.unconstrain import has_transform
+from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS
 
 #: Fewest records for which the central limit has been shown calibrated; whether it holds is asked of the draws too.
 LEAST_RECORDS = 200
@@ -56,7 +56,7 @@ _DRAWS, _FEW_DRAWS, _RECORDS = 400, 50, 2000
 def refusal(release: Release) -> str | None:
     """Return why this engine cannot read the release, or None if it can."""
     family = release.family
-    if not has_transform(family.prior_type):
+    if family.prior_type not in TRANSFORMS:
         return f"the gibbs engine has no coordinates for the prior of {family.name}"
     columns = family.n_columns
     if not has_moments(family):

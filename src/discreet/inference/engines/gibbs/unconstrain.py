@@ -284,7 +284,8 @@ class _LocationShape(UnconstrainingTransform):
         return self.coordinates(self.prior.sample(size, rng))
 
 
-_TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
+#: The coordinates for values of each kind of prior.
+TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     Beta: _Logit,
     Gamma: _Log,
     MeanDispersion: _TwoLogs,
@@ -295,11 +296,6 @@ _TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
 }
 
 
-def has_transform(prior_type: type) -> bool:
-    """Tell whether there are coordinates for values of this kind of prior."""
-    return prior_type in _TRANSFORMS
-
-
 def transform_of(prior: Any) -> UnconstrainingTransform:
     """Return the coordinates for values of this prior."""
-    return _TRANSFORMS[type(prior)](prior)
+    return TRANSFORMS[type(prior)](prior)
