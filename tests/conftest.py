@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest) -> int:
     """The session's seed."""
-    return int(request.config.getoption("--seed"))
+    return int(request.config.getoption("--seed"))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.fixture

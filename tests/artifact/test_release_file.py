@@ -345,7 +345,7 @@ def test_statement_says_who_what_and_how_much(content: str) -> None:
 
 
 def said(rows: list[float], family: object, **options: object) -> str:
-    return dc.release(rows, family, **options).statement()  # pyright: ignore[reportArgumentType]
+    return dc.release(rows, family, **options).statement()  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_a_promise_that_protects_hardly_anybody_says_so() -> None:

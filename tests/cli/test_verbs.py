@@ -101,7 +101,7 @@ def test_show_prints_the_statement_and_the_totals(smoking: Path, capsys: pytest.
 def test_show_says_how_many_said_yes(missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     answers = ["yes"] * 300 + ["no"] * 900
     # so little noise that the counts are exact: at scale 1/15 it is not 0 with probability 2 e^-15
-    made = dc.release({"x": answers}, dc.Bernoulli(), column="x", epsilon=30, missing=missing)  # pyright: ignore[reportArgumentType]
+    made = dc.release({"x": answers}, dc.Bernoulli(), column="x", epsilon=30, missing=missing)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.save("yes.json")
     assert run(["show", "yes.json"]) == 0
     assert "In counts: 300 yes and 900 no." in capsys.readouterr().out

@@ -386,7 +386,7 @@ def test_measure_works_inside_engines(family):
     relation = duckdb.sql("SELECT * FROM (VALUES (-3.0::DOUBLE), (0.25), (100.0)) AS t(x)")
     expression = family.measure(nw.col("x"))
     eager = nw.from_native(frame).select(u=expression)["u"].to_numpy()
-    lazy = nw.from_native(relation).select(u=expression).collect()["u"].to_numpy()
+    lazy = nw.from_native(relation).select(u=expression).collect()["u"].to_numpy()  # pyright: ignore[reportArgumentType, reportCallIssue]
     np.testing.assert_array_equal(eager, family.measure(x))
     np.testing.assert_array_equal(lazy, family.measure(x))
 

@@ -43,7 +43,7 @@ def oracle(mean, dispersion):
 def test_density_equals_scipy_and_is_normalised(mean, dispersion):
     x = np.arange(0.0, 200.0) * max(1, int(mean / 20))
     found = FAMILY.log_density(x, theta_of(mean, dispersion))
-    expected = oracle(mean, dispersion).logpmf(x)
+    expected = oracle(mean, dispersion).logpmf(x)  # pyright: ignore[reportAttributeAccessIssue]
     near = expected > -300
     np.testing.assert_allclose(found[near], expected[near], rtol=1e-6, atol=1e-6)
     many = {name: value.reshape(1) for name, value in theta_of(mean, dispersion).items()}

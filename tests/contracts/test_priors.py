@@ -247,7 +247,7 @@ def test_wishart_density_equals_scipy():
     assert isinstance(prior, priors.NormalInverseWishart)
     scale, v, x = np.array(prior.scale), np.array([[1.0, 0.3], [0.3, 2.0]]), np.array([0.5, -1.0])
     expected = stats.invwishart(prior.df, scale).logpdf(v)
-    expected += stats.multivariate_normal(prior.mean, v / prior.kappa).logpdf(x)
+    expected += stats.multivariate_normal(prior.mean, v / prior.kappa).logpdf(x)  # pyright: ignore[reportArgumentType]
     assert prior.log_density((x, v)) == pytest.approx(expected)
 
 

@@ -31,7 +31,7 @@ def test_without_a_unit_nothing_is_said(rng):
 def test_units_are_checked_names():
     for bad in ("", "a\nb", 3, "x" * 300):
         with pytest.raises(UsageError, match="unit_label"):
-            dc.release([20, 30], dc.Mean(), bounds=(18, 100), epsilon=1, unit_label=bad)
+            dc.release([20, 30], dc.Mean(), bounds=(18, 100), epsilon=1, unit_label=bad)  # pyright: ignore[reportArgumentType, reportCallIssue]
     models = {"age": dc.Mean(), "size": dc.Mean()}
     rows, bounds = {"age": [1, 2], "size": [3, 4]}, {"age": (0, 9), "size": (0, 9)}
     with pytest.raises(UsageError, match="dictionary by name"):
@@ -46,13 +46,13 @@ def test_titles_say_what_was_asked(rng):
     assert [one.question for one in made.values()] == ["Share of s", "Poisson model of n"]
     both = dc.infer({"a": made["n"], "b": made["n"]}, rng=rng)
     assert both.together().question == "Poisson model of n"
-    assert dc.infer(made["s"], rng=rng).table.question == "Share of s, in this very table"
+    assert dc.infer(made["s"], rng=rng).table.question == "Share of s, in this very table"  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def test_counts_are_bars(rng):
     release = dc.release(rng.choice(["yes", "no"], 300).tolist(), dc.Bernoulli(), epsilon=1)
-    figure = dc.infer(release, rng=rng).table.plot()
+    figure = dc.infer(release, rng=rng).table.plot()  # pyright: ignore[reportOptionalMemberAccess]
     bars = [bar for axes in figure.axes for bar in axes.patches]
-    values = {round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars}
+    values = {round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars}  # pyright: ignore[reportAttributeAccessIssue]
     assert values
     assert values <= set(np.arange(301.0))

@@ -202,7 +202,7 @@ def test_absurd_sums_still_make_bins(family: Any, bounds: Any, sum_: float) -> N
 )
 def test_what_makes_no_sense_is_refused_in_one_line(model: Any, how: Any, said: str) -> None:
     with pytest.raises(dc.errors.UsageError) as caught:
-        dc.release([0, 1, 1], model, **{"epsilon": 1, "fit_check": 0.2, **how})
+        dc.release([0, 1, 1], model, **{"epsilon": 1, "fit_check": 0.2, **how})  # pyright: ignore[reportArgumentType, reportCallIssue]
     assert said in caught.value.message
     assert "\n" not in caught.value.message
 

@@ -110,7 +110,7 @@ def test_labels_have_nothing_to_clip() -> None:
 )
 def test_what_cannot_be_meant(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        dc.release(ROWS, MODELS, **{"bounds": {"age": (0, 110)}, "epsilon": 1, **arguments})
+        dc.release(ROWS, MODELS, **{"bounds": {"age": (0, 110)}, "epsilon": 1, **arguments})  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_no_model_and_one_model() -> None:

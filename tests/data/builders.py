@@ -153,7 +153,7 @@ NUMERIC: dict[str, Builder] = {
     "numpy": lambda columns, _: np.column_stack([floats(v) for v in columns.values()]),
     "numpy objects": lambda columns, _: np.array(list(zip(*columns.values(), strict=True)), dtype=object),
     "numpy swapped": lambda columns, _: np.column_stack([floats(v) for v in columns.values()]).astype(">f8"),
-    "rows": lambda columns, _: [r if len(r) > 1 else r[0] for r in zip(*columns.values(), strict=True)],
+    "rows": lambda columns, _: [r if len(r) > 1 else r[0] for r in zip(*columns.values(), strict=True)],  # pyright: ignore[reportGeneralTypeIssues]
 }
 
 TEXT: dict[str, Builder] = {
@@ -220,11 +220,11 @@ def contribution(record: list[float | None], family: Family, domain: Domain, lay
     assert layout.half is not None
     usable = all(x is not None and not math.isnan(x) for x in record)
     limits = [(float(low), float(high)) for low, high in domain.bounds]
-    inside = usable and all(low <= x <= high for x, (low, high) in zip(record, limits, strict=True))
+    inside = usable and all(low <= x <= high for x, (low, high) in zip(record, limits, strict=True))  # pyright: ignore[reportOperatorIssue, reportOptionalOperand]
     z = [0.0] * len(record)
     if inside or (usable and domain.outside == "clip"):
         for i, (x, (low, high)) in enumerate(zip(record, limits, strict=True)):
-            u = float(family.measure(np.float64(min(max(x, low), high))))
+            u = float(family.measure(np.float64(min(max(x, low), high))))  # pyright: ignore[reportArgumentType]
             raw = (u - float(layout.shift[i])) * float(1 / layout.half[i])
             z[i] = 0.0 if math.isnan(raw) else min(max(raw, -1.0), 1.0)
     values = [float(usable), *family.geometry.features(z)]

@@ -179,7 +179,7 @@ def test_files_summaries_and_statements_show_dates(tmp_path: Path, rng: np.rando
     assert read.domain == release.domain
     assert "[2020-01-01, 2024-12-31]" in read.statement()
     summary = dc.infer(read, rng=rng).summary()
-    truth = shown_day(np.mean([day.toordinal() for day in days]) - dt.date(1970, 1, 1).toordinal())
+    truth = shown_day(np.mean([day.toordinal() for day in days]) - dt.date(1970, 1, 1).toordinal())  # pyright: ignore[reportArgumentType]
     row = summary.to_dict()["parameters"][0]
     assert row["low"] < truth < row["high"]
     assert row["mean"][:5] in str(summary)
@@ -204,5 +204,5 @@ def test_groups_have_dates() -> None:
     release = dc.release(
         rows, dc.Mean(), column="d", bounds=BOUNDS, by="g", groups={"g": ["n", "s"]}, epsilon=100
     )
-    means = {name: one.median()["mean"] for name, one in dc.infer(release, rng=0).items()}
+    means = {name: one.median()["mean"] for name, one in dc.infer(release, rng=0).items()}  # pyright: ignore[reportAttributeAccessIssue]
     assert list(means.values()) == pytest.approx([10_957, 18_262], abs=400)

@@ -171,7 +171,7 @@ def test_dates_are_refused(tmp_path):
             sums(source)
         assert_sealed(error.value, "1948")
         with pytest.raises(UsageError, match="but bernoulli needs labels"):
-            sums(source, family=dc.Bernoulli())
+            sums(source, family=dc.Bernoulli())  # pyright: ignore[reportArgumentType]
 
 
 def test_unsuitable_types():

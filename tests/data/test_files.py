@@ -119,8 +119,8 @@ def test_people_and_groups(kind, tmp_path):
 
 def test_models_of_several_columns(tmp_path):
     model = dc.models.NaiveBayes(
-        target=dc.models.Labels("region", ["north", "south"]),
-        features=[dc.models.Labels("id", ["a", "b", "c"])],
+        target=dc.models.Labels("region", ["north", "south"]),  # pyright: ignore[reportArgumentType]
+        features=[dc.models.Labels("id", ["a", "b", "c"])],  # pyright: ignore[reportArgumentType]
     )
     domain = model.read_domain(None, "clip", "count", None)
     truth = data.count_tables(ROWS, model, domain).values
@@ -192,5 +192,5 @@ def test_a_name_without_a_known_ending_says_which_there_are(tmp_path):
     (tmp_path / "rows.json").write_text("{}")
     with pytest.raises(UsageError) as caught:
         dc.release(tmp_path / "rows.json", dc.Normal(), column="x", bounds=(0, 1), epsilon=1)
-    assert ".parquet" in caught.value.hint
-    assert ".xlsx" in caught.value.hint
+    assert ".parquet" in caught.value.hint  # pyright: ignore[reportOperatorIssue]
+    assert ".xlsx" in caught.value.hint  # pyright: ignore[reportOperatorIssue]

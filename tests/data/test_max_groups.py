@@ -150,7 +150,7 @@ def test_a_person_in_all_groups_needs_the_sensitivity_of_all():
     after = counted(
         {**nobody, "id": ["b"], "x": [None], "y": [""], "sex": ["f"], "region": [""]},
         *declared("mean", 6, rule="max"),
-        6,
+        6,  # pyright: ignore[reportCallIssue]
     )
     moved = sum(abs(a - b) for a, b in zip(before.values, after.values, strict=True)) / 2**24
     assert moved == 6
@@ -170,7 +170,7 @@ def test_a_release_says_in_how_many_groups(tmp_path: Path, rng: np.random.Genera
     assert "one record in each of at most 2 groups, chosen by a hash" in made.statement()
     made.save(tmp_path / "groups.json")
     assert dc.Release.load(tmp_path / "groups.json") == made
-    assert set(dc.infer(made, rng=1, draws=400)) == set(REGIONS)
+    assert set(dc.infer(made, rng=1, draws=400)) == set(REGIONS)  # pyright: ignore[reportArgumentType]
     alone = dc.release(
         table, dc.Bernoulli(), column="y", unit="id", per_unit={"y": "any", "region": "max"}, by="region",
         groups=REGIONS, epsilon=1,

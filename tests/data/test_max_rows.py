@@ -255,7 +255,7 @@ def test_a_release_says_how_many_rows_count(tmp_path: Path, rng: np.random.Gener
     assert dc.Release.load(tmp_path / "people.json") == made
     posterior = dc.infer(made, rng=1)
     assert set(posterior.draws) == {"mean", "sd"}
-    assert set(posterior.table.draws) == {"usable", "sum", "mean", "design_effect"}
+    assert set(posterior.table.draws) == {"usable", "sum", "mean", "design_effect"}  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def test_forged_numbers_of_rows_are_refused(rng: np.random.Generator):

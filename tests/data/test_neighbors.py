@@ -128,7 +128,7 @@ def test_inside_another_engine(outside, missing, neighbors, rest, old, new):
     def frame(rows):
         return pl.DataFrame({"x": rows}, schema={"x": pl.Float64})
 
-    check(dc.Normal(), (-3, 100), outside, missing, neighbors, rest, old, new, dress=frame)
+    check(dc.Normal(), (-3, 100), outside, missing, neighbors, rest, old, new, dress=frame)  # pyright: ignore[reportArgumentType]
 
 
 class Careless(dc.Exponential):

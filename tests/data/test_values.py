@@ -64,7 +64,7 @@ def test_numbers(value, read):
     ],
 )
 def test_absent(value):
-    assert math.isnan(number(value))
+    assert math.isnan(number(value))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ class Rude:
     def __eq__(self, other):
         raise RuntimeError("sentinel")
 
-    __ne__ = __bool__ = __float__ = __len__ = __iter__ = __hash__ = __eq__
+    __ne__ = __bool__ = __float__ = __len__ = __iter__ = __hash__ = __eq__  # pyright: ignore[reportAssignmentType]
 
 
 def test_rude_objects_are_missing():

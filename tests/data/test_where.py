@@ -49,8 +49,8 @@ def holds(where: Condition, row: dict[str, Any]) -> bool:
     return {
         "=": value == other,
         "!=": value != other,
-        **({} if isinstance(other, str) else {"<": value < other, "<=": value <= other}),
-        **({} if isinstance(other, str) else {">": value > other, ">=": value >= other}),
+        **({} if isinstance(other, str) else {"<": value < other, "<=": value <= other}),  # pyright: ignore[reportOperatorIssue]
+        **({} if isinstance(other, str) else {">": value > other, ">=": value >= other}),  # pyright: ignore[reportOperatorIssue]
     }[where.operator]
 
 

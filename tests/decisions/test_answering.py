@@ -68,7 +68,7 @@ def test_absolute_error_takes_the_candidate_nearest_the_median(beta: Posterior) 
     assert response.candidate != nearest(draws.mean())
     distribution = stats.beta(3, 8)
     # the true error's slope is 2 F(r) - 1: Monte Carlo moves the median by sd / sqrt(N) / (2 f), the grid by a step
-    moved = SIGMAS / (2 * distribution.pdf(distribution.median()) * np.sqrt(beta.n_draws)) + GRID[1]
+    moved = SIGMAS / (2 * distribution.pdf(distribution.median()) * np.sqrt(beta.n_draws)) + GRID[1]  # pyright: ignore[reportAttributeAccessIssue]
     assert abs(response.candidate - distribution.median()) <= moved
 
 

@@ -30,7 +30,7 @@ def chance_above(half: float, temperature: float) -> float:
     """Return the probability of p > half under the tempered posterior on the support, by quadrature."""
     a, b = 1 + YES / temperature, 1 + (N_RECORDS - YES) / temperature
     parts = [
-        integrate.quad(stats.beta(a, b).pdf, low, high)[0]
+        integrate.quad(stats.beta(a, b).pdf, low, high)[0]  # pyright: ignore[reportAttributeAccessIssue]
         for low, high in ((SUPPORT[0], half), (half, SUPPORT[1]))
     ]
     return parts[1] / sum(parts)

@@ -34,7 +34,7 @@ def survey() -> pd.DataFrame:
 
 def numbers(column: str) -> np.ndarray:
     """A column, with NaN where no number is."""
-    return pd.to_numeric(survey()[column], errors="coerce").to_numpy(float)
+    return pd.to_numeric(survey()[column], errors="coerce").to_numpy(float)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue, reportCallIssue, reportReturnType]
 
 
 def repeated(
@@ -122,7 +122,7 @@ def test_share_of_smokers(rng: np.random.Generator) -> None:
             dc.mechanisms.Laplace("0.05"),
         )
         for engine in held:
-            ends = dc.infer(release, draws=2000, engine=engine, rng=rng).interval()["p"]
+            ends = dc.infer(release, draws=2000, engine=engine, rng=rng).interval()["p"]  # pyright: ignore[reportArgumentType, reportCallIssue]
             held[engine] += inside(ends, truth)
             width[engine] += (ends[1] - ends[0]) / TIMES
     assert held["exact"] >= LEAST, held

@@ -72,7 +72,7 @@ def test_bounds_are_read_exactly():
         ("bernoulli", Bernoulli()),
         ("normal", Normal()),
         ("normal:variance=4", Normal(variance=4)),
-        ("Normal: mean = -0.5", Normal(mean="-1/2")),
+        ("Normal: mean = -0.5", Normal(mean="-1/2")),  # pyright: ignore[reportArgumentType]
         ("categorical:labels=a|b, c|d", Categorical(["a", "b, c", "d"])),
         ("categorical:k=4", Categorical(4)),
         ("gamma:shape=2", Gamma(shape=2)),

@@ -38,7 +38,7 @@ NUMERIC = [
     (Exponential(), (0, 100)),
     (Gamma(shape=2.5), ("0.5", "100")),
     (Laplace(location=0), (-3, 100)),
-    (Laplace(location="1/3"), (0, 100)),
+    (Laplace(location="1/3"), (0, 100)),  # pyright: ignore[reportArgumentType]
     (Laplace(location=-7), (-3, 100)),
     (Laplace(location=100), (0, 100)),
     (Normal(variance=4), (-3, 100)),

@@ -40,7 +40,7 @@ def test_density(rayleigh):
     theta = {"rate": 0.08}
     oracle = stats.rayleigh(scale=(2 * 0.08) ** -0.5)
     x = np.array([0.01, 1.0, 2.5, 9.0])
-    np.testing.assert_allclose(rayleigh.log_density(x, theta), oracle.logpdf(x), rtol=1e-12)
+    np.testing.assert_allclose(rayleigh.log_density(x, theta), oracle.logpdf(x), rtol=1e-12)  # pyright: ignore[reportAttributeAccessIssue]
     assert (rayleigh.log_base_measure(np.array([-1.0, 0.0])) == -np.inf).all()
     total, error = integrate.quad(
         lambda v: float(np.exp(rayleigh.log_density(np.array(v), theta))), 0, np.inf

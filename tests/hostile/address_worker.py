@@ -81,7 +81,7 @@ def planted() -> dict[str, Any]:
 
     def passed_on(url: str, **how: Any) -> sqlite3.Connection:
         place, options = SQLiteDialect_pysqlite().create_connect_args(make_url(url))
-        return connect(*place, **{**how, **options})
+        return connect(*place, **{**how, **options})  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     names: dict[str, Any] = {"read_address": lambda url: FileAddress(url, url), "LedgerFile": PassedOn}
     for name, lie in names.items():

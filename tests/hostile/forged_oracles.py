@@ -92,7 +92,7 @@ def _changes(release: Release) -> np.ndarray | None:
             np.array([float(_counts(name, one)) for name in release.totals.names])
             for one in range(model.bins)
         ]
-    elif model.n_columns == 1:
+    elif model.n_columns == 1:  # pyright: ignore[reportAttributeAccessIssue]
         z = [-1.0, 1.0] if isinstance(model, Bernoulli) else np.linspace(-1, 1, 21)
         records = [_record(release, float(one)) for one in z]
     else:

@@ -198,7 +198,7 @@ def plant(failure: str) -> None:
         def believing(record: Any, release: Any) -> None:
             noise.check_totals(release)
 
-        noise.NoiseRecord.check = believing
+        noise.NoiseRecord.check = believing  # pyright: ignore[reportAttributeAccessIssue]
     elif failure == "hang":
         codec._check = lambda release: time.sleep(3600)
     elif failure == "crash":

@@ -179,7 +179,7 @@ def test_sums_far_from_the_prior_leave_its_beta_positive():
     s, n = np.array([2e9, 2e18]), 2.0
     family = dc.Normal()
     updated = family.update(dc.priors.NormalInverseGamma(0, 1e-9, 1, 1e-10), family.project(s, n), n)
-    assert updated.beta > 0
+    assert updated.beta > 0  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
@@ -340,7 +340,7 @@ def test_noisy_weights_are_said_to_be_floating_point():
     for weights in ("resample", "laplace"):
         mechanism = dc.mechanisms.PrivateAnnealing("beta:1,1", weights=weights, **options)
         release = dc.release([0, 1, 1], dc.Bernoulli(), mechanism=mechanism, missing="none")
-        told[weights] = release.samples.arithmetic, "floating point" in release.statement()
+        told[weights] = release.samples.arithmetic, "floating point" in release.statement()  # pyright: ignore[reportOptionalMemberAccess]
         assert dc.Release.from_json(release.to_json()) == release
         if weights == "laplace":
             # files from before say exact: they load, and the statement says what is true

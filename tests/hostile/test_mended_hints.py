@@ -17,7 +17,7 @@ def test_bounds_as_the_hint_writes_them() -> None:
     with pytest.raises(UsageError, match="needs bounds") as error:
         NeighboringPosteriors(dc.Exponential(), dc.priors.Gamma(1, 1), 10)
     assert error.value.hint == "for example bounds=(0, 100)"
-    made = NeighboringPosteriors(dc.Exponential(), dc.priors.Gamma(1, 1), 10, bounds=(0, 100))
+    made = NeighboringPosteriors(dc.Exponential(), dc.priors.Gamma(1, 1), 10, bounds=(0, 100))  # pyright: ignore[reportArgumentType]
     assert made.bounds == ((Fraction(0), Fraction(100)),)
 
 

@@ -116,8 +116,12 @@ def test_columns_under_columns() -> None:
     )
     assert dc.release(frame, dc.Normal(), column=("a", "b"), **NORMAL).columns == ("('a', 'b')",)
     assert dc.release(frame, dc.Normal(), column=("d", 1), **NORMAL).columns == ("('d', 1)",)
-    plane = dc.release(
-        frame, dc.MultivariateNormal(2), columns=[("a", "b"), ("a", "c")], bounds=[(0, 9)] * 2, epsilon=1
+    plane = dc.release(  # pyright: ignore[reportCallIssue]
+        frame,
+        dc.MultivariateNormal(2),
+        columns=[("a", "b"), ("a", "c")],  # pyright: ignore[reportArgumentType]
+        bounds=[(0, 9)] * 2,
+        epsilon=1,  # pyright: ignore[reportArgumentType]
     )
     assert plane.columns == ("('a', 'b')", "('a', 'c')")
     assert dc.Release.from_json(plane.to_json()) == plane

@@ -122,7 +122,7 @@ def test_an_engine_that_does_not_apply_names_one_that_does(normal: dc.Release) -
 )
 def test_refusals(bernoulli: dc.Release, options: dict[str, object], message: str) -> None:
     with pytest.raises(dc.errors.UsageError, match=message):
-        dc.infer(bernoulli, **options)  # pyright: ignore[reportArgumentType]
+        dc.infer(bernoulli, **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 @pytest.mark.parametrize(

@@ -55,19 +55,19 @@ def test_all_at_once_and_one_by_one_agree(rng: np.random.Generator) -> None:
         table, dc.Bernoulli(), column="y", by="g", groups=groups, epsilon=1, neighbors="add_remove"
     )
     together = dc.infer(made, rng=1)
-    assert together["7"].diagnostics.reason == "the counts of all groups are enumerated at once"
+    assert together["7"].diagnostics.reason == "the counts of all groups are enumerated at once"  # pyright: ignore[reportIndexIssue]
     apart = dc.infer(made.by_group(), rng=1)
     error = [
-        (together[g].mean()["p"] - apart[g].mean()["p"]) / together[g].sd()["p"] * np.sqrt(2000)
+        (together[g].mean()["p"] - apart[g].mean()["p"]) / together[g].sd()["p"] * np.sqrt(2000)  # pyright: ignore[reportIndexIssue]
         for g in groups
     ]
     # 60 standard normal differences
     assert np.sum(np.square(error)) < chi2.isf(1e-3, len(groups))
     again = dc.infer(made, rng=1)
-    assert np.array_equal(together["7"].draws["p"], again["7"].draws["p"])
+    assert np.array_equal(together["7"].draws["p"], again["7"].draws["p"])  # pyright: ignore[reportIndexIssue]
     # a prior for each group, or one on records, is read one by one
     strong = dc.infer(made, prior={"7": "beta:9e6,1e6"}, draws=40, rng=1)
-    assert strong["7"].mean()["p"] == pytest.approx(0.9, abs=0.01)
+    assert strong["7"].mean()["p"] == pytest.approx(0.9, abs=0.01)  # pyright: ignore[reportIndexIssue]
 
 
 def test_too_many_draws_of_groups_are_refused() -> None:

@@ -11,7 +11,7 @@ import discreet as dc
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize(("n", "price", "precise"), [(900, 0.3, False), (1000, 1, True), (10_000, 0.1, True)])
 def test_precise_bounds_are_warned_about(n: int, price: float, precise: bool, neighbors: str) -> None:
-    release = dc.release(
+    release = dc.release(  # pyright: ignore[reportCallIssue]
         np.random.default_rng(5).normal(0, 1, n),
         dc.Normal(variance=1),
         bounds=dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(-20, 20), epsilon=price),

@@ -228,7 +228,7 @@ def test_samples_follow_the_probabilities(family, neighbors, n, rng) -> None:
     if isinstance(posterior, CellCounts):
         u, p = posterior.totals()
     else:
-        u, p = posterior.usable, np.exp(posterior.log_rows - np.logaddexp.reduce(posterior.log_rows))
+        u, p = posterior.usable, np.exp(posterior.log_rows - np.logaddexp.reduce(posterior.log_rows))  # pyright: ignore[reportAttributeAccessIssue]
     mean, sd = (u * p).sum(), np.sqrt(((u - (u * p).sum()) ** 2 * p).sum())
     # two-sided at 1e-4 over 8 cases
     assert abs(total.mean() - mean) <= 4.4 * sd / np.sqrt(20_000) + 1e-9

@@ -159,7 +159,7 @@ def test_likelihood_given_variances_is_multivariate_normal(rng: np.random.Genera
         covariance[:2, :2] = u[i] * v[i]
         covariance += np.diag(w[:, i] * np.square(scale))
         # the target reads in units of the noise: a constant per reading
-        want = multivariate_normal(mean, covariance).logpdf(y) + np.log(scale).sum()
+        want = multivariate_normal(mean, covariance).logpdf(y) + np.log(scale).sum()  # pyright: ignore[reportArgumentType]
         assert target.log_likelihood(place, w)[i] == pytest.approx(want, rel=1e-9)
 
 

@@ -143,6 +143,6 @@ def test_warnings_of_many_groups_are_one_line(rng: np.random.Generator) -> None:
     said = found.summary().diagnostics.warnings
     # where noise is so much wider that the factor is not told, the words differ
     assert len(said) <= 2
-    assert "of 60 groups (" in said[0]
-    assert "noise on the counts" in said[0]
+    assert "of 60 groups (" in said[0]  # pyright: ignore[reportGeneralTypeIssues]
+    assert "noise on the counts" in said[0]  # pyright: ignore[reportGeneralTypeIssues]
     assert repr(found).startswith("<60 groups: p of 0, 1, 2")

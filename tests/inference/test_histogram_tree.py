@@ -113,7 +113,7 @@ def test_large_tables_cover_their_truth(n: int, rng: np.random.Generator) -> Non
     counts = rng.multinomial(n, p)
     noise = DiscreteLaplace(4.0)
     levels = [
-        Level(range(16), counts + noise.sample(16, rng), noise),
+        Level(range(16), counts + noise.sample(16, rng), noise),  # pyright: ignore[reportArgumentType]
         Level((0, 4, 8, 12), counts.reshape(4, 4).sum(axis=1) + noise.sample(4, rng), noise),
     ]
     draws = draw_histogram(16, levels, RecordPrior(n, n), 2000, rng)
@@ -138,7 +138,7 @@ def test_noise_without_data_leaves_the_prior(rng: np.random.Generator) -> None:
 def test_distribution_function_and_quantiles(rng: np.random.Generator) -> None:
     p = rng.dirichlet([5.0, 20.0, 70.0, 5.0], size=4000)
     edges = np.array([0.0, 1.0, 2.0, 5.0, 10.0])
-    low, high = cdf(p, edges, [-1.0, 0.0, 1.5, 2.0, 10.0, 11.0])
+    low, high = cdf(p, edges, [-1.0, 0.0, 1.5, 2.0, 10.0, 11.0])  # pyright: ignore[reportArgumentType]
     assert (low <= high).all()
     np.testing.assert_allclose(low[:, 3], p[:, :2].sum(axis=1))
     np.testing.assert_allclose(high[:, 3], p[:, :2].sum(axis=1))
@@ -201,7 +201,7 @@ def test_wide_noise_takes_no_longer_for_more_counts(rng: np.random.Generator) ->
     """Windows of tens of thousands of counts, drawn by proposals: the totals and their spread are right."""
     noise = DiscreteLaplace(1500.0)
     truth = np.array([40_000, 10_000, 0, 70_000])
-    levels = [Level(range(4), truth, noise), Level((0, 2), (50_000, 70_000), noise)]
+    levels = [Level(range(4), truth, noise), Level((0, 2), (50_000, 70_000), noise)]  # pyright: ignore[reportArgumentType]
     draws = draw_histogram(4, levels, RecordPrior(120_000, 120_000), 2000, rng)
     assert (draws.counts.sum(axis=1) == 120_000).all()
     low, high = np.quantile(draws.counts, [0.005, 0.995], axis=0)

@@ -158,5 +158,5 @@ def test_parts_of_a_sum_are_never_above_it() -> None:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_hundreds_of_labels_at_a_small_epsilon_are_read(neighbors: str, rng) -> None:
     codes = rng.integers(0, 300, 100_000).tolist()
-    release = dc.release(codes, dc.Categorical(300), epsilon=0.002, neighbors=neighbors)
+    release = dc.release(codes, dc.Categorical(300), epsilon=0.002, neighbors=neighbors)  # pyright: ignore[reportArgumentType, reportCallIssue]
     assert dc.infer(release, draws=400, rng=rng).diagnostics.engine == "exact"

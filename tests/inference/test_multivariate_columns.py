@@ -18,8 +18,8 @@ def table_of(name):
     from sklearn import datasets
 
     if name == "breast cancer":
-        return datasets.load_breast_cancer().data[:, [6, 3, 0]], [(0, 0.5), (100, 2600), (5, 30)]
-    return datasets.load_diabetes(scaled=False).data[:, [2, 4, 9]], [(15, 50), (80, 320), (50, 150)]
+        return datasets.load_breast_cancer().data[:, [6, 3, 0]], [(0, 0.5), (100, 2600), (5, 30)]  # pyright: ignore[reportAttributeAccessIssue]
+    return datasets.load_diabetes(scaled=False).data[:, [2, 4, 9]], [(15, 50), (80, 320), (50, 150)]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def covered(name, resamples, n, epsilon, rng):

@@ -219,10 +219,10 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
     left = n - i - j
     u, possible = i + j, (left == 0) if missing == "none" else (left >= 0)
     polya = [gammaln(0.7 + m) - gammaln(m + 1) for m in (i, j)]
-    log_p = logs[0][i] + logs[1][j] + sum(polya) - (gammaln(1.4 + u) - gammaln(u + 1))
+    log_p = logs[0][i] + logs[1][j] + sum(polya) - (gammaln(1.4 + u) - gammaln(u + 1))  # pyright: ignore[reportIndexIssue]
     if missing == "count":
         lacking = [log_classless(n, k) + log(comb(n, k)) for k in range(n + 1)]
-        log_p = log_p + logs[2][np.maximum(left, 0)] + np.array(lacking)[np.maximum(left, 0)]
+        log_p = log_p + logs[2][np.maximum(left, 0)] + np.array(lacking)[np.maximum(left, 0)]  # pyright: ignore[reportIndexIssue]
     p = np.where(possible, np.exp(log_p - log_p[possible].max()), 0.0)
     truth = p.sum(axis=1) / p.sum()
     mine = distribution.totals.marginals[0]

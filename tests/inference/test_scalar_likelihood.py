@@ -76,7 +76,7 @@ def oracle_of(family: Family, theta: dict[str, float]) -> Any:
 
 def lattice_masses(release: Release, theta: dict[str, float], per_unit: int) -> np.ndarray:
     """Masses of z on -1, ..., 1 in steps of 1 / per_unit; mass between points is split over the nearest three."""
-    family, distribution = release.family, oracle_of(release.family, theta)
+    family, distribution = release.family, oracle_of(release.family, theta)  # pyright: ignore[reportArgumentType]
     assert release.domain.bounds is not None
     assert release.layout.shift is not None
     assert release.layout.half is not None
@@ -158,7 +158,7 @@ def simulated(
         mechanism,
         bounds=bounds,
         outside=outside,
-        **how,
+        **how,  # pyright: ignore[reportArgumentType]
     )
 
 
@@ -283,7 +283,7 @@ def test_transforms_by_direct_integration(case, outside, rng):
     (name,) = theta
     distribution = RecordDistribution.of(release)
     s = np.array([0.0, 0.7, -3.0, 2j, 11j, 1.5 - 6j])
-    ours = distribution.at(theta).transform(np.broadcast_to(s, (3, s.size))) * np.exp(np.abs(s.real))
+    ours = distribution.at(theta).transform(np.broadcast_to(s, (3, s.size))) * np.exp(np.abs(s.real))  # pyright: ignore[reportAttributeAccessIssue]
     turn = float(np.clip(getattr(family, "location", getattr(family, "mean", low)), low, high))
     for i, value in enumerate(theta[name]):
         record = oracle_of(family, {name: value})
@@ -311,7 +311,7 @@ def test_transforms_by_direct_integration(case, outside, rng):
 
 def test_narrow_records_in_wide_bounds(rng):
     """Fifty nearly equal records: their sum is normal to 1e-300, and with Laplace noise its density is known."""
-    family, n = dc.Normal(variance="1e-6"), 50
+    family, n = dc.Normal(variance="1e-6"), 50  # pyright: ignore[reportArgumentType]
     release = release_with(
         lambda noise: int(noise.sample(1, rng)[0]), rng.normal(2.2, 1e-3, n), family, LAPLACE, bounds=(-10, 10),
         missing="none",
@@ -342,11 +342,11 @@ def test_a_family_of_ones_own(rng):
                 LAPLACE,
                 bounds=(1, 6),
                 outside="clip",
-                **how,
+                **how,  # pyright: ignore[reportArgumentType]
             )
             assert total_variation(release, P.Gamma(4, 40), 256, rng) < 3e-6
     finally:
-        families.registry._FAMILIES.pop("rayleigh")
+        families.registry._FAMILIES.pop("rayleigh")  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("slope", [-0.4, 0.0, 0.4])

@@ -38,7 +38,7 @@ FAMILIES = [
     (dc.Poisson(), P.Gamma(4, 1), (0, 10)),
     (dc.Geometric(), P.Beta(4, 4), (0, 6)),
     (dc.Exponential(), P.Gamma(10, 10), (0, 4)),
-    (dc.Gamma(shape="0.5"), P.Gamma(6, 3), (0, 3)),
+    (dc.Gamma(shape="0.5"), P.Gamma(6, 3), (0, 3)),  # pyright: ignore[reportArgumentType]
     (dc.Laplace(location=1), P.Gamma(6, 6), (-2, 5)),
     (dc.Normal(variance=4), P.Normal(1, 2), (-4, 6)),
     (dc.Normal(mean=1), P.Gamma(5, 5), (-1, 4)),
@@ -51,7 +51,9 @@ def read_as(
 ) -> Release:
     """A release whose readings, in mapped units, are exactly these."""
     domain = family.read_domain(
-        bounds=bounds, outside=how.get("outside", "redact"), missing=how.get("missing", "count")
+        bounds=bounds,
+        outside=how.get("outside", "redact"),  # pyright: ignore[reportArgumentType]
+        missing=how.get("missing", "count"),  # pyright: ignore[reportArgumentType]
     )  # pyright: ignore[reportArgumentType]
     steps = [GRID, GRID if "neighbors" in how else 1]
     integers = [round(v * step) for v, step in zip(values, steps, strict=False)]
@@ -87,7 +89,7 @@ def test_two_narrow_modes_are_both_found(rng):
 
     curve = line_density(log_density, -10.0, 10.0, -10.0, 10.0)
     t = np.concatenate([m + s * np.linspace(-5, 5, 201) for m, s in zip(means, sds, strict=True)])
-    expected = (shares * stats.norm(means, sds).pdf(t[:, None])).sum(axis=1)
+    expected = (shares * stats.norm(means, sds).pdf(t[:, None])).sum(axis=1)  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(curve(t), expected, atol=3e-6 * expected.max())
     drawn = curve.sample(20_000, rng)
     # false alarm 1e-6: 4.9 standard deviations of a share

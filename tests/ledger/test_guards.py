@@ -178,9 +178,9 @@ def test_a_seal_cannot_be_taken_off(path: Path, monkeypatch: pytest.MonkeyPatch)
     dc.Ledger(at(path), budget=dc.PureDP(1)).charge("x", dc.PureDP("0.1"))
     monkeypatch.delenv(KEY_VARIABLE)
     whole = shutil.copy(path, path.with_name("whole.db"))
-    assert dc.Ledger.audit(at(whole)).passed
+    assert dc.Ledger.audit(at(whole)).passed  # pyright: ignore[reportArgumentType]
     with pytest.raises(UsageError, match="sealed with a key"):
-        dc.Ledger(at(whole)).charge("x", dc.PureDP("0.1"))
+        dc.Ledger(at(whole)).charge("x", dc.PureDP("0.1"))  # pyright: ignore[reportArgumentType]
     change(path, "UPDATE discreet_head SET seal = NULL")
     change(plain, "UPDATE discreet_head SET seal = 'abc'")
     for altered in (path, plain):

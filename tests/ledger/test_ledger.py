@@ -314,7 +314,7 @@ def test_what_fails_before_the_noise_costs_nothing(tmp_path: Path) -> None:
     for arguments, error in bad:
         model = dc.Normal() if arguments["column"] == "age" else dc.Bernoulli()
         with pytest.raises(error):
-            dc.release(ROWS, model, epsilon=1, ledger=ledger, dataset="x", **arguments)
+            dc.release(ROWS, model, epsilon=1, ledger=ledger, dataset="x", **arguments)  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(UsageError, match="empty"):
         dc.release({"x": []}, dc.Bernoulli(), column="x", epsilon=1, ledger=ledger, dataset="x")
     assert [entry.kind for entry in ledger.entries()] == ["ledger"]

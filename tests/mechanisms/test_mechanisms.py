@@ -107,7 +107,7 @@ def test_refused_before_any_row_is_read(options: dict[str, object], message: str
             raise AssertionError("the data was touched")
 
     with pytest.raises(dc.errors.UsageError, match=message):
-        dc.release(Untouchable(), dc.Bernoulli(), **options)  # pyright: ignore[reportArgumentType]
+        dc.release(Untouchable(), dc.Bernoulli(), **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_release_takes_no_seed() -> None:

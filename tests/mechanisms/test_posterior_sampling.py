@@ -43,7 +43,7 @@ def made(name: str, epsilon: Any, samples: int = 1) -> tuple[ParameterGrid, Frac
     domain = family.read_domain(bounds, "clip", "none")
     record = mechanism.plan(family, domain, 200)
     assert record.support is not None
-    return ParameterGrid(family, domain, record.prior, record.support, cells), record.parameters[
+    return ParameterGrid(family, domain, record.prior, record.support, cells), record.parameters[  # pyright: ignore[reportArgumentType]
         "temperature"
     ]
 

@@ -146,7 +146,7 @@ def test_range_bounds_are_checked_not_believed() -> None:
 
 def test_grids() -> None:
     for cells in (1, 0, 2**16 + 1, 1.5, True):
-        refused("cells must be", dc.Bernoulli(), OPS("beta:1,1", **GOOD, cells=cells), impute=0)
+        refused("cells must be", dc.Bernoulli(), OPS("beta:1,1", **GOOD, cells=cells), impute=0)  # pyright: ignore[reportArgumentType]
     letters = OPS("dirichlet:1,1", epsilon=1, support=0.1, cells=9)
     refused("leave out cells", dc.Categorical(["a", "b"]), letters, impute="a")
 

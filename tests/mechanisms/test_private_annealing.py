@@ -163,7 +163,12 @@ class TestMechanism:
     @pytest.mark.parametrize("weights", ["resample", "laplace"])
     def test_the_default_path_uses_the_whole_budget(self, weights: str, rng: np.random.Generator) -> None:
         mechanism = dc.mechanisms.PrivateAnnealing(
-            "beta:1,1", epsilon=1, support=(0.05, 0.95), cells=64, samples=3, weights=weights
+            "beta:1,1",
+            epsilon=1,
+            support=(0.05, 0.95),
+            cells=64,
+            samples=3,
+            weights=weights,  # pyright: ignore[reportArgumentType]
         )
         record = mechanism.plan(dc.Bernoulli(), DOMAIN, 500)
         path, numbers = AnnealingPath(record.paths["epsilons"]), record.parameters

@@ -31,7 +31,7 @@ LABELS = Domain(None, None, "clip", "none")
 def distributions(record: SamplingRecord, family: Any, sums: Any, n: int) -> priors.Prior:
     """The distribution of a draw given these sums, by the family's own update and nothing of the mechanism's."""
     r, m = float(record.parameters["r"]), float(record.parameters["m"])
-    prior = type(record.prior).from_natural(record.prior.natural() / m)
+    prior = type(record.prior).from_natural(record.prior.natural() / m)  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
     return family.update(prior, r * np.asarray(sums, dtype=float), r * n)
 
 

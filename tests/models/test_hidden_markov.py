@@ -116,7 +116,7 @@ def test_files_round_trip_and_hostile_ones_are_refused(rng: np.random.Generator)
     release = release_of(rows(rng), model(split={"type": "1/3", "hurt": "2/3"}), rng)
     again = Release.from_json(release.to_json())
     assert again.model == release.model == model(split={"type": 1, "hurt": 2})
-    assert again.model.split == (Fraction(1, 3), Fraction(2, 3))
+    assert again.model.split == (Fraction(1, 3), Fraction(2, 3))  # pyright: ignore[reportAttributeAccessIssue]
     good = model().constants()
     for part, value in [
         ("states", "2"),

@@ -145,7 +145,7 @@ def test_priors(rng: np.random.Generator) -> None:
     [
         (lambda: NaiveBayes({"a": 2}, {"a": 3}), "is the target and cannot be a feature"),
         (lambda: NaiveBayes({"a": 2, "b": 2}, {"c": 3}), "one target, got 2"),
-        (lambda: NaiveBayes("a", {"c": 3}), "declared with its labels"),
+        (lambda: NaiveBayes("a", {"c": 3}), "declared with its labels"),  # pyright: ignore[reportArgumentType]
         (lambda: NaiveBayes({"a": 2}, {}), "at least one column"),
         (lambda: NaiveBayes({"a": (0, 1)}, {"c": 3}), "declared as numbers"),
         (lambda: NaiveBayes({"a": 2}, {"c": (10, 0)}), "c"),
@@ -249,7 +249,7 @@ def test_refusals_of_samples(rng: np.random.Generator) -> None:
         ({"samples": 0}, "samples must be"),
     ):
         with pytest.raises(UsageError, match=said):
-            sampled(rng, **how)
+            sampled(rng, **how)  # pyright: ignore[reportArgumentType]
     mechanism = dc.mechanisms.TablePosterior(epsilon=1, support=0.01)
     with pytest.raises(UsageError, match="samples models of labels"):
         dc.release([], TOY, mechanism=mechanism, missing="none")

@@ -138,7 +138,7 @@ def test_no_value_raises(rng: np.random.Generator) -> None:
     for missing, outside in product(["count", "none"], ["redact", "clip"]):
         release = released(rng, wild, missing=missing, outside=outside)
         for engine, prior in (("auto", None), ("gibbs", PRIOR)):
-            posterior = dc.infer(release, prior=prior, engine=engine, rng=rng, draws=20, chains=1)  # pyright: ignore[reportArgumentType]
+            posterior = dc.infer(release, prior=prior, engine=engine, rng=rng, draws=20, chains=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
             assert all(np.isfinite(x).all() for x in posterior.draws.values())
 
 
@@ -187,8 +187,8 @@ def test_prediction_is_bayes_rule_averaged_over_draws(rng: np.random.Generator) 
     for i in range(30):
         p = {name: x[i] for name, x in posterior.draws.items()}
         age = norm(p["age.mean"], p["age.sd"])
-        joint[0] += p["smoker"] * p["sex"][:, 0] * age.pdf(30)
-        joint[1] += p["smoker"] * p["sex"][:, 1] * age.pdf(62.5)
+        joint[0] += p["smoker"] * p["sex"][:, 0] * age.pdf(30)  # pyright: ignore[reportAttributeAccessIssue]
+        joint[1] += p["smoker"] * p["sex"][:, 1] * age.pdf(62.5)  # pyright: ignore[reportAttributeAccessIssue]
         joint[2] += p["smoker"] * p["sex"][:, 0]
         joint[3:] += p["smoker"]
     expected = joint / joint.sum(axis=1, keepdims=True)

@@ -122,7 +122,7 @@ def test_doeblin_of_gaussian_noise_is_just_above_the_truth(dimension: int, ratio
             return (s / peak) ** (d - 1) * mpmath.exp((peak**2 - s**2) / 2)
 
         lost = mpmath.quad(lambda s: -mass(s) * mpmath.expm1(-r * (s + r / 2)), cuts)
-        truth = lost / mpmath.quad(mass, cuts)
+        truth = lost / mpmath.quad(mass, cuts)  # pyright: ignore[reportOperatorIssue]
         assert truth <= GaussianKernel(2.0, 2 * ratio, dimension).doeblin() <= truth * (1 + 2e-12)
 
 

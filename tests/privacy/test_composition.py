@@ -105,7 +105,7 @@ def test_a_renyi_curve_takes_the_others_in_at_its_orders() -> None:
     assert compose(curve, dc.ZeroConcentratedDP("0.5")) == dc.RenyiDP([2, 4, 8], [2, 4, 8])
     assert compose(curve, dc.RenyiDP([3], [1])) == dc.RenyiDP([2, 3], [2, Fraction(7, 4) + 1])
     with_pure = compose(curve, dc.PureDP("0.3"))
-    (at_two, *_) = with_pure.epsilons
+    (at_two, *_) = with_pure.epsilons  # pyright: ignore[reportAttributeAccessIssue]
     # randomized response: log(p^2 / (1 - p) + (1 - p)^2 / p), less than epsilon and than epsilon^2
     p = 1 / (1 + np.exp(-0.3))
     assert float(at_two) == pytest.approx(1 + np.log(p**2 / (1 - p) + (1 - p) ** 2 / p), rel=1e-9)

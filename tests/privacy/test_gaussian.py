@@ -40,7 +40,7 @@ def continuous_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
         a, b = sensitivity / (2 * s), epsilon * s / sensitivity
         return float(ndtr(a - b) - np.exp(epsilon) * ndtr(-a - b) - delta)
 
-    return float(np.exp(brentq(excess, -5, 12)))
+    return float(np.exp(brentq(excess, -5, 12)))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 @pytest.mark.parametrize(

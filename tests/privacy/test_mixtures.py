@@ -68,7 +68,7 @@ def basic_epsilon(mixture: Mixture) -> float:
             orders = np.array([float(order) for order in part.orders])
             epsilons = np.array([float(epsilon) for epsilon in part.epsilons])
         # an independent implementation of the same conversion
-        total += compute_epsilon(orders, epsilons, delta)[0]
+        total += compute_epsilon(orders, epsilons, delta)[0]  # pyright: ignore[reportArgumentType]
     return total
 
 

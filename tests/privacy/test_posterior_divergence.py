@@ -56,7 +56,7 @@ def test_dirichlet_against_quadrature() -> None:
         at = np.array([x, y, 1 - x - y])
         return math.exp(float(order * p.log_density(at) + (1 - order) * q.log_density(at)))
 
-    total, _ = integrate.dblquad(density, 0, 1, 0, lambda x: 1 - x, epsabs=1e-10, epsrel=1e-9)
+    total, _ = integrate.dblquad(density, 0, 1, 0, lambda x: 1 - x, epsabs=1e-10, epsrel=1e-9)  # pyright: ignore[reportAssignmentType]
     assert conjugate_divergence(p, q, order) == pytest.approx(math.log(total) / (order - 1), rel=1e-6)
 
 
@@ -67,12 +67,12 @@ def test_two_parameters_against_quadrature() -> None:
         at = np.array(x), np.array(v)
         return math.exp(float(order * p.log_density(at) + (1 - order) * q.log_density(at)))
 
-    total, _ = integrate.dblquad(density, 0.02, 40, -8, 8, epsabs=1e-9, epsrel=1e-8)
+    total, _ = integrate.dblquad(density, 0.02, 40, -8, 8, epsabs=1e-9, epsrel=1e-8)  # pyright: ignore[reportAssignmentType]
     assert conjugate_divergence(p, q, order) == pytest.approx(math.log(total) / (order - 1), rel=1e-5)
 
 
 def _gap_of_log_gamma(order: float, at: float, step: float) -> mp.mpf:
-    order, at, step = mp.mpf(order), mp.mpf(at), mp.mpf(step)
+    order, at, step = mp.mpf(order), mp.mpf(at), mp.mpf(step)  # pyright: ignore[reportAssignmentType]
     return (mp.loggamma(at + (1 - order) * step) - order * mp.loggamma(at)) / (order - 1) + mp.loggamma(
         at + step
     )

@@ -113,7 +113,7 @@ def test_orders_of_one_are_refused() -> None:
 
 
 def test_bounds_are_read_as_a_curator_writes_them() -> None:
-    plain = NeighboringPosteriors(dc.Exponential(), priors.Gamma(2, 30), 50, bounds=(0, 100))
+    plain = NeighboringPosteriors(dc.Exponential(), priors.Gamma(2, 30), 50, bounds=(0, 100))  # pyright: ignore[reportArgumentType]
     pairs = NeighboringPosteriors(
         dc.Exponential(), priors.Gamma(2, 30), 50, dc.Exponential().parse_bounds((0, 100))
     )

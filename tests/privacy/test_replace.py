@@ -37,9 +37,9 @@ def test_what_is_known_of_each_kind() -> None:
     assert float(approx.delta) >= (1 + np.e) * 1e-6
     curve = RenyiDP(ORDERS, [a * Fraction(1, 10) for a in ORDERS], **relation).to_replace()
     # a straight curve gives what zero-concentrated privacy gives
-    assert curve == RenyiDP([a / 2 for a in map(Fraction, ORDERS) if a > 2], curve.epsilons, unit="person")
+    assert curve == RenyiDP([a / 2 for a in map(Fraction, ORDERS) if a > 2], curve.epsilons, unit="person")  # pyright: ignore[reportAttributeAccessIssue]
     straight = RenyiDP([4, 5, 6], ["0.4", "0.5", "0.6"], neighbors="add_remove").to_replace()
-    assert straight.at(3) == Fraction(12, 10)
+    assert straight.at(3) == Fraction(12, 10)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_replace_stays_replace() -> None:
@@ -84,7 +84,7 @@ def test_two_steps_hold_on_triples(rng: np.random.Generator) -> None:
             for a in ORDERS
         ]
         curve = RenyiDP(ORDERS, [up(w) for w in worst], neighbors="add_remove").to_replace()
-        for a, bound in zip(curve.orders, curve.epsilons, strict=True):
+        for a, bound in zip(curve.orders, curve.epsilons, strict=True):  # pyright: ignore[reportAttributeAccessIssue]
             assert both(renyi_divergence, p, r, float(a)) <= float(bound) + ROUND
 
 

@@ -21,8 +21,8 @@ def test_the_best_test_is_drawn_above_its_limit(tmp_path: Path) -> None:
     )
     figure = found.plot(tmp_path / "told.png", title="Three records")
     limit, best = (line.get_xydata() for line in figure.axes[0].lines[:2])
-    assert limit[0] == pytest.approx([1, found.by_draws[0].error_limit])
-    assert best == pytest.approx(np.array([[look.n_draws, look.best.error] for look in found.by_draws]))
+    assert limit[0] == pytest.approx([1, found.by_draws[0].error_limit])  # pyright: ignore[reportIndexIssue]
+    assert best == pytest.approx(np.array([[look.n_draws, look.best.error] for look in found.by_draws]))  # pyright: ignore[reportOptionalMemberAccess]
     assert figure.axes[0].get_xscale() == "log"
     for words in (
         "Three records",

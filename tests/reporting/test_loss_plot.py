@@ -21,8 +21,8 @@ def test_both_panels_show_the_numbers(tmp_path: Path) -> None:
     )
     left, right = figure.axes
     steps, curve = (axes.lines[0].get_xydata() for axes in (left, right))
-    assert steps[:, 1] == pytest.approx([0, 1 / (1 + np.e), 1, 1])
-    assert curve[:, 1] == pytest.approx(coin.delta(curve[:, 0]))
+    assert steps[:, 1] == pytest.approx([0, 1 / (1 + np.e), 1, 1])  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue]
+    assert curve[:, 1] == pytest.approx(coin.delta(curve[:, 0]))  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue]
     assert right.get_yscale() == "log"
     for words in ("coin", "noise", "Losses", "two mechanisms", "least delta"):
         assert words in texts(figure)

@@ -27,8 +27,8 @@ def test_numbers_are_drawn_along_an_axis(posterior: Posterior, tmp_path: Path) -
     response = posterior.respond(SquaredError("p", within=(0, 1)), grid)
     figure = response.plot(tmp_path / "answer.png")
     (axes,) = figure.axes
-    assert axes.lines[0].get_xydata()[:, 0] == pytest.approx([0.2, 0.3, 0.4])
-    assert axes.lines[0].get_xydata()[:, 1] == pytest.approx(response.utilities[[1, 2, 0]])
+    assert axes.lines[0].get_xydata()[:, 0] == pytest.approx([0.2, 0.3, 0.4])  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue]
+    assert axes.lines[0].get_xydata()[:, 1] == pytest.approx(response.utilities[[1, 2, 0]])  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue]
     # error bars reach 1.96 standard errors to either side
     (bars,) = axes.containers
     heights = [segment[:, 1].tolist() for segment in bars[2][0].get_segments()]
@@ -48,7 +48,7 @@ def test_numbers_are_drawn_along_an_axis(posterior: Posterior, tmp_path: Path) -
 
 def test_many_numbers_are_a_curve(posterior: Posterior) -> None:
     (axes,) = posterior.respond(SquaredError("p"), np.linspace(0, 1, 301)).plot().axes
-    assert len(axes.lines[0].get_xdata()) == 301
+    assert len(axes.lines[0].get_xdata()) == 301  # pyright: ignore[reportArgumentType]
     assert not axes.containers
 
 

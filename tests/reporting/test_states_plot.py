@@ -44,9 +44,9 @@ def test_states(posterior: ModelPosterior, tmp_path: Path) -> None:
     assert {"a$1$", "b"} <= set(shown)
     image = figure.axes[0].images[0].get_array()
     # undecided cells are white, the others have the color of their state
-    assert np.allclose(image[1, 6], 1)
-    assert not np.allclose(image[0, 0], image[0, 11])
-    assert np.allclose(image[0, 0], image[1, 0])
+    assert np.allclose(image[1, 6], 1)  # pyright: ignore[reportOptionalSubscript]
+    assert not np.allclose(image[0, 0], image[0, 11])  # pyright: ignore[reportOptionalSubscript]
+    assert np.allclose(image[0, 0], image[1, 0])  # pyright: ignore[reportOptionalSubscript]
 
 
 def test_emissions(posterior: ModelPosterior, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_emissions(posterior: ModelPosterior, tmp_path: Path) -> None:
     assert "cause 13" in shown
     assert "cause 0" not in shown
     assert "harm = yes" in shown
-    bars = [bar.get_width() for bar in figure.axes[1].patches]
+    bars = [bar.get_width() for bar in figure.axes[1].patches]  # pyright: ignore[reportAttributeAccessIssue]
     assert bars == pytest.approx([posterior.draws["harm"][:, 0, 1].mean()])
 
 
@@ -70,7 +70,7 @@ def test_a_posterior_draws_its_states_and_emissions(posterior: ModelPosterior, t
     assert {"a$1$", "b", "State 1", "State 2", "harm = yes"} <= set(shown.splitlines())
     # the states above, and for each of the two states a panel of causes and one of harm
     assert len(figure.axes) == 5
-    assert np.allclose(figure.axes[0].images[0].get_array()[1, 6], 1)
+    assert np.allclose(figure.axes[0].images[0].get_array()[1, 6], 1)  # pyright: ignore[reportOptionalSubscript]
     assert "90% interval" in texts(posterior.plot(prob=0.9))
     with pytest.raises(UsageError, match="prob must be between 0 and 1"):
         posterior.plot(prob=2)
@@ -78,7 +78,7 @@ def test_a_posterior_draws_its_states_and_emissions(posterior: ModelPosterior, t
 
 def test_one_state_of_one_cell_is_drawn_as_shares(posterior: ModelPosterior) -> None:
     figure = posterior.plot(parameters=["states[b, 6]", "harm"])
-    assert [bar.get_width() for bar in figure.axes[0].patches] == pytest.approx([0.5, 0.5])
+    assert [bar.get_width() for bar in figure.axes[0].patches] == pytest.approx([0.5, 0.5])  # pyright: ignore[reportAttributeAccessIssue]
     assert "most probable 1, probability 0.500" in texts(figure)
     with pytest.raises(UsageError, match="is a label"):
         plot_comparison({"one": posterior}, "states[b, 6]")

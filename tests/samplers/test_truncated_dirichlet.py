@@ -56,7 +56,7 @@ def energy_p_value(one: np.ndarray, other: np.ndarray, rng: np.random.Generator)
     # in standard deviations, so that no cell is drowned
     both = both / both.std(axis=0)
     distance = np.linalg.norm(both[:, None] - both[None], axis=2).astype(np.float32)
-    signs = np.repeat(np.float32([1, -1]), len(one))
+    signs = np.repeat(np.float32([1, -1]), len(one))  # pyright: ignore[reportArgumentType]
     observed = -float(signs @ distance @ signs)
     larger = 0
     for _ in range(PERMUTATIONS // 2000):

@@ -51,7 +51,7 @@ def region(theta: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.n
 
     def upper(x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if np.isinf(x):
-            return (np.zeros_like(theta),) * 3
+            return (np.zeros_like(theta),) * 3  # pyright: ignore[reportReturnType]
         tail = np.exp(-theta * x)
         return tail, (x + 1 / theta) * tail, (x * x + 2 * x / theta + 2 / theta**2) * tail
 

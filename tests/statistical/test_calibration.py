@@ -43,7 +43,7 @@ def each_once(family: str, epsilon: float, n: int, neighbors: str) -> bool:
 def test_ranks_are_uniform(
     family: str, epsilon: float, n: int, neighbors: str, rng: np.random.Generator
 ) -> None:
-    setting = Setting(FAMILIES[family], dc.mechanisms.Laplace(epsilon), n, neighbors)
+    setting = Setting(FAMILIES[family], dc.mechanisms.Laplace(epsilon), n, neighbors)  # pyright: ignore[reportArgumentType]
     ranks = simulate(setting, TRIALS, rng)
     assert uniform_p(ranks[:, 0]) > THRESHOLD
     assert tails_p(ranks[:, 0]) > THRESHOLD

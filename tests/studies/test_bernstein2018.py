@@ -73,7 +73,7 @@ def check_picture(path: Path) -> None:
     looks = importlib.import_module("bernstein.figure")._LOOKS
     with Image.open(path) as image:
         assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
-        present = {color for _, color in image.convert("RGB").getcolors(1 << 24)}
+        present = {color for _, color in image.convert("RGB").getcolors(1 << 24)}  # pyright: ignore[reportOptionalIterable]
     for style in looks.values():
         assert tuple(round(255 * part) for part in to_rgb(style["color"])) in present
 

@@ -129,7 +129,7 @@ def test_carried_tables_have_the_new_distribution_and_the_coupling_can_be_read_b
             expected = size * stats.binom.pmf(np.arange(n + 1), n, distribution[j])
             big = expected > 5
             both = [np.append(x[big], x[~big].sum()) for x in (seen.astype(float), expected)]
-            worst = min(worst, float(stats.chisquare(*both).pvalue))
+            worst = min(worst, float(stats.chisquare(*both).pvalue))  # pyright: ignore[reportArgumentType]
         return worst
 
     assert p_value(after, q) > FALSE_ALARM / 24
