@@ -278,6 +278,8 @@ def _check(release: Release) -> None:
     if release.unit is not None:
         bounds = release.model.record_bounds(release.domain)
         check_unit(release.unit, release.columns, release.model.unit_rules, bounds)
+        if release.domain.dates and {"sum", "count"} & set(release.unit.rules):
+            raise ValueError("days have no sum")
     if release.where is not None:
         if str(read_where(release.where)) != release.where:
             raise ValueError("its filter is not written as files write it")

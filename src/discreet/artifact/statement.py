@@ -258,7 +258,7 @@ def _assumed(release: Release) -> str:
         else [
             f"each person has one value of {shown(release.unit.column)!r}",
             *_rows_that_count(release),
-            *release.unit.in_words([shown(column) for column in release.columns]),
+            *release.unit.in_words([shown(column) for column in release.columns], dates=d.dates),
         ]
     )
     parts = [

@@ -45,7 +45,7 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         metavar="NAME",
-        help="Column of survey weights, clipped to --weight-bounds; for means and shares.",
+        help="Column of survey weights, clipped to --weight-bounds; for means.",
         show_default=False,
         rich_help_panel=PEOPLE,
     ),

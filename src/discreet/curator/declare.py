@@ -165,12 +165,7 @@ def declare(
             # its cells are counted row by row, and a person may have many
             raise UsageError("fit_check is for rows: people's records take none.", hint="leave out fit_check")
         limits = model.record_bounds(domain)
-        if domain.dates:
-            raise UsageError(
-                "dates are read one record a row so far: unit is for numbers and labels.",
-                hint="join the rows of a person first, or leave out unit",
-            )
-        persons = unit_of(people, model, columns, limits)
+        persons = unit_of(people, model, columns, limits, dates=domain.dates)
         guarantees = {purpose: part.for_unit(persons.column) for purpose, part in guarantees.items()}
     asked = Declaration(
         data,

@@ -187,7 +187,7 @@ def release(
         Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
     weights, weight_bounds
         A column of survey weights, and the public bounds that they are clipped to, such as ``(0, 10)``: for
-        :class:`Mean`, and for shares. Without ``unit``, or with ``max_rows``.
+        :class:`Mean` (a share is the mean of 0 and 1). Without ``unit``, or with ``max_rows``.
     where
         A public filter of rows, ``where="age >= 18 and region = 'north'"``: columns compared with numbers, texts or
         dates, joined by ``and``, ``or`` and parentheses. Other rows count as rows without a value; how many satisfy the

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from discreet.arguments import one_of, shown
 from discreet.domain.bounds import check_pair, read_pairs
+from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 
 #: How the rows of one person become one value of a column.
@@ -29,6 +30,8 @@ _NEAREST = Fraction(1, 10**200)
 #: Rules for numbers; a mean of whole numbers is no whole number, so models of counts do without it.
 FOR_NUMBERS: tuple[Rule, ...] = ("mean", "sum", "max", "min", "count", "last")
 FOR_COUNTS: tuple[Rule, ...] = ("sum", "max", "min", "count", "last")
+#: Rules for dates, which have no sum.
+FOR_DATES: tuple[Rule, ...] = ("mean", "max", "min", "last")
 #: Rules for yes and no.
 FOR_FLAGS: tuple[Rule, ...] = ("any", "all", "last")
 #: Rules for labels, whose order is the declared one.
@@ -76,8 +79,8 @@ class Unit:
         last_by = self.last_by if "last" in rules else None
         return Unit(self.column, rules, self.row_bounds[:n_columns], last_by, self.null)
 
-    def in_words(self, columns: Sequence[str]) -> list[str]:
-        """Say what a person's record is, for the privacy statement."""
+    def in_words(self, columns: Sequence[str], *, dates: bool = False) -> list[str]:
+        """Say what a person's record is, for the privacy statement; ``dates`` says that numbers are days."""
         said = []
         for at, (column, rule) in enumerate(zip(columns[: len(self.rules)], self.rules, strict=True)):
             words = f"each person's record has, of {column!r}, {_IN_WORDS[rule]}"
@@ -85,7 +88,7 @@ class Unit:
                 words += f" by {self.last_by!r}"
             pair = self.row_bounds[at]
             if pair is not None and rule != "count":
-                low, high = (f"{float(bound):g}" for bound in pair)
+                low, high = (shown_day(bound) if dates else f"{float(bound):g}" for bound in pair)
                 words += f", each row clipped to [{low}, {high}] first"
             said.append(words)
         rows = f"rows without a value of {self.column!r}"
@@ -123,11 +126,6 @@ def read_unit(
         The bounds of a person's record, None for labels. Rows are clipped to the same bounds unless ``row_bounds`` says
         otherwise, but rows to be summed to bounds that include 0.
     """
-    if not allowed:
-        raise UsageError(
-            f"{model} reads rows in their last_by, or several of a person together, and takes no unit.",
-            hint="leave out unit, and protect each row",
-        )
     if per_unit is None:
         raise UsageError(
             "unit needs per_unit, by which a person's rows become one record.",

@@ -63,6 +63,8 @@ class Model(metaclass=Constructed):
     max_rows: int | None = None
     #: In at most how many groups a person has a record; None where it is one, or where there are none.
     max_groups: int | None = None
+    #: Why rows of one person cannot become one record, where :attr:`unit_rules` are none.
+    no_unit: ClassVar[str] = "its record is more than one row"
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -131,9 +133,7 @@ class Model(metaclass=Constructed):
 
     def weighted(self, weights: Any, weight_bounds: Any) -> Model:
         """Return the model of rows with survey weights; raise if there is none."""
-        raise UsageError(
-            f"{self.name} takes no weights.", hint="dc.Mean(), dc.Bernoulli() and dc.Categorical() do"
-        )
+        raise UsageError(f"{self.name} takes no weights.", hint="dc.Mean() does, also of a column of 0 and 1")
 
     @property
     def takes_groups(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.domain.columns import Column, Labels, Numeric
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.unit import FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.models.layout import Layout
@@ -86,6 +87,10 @@ class ColumnModel(Model):
                 f"{self.name} declares its own columns and bounds: leave out column and columns."
             )
         return self.column_names
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        return tuple(FOR_LABELS if isinstance(column, Labels) else FOR_NUMBERS for column in self.columns)
 
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         return tuple(

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arguments import whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
+from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
 from discreet.models.tables import Table
@@ -71,6 +72,9 @@ class HiddenMarkov(ColumnModel):
     """
 
     name: ClassVar[str] = "hidden_markov"
+    no_unit: ClassVar[str] = (
+        "a record is one entry of a log, and entries of one person lie at several times of several sequences"
+    )
     engines: ClassVar[str] = "hidden_markov"
     picture: ClassVar[str] = "states"
     states: int
@@ -78,6 +82,10 @@ class HiddenMarkov(ColumnModel):
     time: Labels
     features: tuple[Labels, ...]
     split: tuple[Fraction, ...]
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        return ()
 
     def __init__(
         self,

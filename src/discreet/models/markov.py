@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
 from discreet.models.discrete import concentration
@@ -55,9 +56,16 @@ class MarkovChain(ColumnModel):
     """
 
     name: ClassVar[str] = "markov_chain"
+    no_unit: ClassVar[str] = (
+        "a record is one entry of a sequence, and entries of one person lie in several steps of several sequences"
+    )
     summary: ClassVar[str] = "transitions"
     engines: ClassVar[str] = "markov_chain"
     columns: tuple[Column, ...]
+
+    @property
+    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
+        return ()
 
     def __init__(self, sequence: Any, time: Any, state: Any) -> None:
         declared: list[Column] = []
