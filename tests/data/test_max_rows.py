@@ -300,3 +300,22 @@ def test_forged_numbers_of_rows_are_refused(rng: np.random.Generator):
 def test_bad_declarations(model: Any, options: dict[str, Any], said: str):
     with pytest.raises(dc.DiscreetError, match=said):
         dc.release({"id": ["a"], "x": [1.0]}, model, column="x", bounds=(0, 1), epsilon=1, **options)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_tables_of_next_to_no_rows_are_read(neighbors: Any):
+    """A few rows, one, and none that is usable: no warning, and an interval within the bounds."""
+    for x in ([1.0, 2.0, None], [None], [5.0]):
+        table = {"id": ["a"] * len(x), "x": x}
+        made = dc.release(
+            table,
+            dc.Mean(),
+            column="x",
+            bounds=(0, 10),
+            unit="id",
+            max_rows=2,
+            epsilon=50,
+            neighbors=neighbors,
+        )
+        low, high = np.quantile(dc.infer(made, rng=1, draws=400).draws["mean"], [0.025, 0.975])
+        assert 0 <= low <= high <= 10

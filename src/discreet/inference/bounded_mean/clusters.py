@@ -73,7 +73,11 @@ def draw_design_effect(noisy: NoisyClusters, table: TableDraws, rng: np.random.G
         length = _LENGTHS[step % len(_LENGTHS)]
         proposed = state + length * sd[:, None] * rng.standard_normal(state.shape)
         there = space.log_posterior(proposed)
-        accept = np.log(rng.random(tau.size)) < there - height
+        with np.errstate(invalid="ignore"):
+            gain = there - height
+        # of a table with next to no rows, rounding makes all cluster sums impossible: from there any step will do
+        gain = np.where(np.isneginf(height), np.where(np.isneginf(there), -np.inf, 0.0), gain)
+        accept = np.log(rng.random(tau.size)) < gain
         state = np.where(accept, proposed, state)
         height = np.where(accept, there, height)
     return np.clip(space.moments(state)[0] / square, noisy.least if noisy.alone else _TINY, noisy.most)
