@@ -36,11 +36,37 @@ def read_groups(
     grouped = release.model.require(Grouped, "groups are read from a release that has some")
     _check_size(grouped, asked["draws"], asked["chains"])
     parts = release.by_group()
+    if pool:
+        _check_pool(grouped, asked)
     found = _all_at_once(release, grouped, parts, asked)
     if found is None:
         found = one_by_one(parts, infer, asked)
         found = {name: replace(one, about=f"{name}: {one.about}") for name, one in found.items()}
-    return GroupPosteriors(found, by=grouped.by, about=release.title, seed=_seed(asked["rng"]))
+    seed = _seed(asked["rng"])
+    apart = GroupPosteriors(found, by=grouped.by, about=release.title, seed=seed)
+    if not pool:
+        return apart
+    from discreet.inference.pooling.pooled_groups import pool as pooled
+
+    drawn, population = pooled(parts, apart, lambda part, **more: infer(part, **{**asked, **more}), asked["rng"])
+    return GroupPosteriors(
+        drawn, by=grouped.by, about=release.title, population=population, apart=apart, seed=seed
+    )
+
+
+def _check_pool(grouped: Grouped, asked: Mapping[str, Any]) -> None:
+    """Raise before any work is done if these groups cannot be pooled as asked."""
+    from discreet.inference.pooling.pooled_groups import pooled_model
+
+    pooled_model(grouped.model)
+    for name in ("prior", "records", "missing"):
+        if asked[name] is not None and not (name == "prior" and asked[name] == WEAK):
+            raise UsageError(
+                f"pooled groups take no {name}: what they have in common is their prior.",
+                hint=f"leave out {name}",
+            )
+    if asked["engine"] == "naive":
+        raise UsageError("the naive engine pools nothing.", hint="leave out engine, or pool")
 
 
 def _seed(rng: np.random.Generator) -> int:

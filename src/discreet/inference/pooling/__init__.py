@@ -1,0 +1,1 @@
+"""Partial pooling: groups, or institutions, that borrow from each other."""

@@ -1,0 +1,271 @@
+"""Partial pooling: read each group for itself, learn what the groups have in common, and draw all of them together.
+
+Draw k of every group goes with draw k of the hyperparameters, so differences and ranks of groups are those of the joint
+posterior. What a group's own engine drew beside the pooled parameter (a standard deviation, the totals of the table)
+comes from one of its draws whose parameter lies nearby.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.errors import UsageError
+from discreet.families import Bernoulli, Mean, Normal, Poisson
+from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.engines.exact_engine import bernoulli_counts
+from discreet.inference.pooling.group_curves import (
+    Curve,
+    curve_of_cells,
+    curve_of_counts,
+    curve_of_draws,
+)
+from discreet.inference.pooling.hyper_grid import Cells, HyperGrid, draw_cells
+from discreet.inference.pooling.populations import (
+    BetaPopulation,
+    GammaPopulation,
+    LogVariancePopulation,
+    NormalPopulation,
+    Population,
+)
+from discreet.inference.posterior import Posterior
+from discreet.inference.record_prior import RecordPrior
+from discreet.inference.several import spawned
+from discreet.models.base import Model
+from discreet.priors import Beta
+
+# Draws of a group in a cell from which on one of them is taken; fewer would be taken again and again.
+_ENOUGH = 8
+# Counts that are enumerated; where there are more, those that were drawn stand for them.
+_MOST_PAIRS = 20_000
+
+
+@dataclass(frozen=True)
+class PooledModel:
+    """Which parameter of a model is pooled, how it varies over groups, and what a group says of it."""
+
+    parameter: str
+    population: Callable[[Release], Population]
+    curve: Callable[[Release, Posterior, np.ndarray, Population], Curve]
+    #: The spread of records within a group, which groups have in common more or less, as points and how they vary.
+    within: Callable[[Release, Posterior], tuple[np.ndarray, Population]] | None = None
+    #: The prior with which a group is read again, and how it then varies over groups, given the mean and the standard
+    #: deviation of the points of spreads; None if draws are taken again instead.
+    again: Callable[[Release, float, float], tuple[Any, Population]] | None = None
+
+
+def pooled_model(model: Model) -> PooledModel:
+    """Return how a model is pooled, or raise."""
+    found = model.closed_form(_POOLED)
+    if found is None:
+        raise UsageError(
+            f"{model.name} is not pooled.", hint="dc.Bernoulli(), dc.Poisson(), dc.Mean() and dc.Normal() are"
+        )
+    return found
+
+
+def like_spreads(
+    releases: Mapping[str, Release],
+    apart: Mapping[str, Posterior],
+    infer: Callable[..., Posterior],
+    rng: np.random.Generator,
+) -> tuple[Mapping[str, Posterior], Population]:
+    """Return what each group says once the spread of its records is taken to be much like that of the others.
+
+    A few noisy records say little of their own spread, and a group that might be spread over all its bounds would be
+    drawn to the others too far. Spreads are pooled as parameters are. Then draws of each group are taken again in
+    proportion to how likely their spread is beside those of the others, or the group is read again with a prior that
+    says so.
+    """
+    first = next(iter(releases.values()))
+    how = pooled_model(first.model)
+    if how.within is None:
+        return apart, how.population(first)
+    points, populations = zip(*(how.within(part, apart[name]) for name, part in releases.items()), strict=True)
+    population = populations[0]
+    cells = Cells.of([curve_of_draws(x, population) for x in points], population)
+    grid = HyperGrid.of(cells, population)
+    weights = np.exp(grid.log_posterior - grid.log_posterior.max())
+    mass = weights @ grid.masses / weights.sum()
+    if how.again is not None:
+        middle = (cells.edges[1:] + cells.edges[:-1]) / 2
+        mean = float(mass @ middle / mass.sum())
+        sd = float(np.sqrt(mass @ (middle - mean) ** 2 / mass.sum()))
+        prior, pooled = how.again(first, mean, sd)
+        read = {
+            name: infer(part, prior=prior, rng=stream)
+            for (name, part), stream in zip(releases.items(), spawned(rng, len(releases)), strict=True)
+        }
+        return read, pooled
+    found = {}
+    for (name, one), x in zip(apart.items(), points, strict=True):
+        at = np.clip(np.searchsorted(cells.edges, x, side="right") - 1, 0, mass.size - 1)
+        weight = (mass / np.diff(cells.edges))[at]
+        cumulative = np.cumsum(np.maximum(weight, 1e-300))
+        again = np.searchsorted(cumulative, rng.random(x.size) * cumulative[-1], side="right")
+        found[name] = _taken(one, np.minimum(again, x.size - 1))
+    return found, how.population(first)
+
+
+def pool(
+    releases: Mapping[str, Release],
+    apart: Mapping[str, Posterior],
+    infer: Callable[..., Posterior],
+    rng: np.random.Generator,
+) -> tuple[dict[str, Posterior], Posterior]:
+    """Return the pooled posteriors by name, and that of the population; ``apart`` are those without pooling.
+
+    ``infer`` reads one release again, with another prior.
+    """
+    if len(releases) < 2:
+        raise UsageError("one group alone has nobody to borrow from.", hint="leave out pool")
+    how = pooled_model(next(iter(releases.values())).model)
+    alike, population = like_spreads(releases, apart, infer, rng)
+    curves = [
+        how.curve(part, alike[name], population.x(alike[name].draws[how.parameter]), population)
+        for name, part in releases.items()
+    ]
+    cells = Cells.of(curves, population)
+    grid = HyperGrid.of(cells, population)
+    first = next(iter(apart.values()))
+    at, h = grid.draw(first.n_draws, rng)
+    found = {}
+    for (name, one), likelihood in zip(alike.items(), cells.likelihood, strict=True):
+        cell = draw_cells(grid.masses, likelihood, at, rng)
+        x, nearby = _within(cell, cells.edges, population.x(one.draws[how.parameter]), rng)
+        # a population may have a pole at an end of its range, which no group's own draws know of
+        pole = np.flatnonzero(
+            ((cell == 0) & (cells.edges[0] == population.low))
+            | ((cell == cells.edges.size - 2) & (cells.edges[-1] == population.high))
+        )
+        x[pole] = population.draw_between(
+            cells.edges[cell[pole]], cells.edges[cell[pole] + 1], grid.h[at[pole]], rng
+        )
+        beside = _taken(one, nearby)
+        found[name] = replace(
+            beside,
+            draws={**beside.draws, how.parameter: population.value(x)},
+            how=lambda one=apart[name]: _diagnosed(one.diagnostics, population),
+            about=apart[name].about,
+        )
+    mean, sd = population.moments(h)
+    said = Diagnostics("pooled", _APPROXIMATION, _REASON, independent=True, given=population.in_words)
+    return found, Posterior({"mean": mean, "sd": sd}, said, n_chains=first.n_chains, units=first.units)
+
+
+_REASON = "pool=True"
+_APPROXIMATION = "the population of groups on a grid"
+
+
+def _diagnosed(own: Diagnostics, population: Population) -> Diagnostics:
+    """Say how a pooled group was drawn."""
+    parts = [part for part in (own.approximation, _APPROXIMATION) if part != "none"]
+    return replace(
+        own,
+        engine=f"pooled {own.engine}",
+        approximation="; ".join(parts),
+        reason=f"{own.reason}; {_REASON}",
+        prior=population.in_words,
+        independent=True,
+        chains={},
+    )
+
+
+def _taken(one: Posterior, which: np.ndarray) -> Posterior:
+    """Return some of the draws of a posterior, and of its table."""
+    table = None if one.table is None else _taken(one.table, which)
+    return replace(one, draws={key: values[which] for key, values in one.draws.items()}, table=table)
+
+
+def _within(
+    cell: np.ndarray, edges: np.ndarray, own: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points within cells, and draws of the group nearby: in cells with enough of them, one of them itself."""
+    order = np.argsort(own, kind="stable")
+    ordered = own[order]
+    start = np.searchsorted(ordered, edges[cell], side="left")
+    count = np.searchsorted(ordered, edges[cell + 1], side="right") - start
+    u = rng.random((2, cell.size))
+    anywhere = edges[cell] + u[0] * np.diff(edges)[cell]
+    # of the draws nearest to a point, one of a few either side
+    around = np.searchsorted(ordered, anywhere) + np.floor((u[1] - 0.5) * _ENOUGH).astype(int)
+    enough = count >= _ENOUGH
+    pick = np.where(enough, start + (u[1] * count).astype(int), around)
+    nearby = order[np.clip(pick, 0, own.size - 1)]
+    return np.where(enough, own[nearby], anywhere), nearby
+
+
+# -- models that are pooled ---------------------------------------------------------------------------
+
+
+def _share_curve(release: Release, one: Posterior, x: np.ndarray, population: Population) -> Curve:
+    values = release.totals.values
+    assert one.table is not None
+    if release.records is None:
+        return curve_of_cells(values[0], values[1], release.noise[0], x, one.table.draws["usable"])
+    known = RecordPrior(release.records, release.records)
+    if len(values) == 1:
+        counts = bernoulli_counts(release, Beta(1, 1), known).probabilities()
+        if len(counts) <= _MOST_PAIRS:
+            pairs = np.array([(usable - yes, yes) for usable, yes in counts])
+            return curve_of_counts(pairs, np.array(list(counts.values())), x)
+    yes, usable = one.table.draws["yes"], one.table.draws["usable"]
+    pairs, times = np.unique(np.stack([usable - yes, yes], axis=1), axis=0, return_counts=True)
+    return curve_of_counts(pairs, times.astype(float), x)
+
+
+def _drawn_curve(release: Release, one: Posterior, x: np.ndarray, population: Population) -> Curve:
+    return curve_of_draws(x, population)
+
+
+def _bounds(release: Release) -> tuple[float, float]:
+    assert release.domain.bounds is not None
+    low, high = release.domain.bounds[0]
+    return float(low), float(high)
+
+
+def _mean_population(release: Release) -> Population:
+    low, high = _bounds(release)
+    return BetaPopulation(low, high - low)
+
+
+def _rate_population(release: Release) -> Population:
+    prior: Any = release.model.suggested_prior(release.domain)
+    return GammaPopulation(float(prior.rate))
+
+
+def _normal_population(release: Release, own: Any = None) -> Population:
+    low, high = _bounds(release)
+    weak: Any = release.model.suggested_prior(release.domain)
+    return NormalPopulation((low + high) / 2, high - low, weak if own is None else own)
+
+
+def _relative_spread(release: Release, one: Posterior) -> tuple[np.ndarray, Population]:
+    """Return the variance as a share of the largest that the mean allows, whose own prior is nearly Beta(1/2, 1/2)."""
+    low, high = _bounds(release)
+    mean, sd = (one.draws["mean"] - low) / (high - low), one.draws["sd"] / (high - low)
+    population = BetaPopulation()
+    return population.x(sd**2 / np.maximum(mean * (1 - mean), 1e-300)), population
+
+
+def _log_variance(release: Release, one: Posterior) -> tuple[np.ndarray, Population]:
+    weak: Any = release.model.suggested_prior(release.domain)
+    return np.log(one.draws["variance"]), LogVariancePopulation.of(weak)
+
+
+def _like_variances(release: Release, mean: float, sd: float) -> tuple[Any, Population]:
+    weak: Any = release.model.suggested_prior(release.domain)
+    prior = LogVariancePopulation.prior(weak, mean, sd)
+    return prior, _normal_population(release, prior)
+
+
+_POOLED: dict[type[Model], PooledModel] = {
+    Bernoulli: PooledModel("p", lambda release: BetaPopulation(uniform=True), _share_curve),
+    Mean: PooledModel("mean", _mean_population, _drawn_curve, _relative_spread),
+    Normal: PooledModel("mean", _normal_population, _drawn_curve, _log_variance, _like_variances),
+    Poisson: PooledModel("rate", _rate_population, _drawn_curve),
+}
