@@ -30,7 +30,7 @@ from scipy.stats import binom, kstest
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.inference.pooling.one_parameter import draw_common
-from discreet.inference.pooling.pooled_groups import pooled_model
+from discreet.inference.pooling.pooled_groups import curves_of
 from discreet.models.grouped import read_groups
 from discreet.validation.ranks import rank
 
@@ -110,13 +110,8 @@ def trial(case: Case, n_groups: int, epsilon: float, rng: np.random.Generator) -
         neighbors="add_remove",
         outside="clip" if case.bounds else "redact",
     )
-    pooled = dc.infer(release, pool=True, draws=DRAWS, rng=rng, **case.options)
-    how, parts = pooled_model(case.model), release.by_group()
-    population = how.population(parts[names[0]])
-    curves = [
-        how.curve(parts[name], pooled.apart[name], population.x(pooled.apart[name].draws[case.parameter]), population)
-        for name in names
-    ]
+    pooled: Any = dc.infer(release, pool=True, draws=DRAWS, rng=rng, **case.options)
+    population, curves = curves_of(release.by_group(), pooled.apart)
     common = population.value(draw_common(curves, population, DRAWS, rng))
     picked = int(rng.integers(n_groups))
     draws = {
@@ -143,7 +138,7 @@ def run(
     tests = {key: kstest(values, "uniform") for key, values in ranks.items()}
     errors = {key: float(np.mean([one["errors"][key] for one in found])) for key in found[0]["errors"]}
     covered = int(np.sum((ranks["pooled"] > 0.025) & (ranks["pooled"] < 0.975)))
-    good = (
+    good = bool(
         min(tests[key].pvalue for key in ("pooled", "population")) > ALARM / (2 * len(MODELS))
         and binom.cdf(covered, trials, 0.95) > ALARM / len(MODELS)
         and tests["common"].pvalue < ALARM
@@ -158,6 +153,7 @@ def run(
 
 
 def main() -> int:
+    """Print a line for each model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="exit with 1 if a line falls short")
     parser.add_argument("--trials", type=int, default=300)

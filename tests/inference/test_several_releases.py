@@ -47,7 +47,7 @@ def test_priors_by_name_or_one_for_all() -> None:
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
-        ([MADE["smoker"]], {}, "a list of releases"),
+        ([MADE["smoker"]], {}, "at least two"),
         ({}, {}, "the dictionary is empty"),
         ({1: MADE["smoker"]}, {}, "the name of a release must be a text"),
         ({"a": 3}, {}, "'a' must be a release or the path of one"),

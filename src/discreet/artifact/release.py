@@ -187,6 +187,11 @@ class Release:
             distributions += [record.distribution(float(scale / grid))] * len(list(run))
         return tuple(distributions)
 
+    @property
+    def readings(self) -> tuple[Release, ...]:
+        """The releases whose totals are read: this one."""
+        return (self,)
+
     def noisy_sums(self) -> tuple[np.ndarray, float]:
         """Return the noisy statistics in the family's own units, and how many records they stand for.
 

@@ -17,6 +17,7 @@ from discreet.cli.files import (
     load_release,
 )
 from discreet.cli.options import (
+    ENGINE,
     AsJson,
     Chains,
     Draws,
@@ -24,7 +25,6 @@ from discreet.cli.options import (
     MissingShare,
     PriorText,
     Records,
-    ReleaseFile,
     Seed,
     check_seed,
     read_missing,
@@ -41,7 +41,14 @@ _DRAWS, _CHAINS = 4000, 4
 
 
 def infer(
-    file: ReleaseFile,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Release file; several are read together, as samples of one population.",
+            show_default=False,
+        ),
+    ],
     prior: PriorText = None,
     records: Records = None,
     missing: MissingShare = None,
@@ -49,6 +56,24 @@ def infer(
     draws: Draws = _DRAWS,
     chains: Chains = _CHAINS,
     seed: Seed = None,
+    pool: Annotated[
+        bool | None,
+        typer.Option(
+            "--pool/--no-pool",
+            help="Groups, or several files: let them borrow from each other; or read each for itself.",
+            show_default=False,
+            rich_help_panel=ENGINE,
+        ),
+    ] = None,
+    same_table: Annotated[
+        bool | None,
+        typer.Option(
+            "--same-table/--other-tables",
+            help="Several files: readings of one table; or of tables that share no row.",
+            show_default=False,
+            rich_help_panel=ENGINE,
+        ),
+    ] = None,
     prob: Annotated[
         float, typer.Option(metavar="P", help="Probability of the intervals.", rich_help_panel=_OUTPUT)
     ] = 0.95,
@@ -84,12 +109,14 @@ def infer(
         ensure_ending(output, ".nc", option="--output")
     if plot is not None:
         ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
-    files = [path for path in (output, plot) if path is not None]
-    for path in files:
-        ensure_distinct(path, file)
+    written = [path for path in (output, plot) if path is not None]
+    for path in written:
+        for file in files:
+            ensure_distinct(path, file)
         ensure_no_release(path)
         ensure_writable(path, replace=True)
-    release = load_release(file)
+    releases = [load_release(file) for file in files]
+    release = releases[0]
     if release.samples is not None and (draws, chains, seed) != (_DRAWS, _CHAINS, None):
         print(
             "note: this release holds samples, so --draws, --chains and --seed change nothing.",
@@ -98,13 +125,15 @@ def infer(
     chosen = _prior(prior, release)
     with busy("Inferring …"):
         made = make_posterior(
-            release,
+            release if len(files) == 1 else files,
             prior=chosen,
             engine=engine,
             draws=draws,
             chains=chains,
             records=counts,
             missing=expected,
+            pool=pool,
+            same_table=same_table,
             rng=seed,
         )
         posterior = made if isinstance(made, Posterior) else made.together()
@@ -115,7 +144,7 @@ def infer(
             made.plot(plot)
     if json:
         content = {
-            "release": release.id,
+            "release": release.id if len(files) == 1 else [one.id for one in releases],
             "dataset": release.dataset,
             "model": release.model.name,
             "columns": list(release.columns),
@@ -124,17 +153,17 @@ def infer(
             "prior": _shown(chosen if release.samples is None else release.sampling_record.prior)
             or posterior.diagnostics.prior,
             "n_draws": posterior.n_draws,
-            "files": list(map(str, files)),
+            "files": list(map(str, written)),
         }
         print_json("infer", content)
         return
     out = console()
-    out.print(paragraph(release.title))
+    out.print(paragraph(release.title if len(files) == 1 else posterior.about or ""))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
     if engine == "auto" and release.samples is None:
         out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
-    for path in files:
+    for path in written:
         out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
 
 

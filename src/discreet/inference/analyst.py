@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
@@ -46,7 +46,7 @@ class Asked(TypedDict, total=False):
     records: Any
     missing: Any
     pool: bool | None
-    same_table: bool
+    same_table: bool | None
     rng: int | np.random.Generator | None
 
 
@@ -54,8 +54,10 @@ class Asked(TypedDict, total=False):
 def infer(release: Release | str | Path, **asked: Unpack[Asked]) -> Posterior: ...
 @overload
 def infer(release: Mapping[str, Release | str | Path], **asked: Unpack[Asked]) -> Posteriors: ...
+@overload
+def infer(release: Sequence[Release | str | Path], **asked: Unpack[Asked]) -> Posterior | Posteriors: ...
 def infer(
-    release: Release | str | Path | Mapping[str, Release | str | Path],
+    release: Release | str | Path | Mapping[str, Release | str | Path] | Sequence[Release | str | Path],
     *,
     prior: Prior | str | float | Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
@@ -64,7 +66,7 @@ def infer(
     records: Any = None,
     missing: Any = None,
     pool: bool | None = None,
-    same_table: bool = False,
+    same_table: bool | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> Posterior | Posteriors:
     """Return the posterior of the model's parameters given a release.
@@ -73,7 +75,8 @@ def infer(
     ----------
     release
         A release, or the path of a release file. Or several, by name: a dictionary of them gives a dictionary of
-        posteriors, each from random numbers of its own, as :func:`discreet.release` gives for several models.
+        posteriors, each from random numbers of its own, as :func:`discreet.release` gives for several models. A list is
+        read together: institutions whose tables are samples of one population, and see ``pool`` and ``same_table``.
         Of a release of samples the posterior is those samples: it takes neither ``prior`` nor ``engine``, and
         ``draws`` and ``rng`` have no effect.
     prior
@@ -107,7 +110,8 @@ def infer(
         from the others (partial pooling). False takes groups one by one, which is the default for groups; of
         institutions, None (the default) takes them to share one parameter.
     same_table
-        True if several releases are about the same table: two readings of the same totals.
+        Of a list: True if its releases are about the same table, so that they are readings of the same totals; False
+        if about other ones, which must be said if they name the same data set.
     rng
         A seed (a whole number from 0 on) or a generator.
 
@@ -122,13 +126,13 @@ def infer(
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
     if not isinstance(release, Mapping | list | tuple | set | frozenset | Release):
-        release = Release.load(release)
+        release = Release.load(release)  # pyright: ignore[reportArgumentType]
     if not isinstance(release, Release) or release.model.groups:
         asked = Asked(
             prior=prior, engine=engine, draws=draws, chains=chains, records=records, missing=missing, rng=rng
         )
         return read_several(release, infer, asked, pool=pool, same_table=same_table)
-    if pool is not None or same_table:
+    if pool is not None or same_table is not None:
         raise UsageError(
             f"{'pool' if pool is not None else 'same_table'} is for several releases, and this is one without groups.",
             hint="dc.infer([a, b], pool=True), or a release with by=",

@@ -37,7 +37,10 @@ def read_groups(
     _check_size(grouped, asked["draws"], asked["chains"])
     parts = release.by_group()
     if pool:
-        _check_pool(grouped, asked)
+        from discreet.inference.pooling.pooled_groups import check_pool, pooled_model
+
+        pooled_model(grouped.model)
+        check_pool(asked)
     found = _all_at_once(release, grouped, parts, asked)
     if found is None:
         found = one_by_one(parts, infer, asked)
@@ -46,27 +49,9 @@ def read_groups(
     apart = GroupPosteriors(found, by=grouped.by, about=release.title, seed=seed)
     if not pool:
         return apart
-    from discreet.inference.pooling.pooled_groups import pool as pooled
+    from discreet.inference.pooling.pooled_groups import pool_all
 
-    drawn, population = pooled(parts, apart, lambda part, **more: infer(part, **{**asked, **more}), asked["rng"])
-    return GroupPosteriors(
-        drawn, by=grouped.by, about=release.title, population=population, apart=apart, seed=seed
-    )
-
-
-def _check_pool(grouped: Grouped, asked: Mapping[str, Any]) -> None:
-    """Raise before any work is done if these groups cannot be pooled as asked."""
-    from discreet.inference.pooling.pooled_groups import pooled_model
-
-    pooled_model(grouped.model)
-    for name in ("prior", "records", "missing"):
-        if asked[name] is not None and not (name == "prior" and asked[name] == WEAK):
-            raise UsageError(
-                f"pooled groups take no {name}: what they have in common is their prior.",
-                hint=f"leave out {name}",
-            )
-    if asked["engine"] == "naive":
-        raise UsageError("the naive engine pools nothing.", hint="leave out engine, or pool")
+    return pool_all(parts, apart, infer, asked)
 
 
 def _seed(rng: np.random.Generator) -> int:

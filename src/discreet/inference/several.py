@@ -16,23 +16,35 @@ from discreet.inference.posteriors import Posteriors
 
 
 def read_several(
-    releases: Any, infer: Callable[..., Any], asked: Mapping[str, Any], *, pool: bool | None, same_table: bool
+    releases: Any,
+    infer: Callable[..., Any],
+    asked: Mapping[str, Any],
+    *,
+    pool: bool | None,
+    same_table: bool | None,
 ) -> Posterior | Posteriors:
     """Return the posteriors of several releases; ``infer`` reads one of them with the arguments ``asked``."""
+    for name, given in (("pool", pool), ("same_table", same_table)):
+        if given is not None and not isinstance(given, bool):
+            raise UsageError(f"{name} must be True or False, got {shown(given)}.")
     if isinstance(releases, Release):
         from discreet.inference.groups import read_groups
 
-        if same_table:
+        if same_table is not None:
             raise UsageError("same_table is for several releases, and this is one.", hint="leave it out")
         return read_groups(releases, infer, asked, pool=bool(pool))
     if isinstance(releases, Mapping):
-        if pool is not None or same_table:
+        if pool is not None or same_table is not None:
             raise UsageError(
                 "a dictionary of releases is read one by one, without pool and same_table.",
                 hint="give a list of releases to read them together",
             )
         return Posteriors(one_by_one(loaded(releases), infer, asked))
-    raise UsageError("a list of releases cannot be read together yet: give a dictionary of them by name.")
+    if isinstance(releases, set | frozenset):
+        raise UsageError("releases are read together from a list, which has an order; a set has none.")
+    from discreet.inference.institutions import read_list
+
+    return read_list(releases, infer, asked, pool=pool, same_table=same_table)
 
 
 def one_by_one(

@@ -65,6 +65,11 @@ class BinaryCounts:
     z_low: int
     as_logs: bool
 
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of counts the window holds, at most."""
+        return self.usable.size * self.noise.size
+
     def _rows(self, usable: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield blocks of rows: positions in ``usable``, first counts of yes, weights, logs of what was divided out."""
         for parity in (0, 1):
@@ -149,6 +154,11 @@ class YesCounts:
     n: int
     low: int
     weights: np.ndarray
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of counts the window holds."""
+        return self.weights.size
 
     def probabilities(self) -> dict[tuple[int, int], float]:
         """Return P(usable, yes | y) of every pair in the window."""

@@ -19,13 +19,13 @@ _ASSUMED = "nothing assumed but the bounds"
 
 
 def noisy_totals(release: Release) -> NoisyTotals:
-    """Return what was released about a column's moments."""
-    layout = release.layout
+    """Return what was released about a column's moments, in every reading of its table."""
+    layout, every = release.layout, release.readings
     return NoisyTotals(
-        release.totals.values,
-        np.array([[float(c) for c in row] for row in layout.rows]),
-        np.array([float(step) for step in layout.grid]),
-        release.noise,
+        [value for one in every for value in one.totals.values],
+        np.array([[float(c) for c in row] for row in layout.rows] * len(every)),
+        np.array([float(step) for step in layout.grid] * len(every)),
+        [noise for one in every for noise in one.noise],
     )
 
 

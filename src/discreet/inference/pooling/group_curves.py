@@ -64,7 +64,7 @@ class Curve:
 
 
 def curve_of_draws(x: np.ndarray, population: Population) -> Curve:
-    """Return the likelihood behind draws, as points of the population's line: their density over that of their prior."""
+    """Return the likelihood behind draws on the population's line: their density over that of their prior."""
     x = np.sort(x)
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
     sd = float(min(x.std(), (high - low) / 1.349)) or float(x.std()) or 1e-9 * (1 + abs(float(middle)))
@@ -81,12 +81,14 @@ def curve_of_draws(x: np.ndarray, population: Population) -> Curve:
     reach = int(np.ceil(4.5 * bandwidth / step))
     kernel = np.exp(-0.5 * (step * np.arange(-reach, reach + 1) / bandwidth) ** 2)
     # what falls out at an end of the range comes back in
-    mirrored = [np.zeros(reach), np.zeros(reach)]
+    padded = np.zeros(n + 2 * reach)
+    padded[reach : reach + n] = counts
+    back = min(reach, n - 1)
     if first == population.low:
-        mirrored[0] = np.pad(counts[1 : reach + 1][::-1], (max(reach - n + 1, 0), 0))
+        padded[reach - back : reach] = counts[1 : back + 1][::-1]
     if last == population.high:
-        mirrored[1] = np.pad(counts[-reach - 1 : -1][::-1], (0, max(reach - n + 1, 0)))
-    density = np.convolve(np.concatenate([mirrored[0], counts, mirrored[1]]), kernel, mode="valid")
+        padded[reach + n : reach + n + back] = counts[-back - 1 : -1][::-1]
+    density = np.convolve(padded, kernel, mode="valid")
     log_density = np.log(np.maximum(density, _TINY))
     # where draws are few the density falls exponentially, as they do: their mean distance from a quantile says how fast
     few = max(int(_TAIL * x.size), 2)
@@ -102,9 +104,7 @@ def curve_of_draws(x: np.ndarray, population: Population) -> Curve:
     return Curve(grid, log_density - population.log_own_prior(grid))
 
 
-def curve_of_cells(
-    y_no: int, y_yes: int, noise: Noise, draws: np.ndarray, usable: np.ndarray
-) -> Curve:
+def curve_of_cells(y_no: int, y_yes: int, noise: Noise, draws: np.ndarray, usable: np.ndarray) -> Curve:
     """Return the likelihood of a share from noisy counts of no and yes; ``draws`` and ``usable`` say where to look."""
     x = _range(draws)
     low, high = np.sqrt(np.maximum([usable.min(), usable.max()], 0.0))

@@ -17,6 +17,8 @@ from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families import Bernoulli, Mean, Normal, Poisson
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.counts.binary import BinaryCounts, YesCounts
+from discreet.inference.engine import Question
 from discreet.inference.engines.exact_engine import bernoulli_counts
 from discreet.inference.pooling.group_curves import (
     Curve,
@@ -32,6 +34,7 @@ from discreet.inference.pooling.populations import (
     NormalPopulation,
     Population,
 )
+from discreet.inference.group_posteriors import GroupPosteriors
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
 from discreet.inference.several import spawned
@@ -68,6 +71,46 @@ def pooled_model(model: Model) -> PooledModel:
     return found
 
 
+def check_pool(asked: Mapping[str, Any]) -> None:
+    """Raise if something is asked that has no meaning where the groups are each other's prior."""
+    for name in ("prior", "records", "missing"):
+        if asked[name] is not None and not (name == "prior" and asked[name] == "weak"):
+            raise UsageError(
+                f"releases that are read together take no {name}: what they have in common is their prior.",
+                hint=f"leave out {name}",
+            )
+    if asked["engine"] == "naive":
+        raise UsageError("the naive engine reads nothing together.", hint="leave out engine")
+
+
+def pool_all(
+    releases: Mapping[str, Release],
+    apart: GroupPosteriors,
+    infer: Callable[..., Posterior],
+    asked: Mapping[str, Any],
+) -> GroupPosteriors:
+    """Return groups, or institutions, that borrow from each other; ``apart`` is what each says for itself."""
+    found, population = pool(
+        releases, apart, lambda part, **more: infer(part, **{**asked, **more}), asked["rng"]
+    )
+    return GroupPosteriors(
+        found, by=apart.by, about=apart.about, population=population, apart=apart, seed=apart.seed
+    )
+
+
+def curves_of(
+    releases: Mapping[str, Release], apart: Mapping[str, Posterior]
+) -> tuple[Population, list[Curve]]:
+    """Return the population that releases come from, and what each of them says for itself."""
+    first = next(iter(releases.values()))
+    how = pooled_model(first.model)
+    population = how.population(first)
+    return population, [
+        how.curve(part, apart[name], population.x(apart[name].draws[how.parameter]), population)
+        for name, part in releases.items()
+    ]
+
+
 def like_spreads(
     releases: Mapping[str, Release],
     apart: Mapping[str, Posterior],
@@ -85,7 +128,9 @@ def like_spreads(
     how = pooled_model(first.model)
     if how.within is None:
         return apart, how.population(first)
-    points, populations = zip(*(how.within(part, apart[name]) for name, part in releases.items()), strict=True)
+    points, populations = zip(
+        *(how.within(part, apart[name]) for name, part in releases.items()), strict=True
+    )
     population = populations[0]
     cells = Cells.of([curve_of_draws(x, population) for x in points], population)
     grid = HyperGrid.of(cells, population)
@@ -207,12 +252,12 @@ def _share_curve(release: Release, one: Posterior, x: np.ndarray, population: Po
     assert one.table is not None
     if release.records is None:
         return curve_of_cells(values[0], values[1], release.noise[0], x, one.table.draws["usable"])
-    known = RecordPrior(release.records, release.records)
-    if len(values) == 1:
-        counts = bernoulli_counts(release, Beta(1, 1), known).probabilities()
-        if len(counts) <= _MOST_PAIRS:
-            pairs = np.array([(usable - yes, yes) for usable, yes in counts])
-            return curve_of_counts(pairs, np.array(list(counts.values())), x)
+    question = Question(release, Beta(1, 1), RecordPrior(), 1, 1, np.random.default_rng(0))
+    counts = bernoulli_counts(release, question.prior, question.usable)
+    if isinstance(counts, YesCounts | BinaryCounts) and counts.n_pairs <= _MOST_PAIRS:
+        found = counts.probabilities()
+        pairs = np.array([(usable - yes, yes) for usable, yes in found])
+        return curve_of_counts(pairs, np.array(list(found.values())), x)
     yes, usable = one.table.draws["yes"], one.table.draws["usable"]
     pairs, times = np.unique(np.stack([usable - yes, yes], axis=1), axis=0, return_counts=True)
     return curve_of_counts(pairs, times.astype(float), x)

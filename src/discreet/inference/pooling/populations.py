@@ -25,7 +25,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv, betaln, digamma, gammainc, gammaincinv, gammaln, ndtr, ndtri, polygamma
+from scipy.special import (
+    betainc,
+    betaincinv,
+    betaln,
+    digamma,
+    gammainc,
+    gammaincinv,
+    gammaln,
+    ndtr,
+    ndtri,
+    polygamma,
+)
 
 from discreet.priors import NormalInverseGamma
 
