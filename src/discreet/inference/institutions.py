@@ -165,7 +165,8 @@ def _check_datasets(several: Mapping[str, Release]) -> None:
             continue
         if one.dataset in seen:
             raise UsageError(
-                f"{seen[one.dataset]!r:.60} and {name!r:.60} both name the data set {one.dataset!r:.60}: one table, or two?",
+                f"{seen[one.dataset]!r:.60} and {name!r:.60} both name the data set {one.dataset!r:.60}: one table, or "
+                "two?",
                 hint="same_table=True if they are about the same rows, same_table=False if about other ones",
             )
         seen[one.dataset] = name

@@ -16,10 +16,11 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families import Bernoulli, Mean, Normal, Poisson
-from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.counts.binary import BinaryCounts, YesCounts
+from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
 from discreet.inference.engines.exact_engine import bernoulli_counts
+from discreet.inference.group_posteriors import GroupPosteriors
 from discreet.inference.pooling.group_curves import (
     Curve,
     curve_of_cells,
@@ -34,7 +35,6 @@ from discreet.inference.pooling.populations import (
     NormalPopulation,
     Population,
 )
-from discreet.inference.group_posteriors import GroupPosteriors
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
 from discreet.inference.several import spawned
