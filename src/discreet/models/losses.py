@@ -25,7 +25,6 @@ from math import isfinite, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from discreet.errors import UsageError
@@ -118,6 +117,7 @@ class SquaredLoss(LinearLoss):
 
 def half_distance(size: Callable[[np.ndarray], np.ndarray], radius: float) -> float:
     """Return half the largest distance of two records' gradients, rounded up; see the module."""
+    from scipy.optimize import minimize_scalar
 
     def mirrored(t: float) -> float:
         return sqrt(max(1 - t**2, 0.0)) * float(size(np.array(radius * t)))

@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from discreet.privacy.noise import DiscreteGaussian
@@ -59,6 +58,7 @@ def sigma_for_approx(epsilon: float, delta: float, sensitivity: int) -> float:
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Return the best delta that rho-zCDP implies at this epsilon (corollary 13; any order gives a valid bound)."""
+    from scipy.optimize import minimize_scalar
 
     def log_delta(log_order_minus_one: float) -> float:
         a = 1 + np.exp(log_order_minus_one)

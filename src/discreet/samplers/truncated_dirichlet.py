@@ -63,7 +63,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from discreet.errors import UsageError
 from discreet.samplers.truncated_gamma import draw_above, log_peak, mean_above
@@ -173,6 +172,8 @@ class Proposal:
     @classmethod
     def tuned(cls, alpha: np.ndarray, lower: np.ndarray) -> Proposal:
         """Choose the rate at which the means sum to 1, and the cell whose density peaks lowest."""
+        from scipy.optimize import brentq
+
         room = 1 - lower.sum()
 
         def excess(log_rate: float) -> float:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from discreet.arguments import whole
 from discreet.errors import UsageError
@@ -48,6 +47,9 @@ class GridWalk:
 
     def range(self) -> Fraction:
         """Return the range of the log-likelihood difference between points within one step, rounded up."""
+        # loaded when it is needed: every release would wait for it
+        from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
         self.grid.range()  # raises where the likelihood is too steep
         slopes = self.grid.tables[0][:, 0]
         # a window of width + 1 points holds every pair that is at most width apart

@@ -22,7 +22,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
@@ -154,6 +153,7 @@ def least_multiplier(
     epsilon: float, delta: float, *, rate: Number, steps: int, sampling: Sampling
 ) -> SampledGaussian:
     """Return steps with the least noise, to four digits and rounded up, that stay within a budget."""
+    from scipy.optimize import brentq
 
     def excess(log_multiplier: float) -> float:
         """Return the log of the cost over the budget; it falls as the noise grows."""
