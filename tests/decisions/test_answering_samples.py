@@ -44,7 +44,9 @@ def test_answers_speak_of_the_tempered_posterior(rng: np.random.Generator) -> No
         assert isinstance(release.mechanism, SamplingRecord)
         temperature = float(release.mechanism.parameters["temperature"])
         truth = chance_above(0.5, temperature)
-        response = dc.infer(release).respond(dc.decisions.ZeroOne("p > 0.5"), confidence=confidence)
+        response = dc.infer(release, engine="naive").respond(
+            dc.decisions.ZeroOne("p > 0.5"), confidence=confidence
+        )
         shares[trial] = response.utilities[0]
         losses[trial] = max(truth, 1 - truth) - (truth if response.candidate else 1 - truth)
     # the samples lie on a grid, however spaced: a cell there moves a probability by its width times the density, 4
@@ -70,7 +72,16 @@ def test_the_command_line_answers_from_samples(
 ) -> None:
     release = released(rng)
     release.save(tmp_path / "samples.json")
-    command = ["respond", str(tmp_path / "samples.json"), "-q", "mean:p", "-q", "event:p>0.5"]
+    command = [
+        "respond",
+        str(tmp_path / "samples.json"),
+        "-q",
+        "mean:p",
+        "-q",
+        "event:p>0.5",
+        "--engine",
+        "naive",
+    ]
     assert run([*command, "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["n_draws"] == N_SAMPLES

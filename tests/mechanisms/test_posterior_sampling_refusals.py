@@ -220,11 +220,14 @@ def test_command_line_release_show_and_infer(survey: Path, capsys: pytest.Captur
     shown = capsys.readouterr().out
     for words in ("posterior sample", "p in [0.1, 0.9]", "impute 0", "and 5 more"):
         assert words in shown
-    assert run(["infer", "out.json", "--json"]) == 0
+    assert run(["infer", "out.json", "--json", "--engine", "naive"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["engine"], answer["n_draws"], answer["prior"]) == ("samples", 25, "beta:1,1")
-    assert run(["infer", "out.json", "--engine", "exact"]) == 2
-    assert "holds samples" in capsys.readouterr().err
+    assert run(["infer", "out.json", "--json", "--prior", "beta:2,2"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["engine"], answer["n_draws"], answer["prior"]) == ("exact", 4000, "beta:2,2")
+    assert run(["infer", "out.json", "--engine", "gibbs"]) == 2
+    assert "does not apply" in capsys.readouterr().err
     letters = ["-m", "categorical:labels=yes|no", "-c", "smoker", "--mechanism", "posterior-sample"]
     more = ["--prior", "dirichlet:1,1", "--support=0.1", "--epsilon", "1", "--impute", "no", "-o", "l.json"]
     assert run(["release", "data.csv", *letters, *more]) == 0

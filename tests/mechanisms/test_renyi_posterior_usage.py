@@ -33,7 +33,8 @@ def test_a_release_of_samples(mode: Any) -> None:
     assert release.samples.arithmetic == "floating"
     assert dc.Release.from_json(release.to_json()) == release
     assert mode in release.statement()
-    posterior = dc.infer(release)
+    assert dc.infer(release, rng=0).diagnostics.engine == "exact"
+    posterior = dc.infer(release, engine="naive")
     assert posterior.draws["p"].shape == (5,)
     assert any(mode in str(line) for line in (posterior.diagnostics, *posterior.diagnostics.warnings))
 

@@ -14,7 +14,6 @@ from discreet.cli.options import (
     Delta,
     EngineName,
     Epsilon,
-    Mechanism,
     Missing,
     Model,
     Neighbors,
@@ -26,6 +25,7 @@ from discreet.cli.options import (
     read_records,
 )
 from discreet.cli.pictures import Picture, check_picture
+from discreet.cli.sampling import Mode, Order, ReadMechanism, Samples, Support, choose_mechanism
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ def calibrate(
     delta: Delta = None,
     rho: Rho = None,
     bounds_epsilon: BoundsEpsilon = None,
-    mechanism: Mechanism = "laplace",
+    mechanism: ReadMechanism = "laplace",
+    samples: Samples = None,
+    support: Support = None,
+    order: Order = None,
+    mode: Mode = None,
     engine: Annotated[
         EngineName,
         typer.Option(
@@ -115,7 +119,8 @@ def calibrate(
 
     Parameters are drawn from the prior, records from the model; they are released and read like real ones. In a
     calibrated posterior the truth has a uniform rank among the draws, and intervals hold it as often as they say.
-    Unlike in release, no value is missing unless --missing count says so. The exit code is 0 whatever the verdict.
+    Unlike in release, no value is missing unless --missing count says so. A mechanism that releases samples takes the
+    same prior as the analyst. The exit code is 0 whatever the verdict.
     """
     from discreet import families
 
@@ -130,12 +135,12 @@ def calibrate(
 
     from discreet.validation import calibrate as simulate
 
+    options = {"samples": samples, "support": support, "order": order, "mode": mode}
+    if mechanism not in ("laplace", "gaussian"):
+        options["prior"] = prior
     arguments: dict[str, Any] = {
         "n": n,
-        "epsilon": epsilon,
-        "delta": delta,
-        "rho": rho,
-        "mechanism": mechanism,
+        **choose_mechanism(mechanism, family, {"epsilon": epsilon, "delta": delta, "rho": rho}, options),
         "engine": engine,
         "prior": _prior(family, prior, limits),
         "bounds": limits,

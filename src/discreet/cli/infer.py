@@ -117,11 +117,6 @@ def infer(
         ensure_writable(path, replace=True)
     releases = [load_release(file) for file in files]
     release = releases[0]
-    if release.samples is not None and (draws, chains, seed) != (_DRAWS, _CHAINS, None):
-        print(
-            "note: this release holds samples, so --draws, --chains and --seed change nothing.",
-            file=sys.stderr,
-        )
     chosen = _prior(prior, release)
     with busy("Inferring …"):
         made = make_posterior(
@@ -138,10 +133,16 @@ def infer(
         )
         posterior = made if isinstance(made, Posterior) else made.together()
         summary = posterior.summary(prob)
+        handed_on = posterior.diagnostics.engine == "samples"
         if output is not None:
             posterior.save(output)
         if plot is not None:
             made.plot(plot)
+    if handed_on and (draws, chains, seed) != (_DRAWS, _CHAINS, None):
+        print(
+            "note: these samples are handed on as they are, so --draws, --chains and --seed change nothing.",
+            file=sys.stderr,
+        )
     if json:
         content = {
             "release": release.id if len(files) == 1 else [one.id for one in releases],
@@ -150,7 +151,7 @@ def infer(
             "columns": list(release.columns),
             "guarantee": guarantee_json(release.guarantee),
             **summary.to_dict(),
-            "prior": _shown(chosen if release.samples is None else release.sampling_record.prior)
+            "prior": _shown(release.sampling_record.prior if handed_on else chosen)
             or posterior.diagnostics.prior,
             "n_draws": posterior.n_draws,
             "files": list(map(str, written)),
@@ -161,7 +162,7 @@ def infer(
     out.print(paragraph(release.title if len(files) == 1 else posterior.about or ""))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
-    if engine == "auto" and release.samples is None:
+    if engine == "auto" and not handed_on:
         out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
     for path in written:
         out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
@@ -173,7 +174,7 @@ def _prior(text: str | None, release: Release) -> Prior | str | None:
 
     model = release.model
     if text is None or text.strip() == "weak":
-        return text if release.samples is not None else None
+        return None
     chosen = model.parse_prior(text)
     try:
         model.check_prior(chosen)

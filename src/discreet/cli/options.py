@@ -155,14 +155,6 @@ Rho = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
-Mechanism = Annotated[
-    Literal["laplace", "gaussian"],
-    typer.Option(
-        "--mechanism",
-        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta.",
-        rich_help_panel=BUDGET,
-    ),
-]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 PriorText = Annotated[

@@ -41,6 +41,15 @@ AnyMechanism = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+ReadMechanism = Annotated[
+    Literal["laplace", "gaussian", "posterior-sample", "renyi-posterior"],
+    typer.Option(
+        "--mechanism",
+        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon with "
+        "--support; renyi-posterior takes epsilon with --order.",
+        rich_help_panel=BUDGET,
+    ),
+]
 AnyOutside = Annotated[
     Literal["redact", "clip"] | None,
     typer.Option(
@@ -93,7 +102,7 @@ Support = Annotated[
         "--support",
         metavar="LOW,HIGH",
         help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
-        "labels one number, the least probability of any.",
+        "labels one number, the least probability of any, or LABEL=NUMBER for each.",
         show_default=False,
         rich_help_panel=SAMPLING,
     ),
@@ -252,9 +261,17 @@ MECHANISMS: Mapping[str, Callable[[Model, Mapping[str, str | None], Mapping[str,
 def read_support(family: Model, texts: list[str]) -> Any:
     """Read ``--support``: one number for labels, else one pair for each parameter."""
     if family.labels is not None:
-        if len(texts) != 1 or "," in texts[0]:
-            raise UsageError("--support of categorical is one number.", hint="write --support=0.01")
-        return texts[0]
+        if len(texts) == 1 and "," not in texts[0] and "=" not in texts[0]:
+            return texts[0]
+        pairs = [text.rpartition("=") for text in texts]
+        if not all(label and number for label, _, number in pairs) or len(
+            {label for label, *_ in pairs}
+        ) < len(pairs):
+            raise UsageError(
+                "--support of categorical is one number, or one for each label.",
+                hint="write --support=0.01, or --support a=0.01 --support b=0.05 …",
+            )
+        return {label: number for label, _, number in pairs}
     return [read_pair(text, "--support", _SUPPORT_HINT) for text in texts]
 
 

@@ -18,7 +18,7 @@ from discreet.inference import sampled
 from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
-from discreet.inference.engines.registry import ENGINES, EngineName, load
+from discreet.inference.engines.registry import EngineName, load, places
 from discreet.inference.fit_check import FitResult, fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
@@ -77,8 +77,10 @@ def infer(
         A release, or the path of a release file. Or several, by name: a dictionary of them gives a dictionary of
         posteriors, each from random numbers of its own, as :func:`discreet.release` gives for several models. A list is
         read together: institutions whose tables are samples of one population, and see ``pool`` and ``same_table``.
-        Of a release of samples the posterior is those samples: it takes neither ``prior`` nor ``engine``, and
-        ``draws`` and ``rng`` have no effect.
+        Released samples of a posterior are evidence like noisy totals are: the records behind them are latent, and
+        the posterior is of the parameter given the samples, under any prior. ``engine="naive"`` hands the samples on
+        as they are, and so does ``"auto"`` for samples that no engine reads (of chains, of tables, of weights): then
+        neither ``prior`` nor ``draws`` nor ``rng`` has a meaning.
     prior
         The family's conjugate prior, such as ``dc.priors.Beta(1, 1)`` or the text ``"beta:1,1"``. A release of noisy
         totals can be read under any prior, again and again, at no cost. Without one, or with ``"weak"``, a weak prior
@@ -143,7 +145,7 @@ def infer(
             hint="leave out records",
         )
     expected = _expected(missing, release)
-    if release.samples is not None:
+    if release.samples is not None and (engine == "naive" or not sampled.is_read(release)):
         sampled.check(engine, prior, records)
         answer, name, chains = sampled.answer(release), "samples", 1
         how = partial(
@@ -288,7 +290,7 @@ def _check_size(release: Release, draws: int, chains: int) -> None:
 
 def _engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
     """Yield the engine asked for, or all automatic ones, most exact first; each is imported when its turn comes."""
-    for place in ENGINES[release.model.engines]:
+    for place in places(release):
         engine = load(place)
         if engine.automatic if name == "auto" else engine.name == name:
             yield engine
@@ -296,7 +298,7 @@ def _engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
 
 def _check_engine(release: Release, name: EngineName) -> None:
     """Raise unless this engine (for ``auto``, at least one) reads the release."""
-    if not ENGINES[release.model.engines]:
+    if not places(release):
         raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
     reasons = []
     for engine in _engines_for(release, name):
@@ -305,7 +307,7 @@ def _check_engine(release: Release, name: EngineName) -> None:
             return
         reasons.append(f"{engine.name} does not apply: {refusal}")
     if not reasons:
-        known = ", ".join(load(place).name for place in ENGINES[release.model.engines])
+        known = ", ".join(load(place).name for place in places(release))
         reasons.append(f"{name} does not apply: {release.model.name} has {known}")
     others = any(engine.refusal(release) is None for engine in _engines_for(release, "auto"))
     hint = (
@@ -351,7 +353,7 @@ def _patient(
 def _following(question: Question, chosen: Engine) -> Engine | None:
     """Return the next automatic engine that reads the release in reasonable time, if there is one."""
     later = False
-    for place in ENGINES[question.release.model.engines]:
+    for place in places(question.release):
         if later:
             try:
                 engine = load(place)

@@ -42,6 +42,8 @@ _FIXED = "the bounds were bought privately from the same records and are treated
 def warnings_about(question: Question, answer: Answer, engine: str) -> tuple[str, ...]:
     """Return warnings about the model, its prior on records, and the release, whose noise a naive engine ignores."""
     release = question.release
+    if release.samples is not None:
+        return _two_modes(release, answer.draws)
     return (
         *_two_modes(release, answer.draws),
         *_bought_bounds(release),

@@ -1,4 +1,4 @@
-"""Releases of samples: the samples are the posterior's draws, and nothing can be added to them."""
+"""Released samples, handed on as they are: of mechanisms that no engine reads, or for comparison."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from discreet.artifact import Release
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer
+from discreet.inference.engines.registry import load, places
 
 _WORDS = {
     "temperature": "temperature {}",
@@ -18,9 +19,14 @@ _WORDS = {
 }
 
 
+def is_read(release: Release) -> bool:
+    """Tell whether an engine reads the samples of a release for what they say of the records behind them."""
+    return any(load(place).refusal(release) is None for place in places(release))
+
+
 def check(engine: str, prior: object, records: object) -> None:
     """Raise if anything is asked of a release of samples that it cannot answer."""
-    if engine != "auto":
+    if engine not in ("auto", "naive"):
         raise EngineError(
             f"engine={engine!r} does not apply: this release holds samples, which are returned as they are.",
             hint="use engine='auto'",

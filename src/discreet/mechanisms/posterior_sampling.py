@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.artifact import Samples
-from discreet.artifact.records.posterior_sample import PosteriorSampleRecord
+from discreet.artifact.records.posterior_sample import PosteriorSampleRecord, labels_support
 from discreet.domain.bounds import read_pairs
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
@@ -19,7 +19,7 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import PureDP
-from discreet.privacy.costs.likelihood_range import simplex_range, temperature_for
+from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
 from discreet.privacy.costs.parameter_grid import (
     SLACK,
     ParameterGrid,
@@ -52,7 +52,7 @@ class PosteriorSampling(Mechanism):
     support
         The truncated parameter set, from public knowledge: ``(low, high)`` of the parameter, strictly inside its range;
         for ``Normal()`` a dictionary ``{"mean": (low, high), "variance": (low, high)}``; for ``Categorical`` one
-        number, the least that any probability can be.
+        number, the least that any probability can be, or one for each label, ``{"a": 0.01, "b": 0.05}``.
     range_bound
         An upper bound of the log-likelihood's range to use in place of the exact one, from
         :func:`~discreet.privacy.costs.likelihood_range.from_difference` (Foulds et al., theorem 2) or
@@ -144,14 +144,15 @@ class PosteriorSampling(Mechanism):
     def _record(self, family: Family, domain: Domain) -> PosteriorSampleRecord:
         k = family.n_probabilities
         if k is not None:
-            least = _least(k, self.support)
+            least = _least(family, k, self.support)
             if self.cells is not None:
                 raise UsageError("cells are for a grid, and labels have none: leave out cells.")
-            needed, slack = simplex_range(k, least), Fraction(0)
-            support = ((least, 1 - (k - 1) * least),)
+            one = len(least) == 1
+            needed, slack = simplex_range(k, least[0]) if one else labels_range(least), Fraction(0)
+            support = labels_support(least, k)
             extra = {}
             # the sampler's own limits, before a row is read
-            check_lower(float_up(least), k)
+            check_lower([float_up(low) for low in least] if not one else float_up(least[0]), k)
             if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
                 raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
         else:
@@ -179,17 +180,21 @@ class PosteriorSampling(Mechanism):
         assert support is not None
         if totals.family.n_probabilities is not None:
             # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
-            return self._draw_labels(float_up(temperature), float_up(support[0][0]), totals, source)
+            least = [float_up(low) for low, _ in support]
+            return self._draw_labels(float_up(temperature), least, totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
         distribution = grid.distribution(totals.features(), totals.n_records, temperature)
         chosen = [source.exponential(distribution) for _ in range(self.samples)]
         return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
 
-    def _draw_labels(self, temperature: float, least: float, totals: Totals, source: RandomSource) -> Samples:
+    def _draw_labels(
+        self, temperature: float, least: list[float], totals: Totals, source: RandomSource
+    ) -> Samples:
         counts = np.array([float(count) for count in totals.features()])
         alpha = self.prior.natural() + counts / temperature
-        drawn = source.floating(lambda rng: sample_truncated_dirichlet(alpha, least, self.samples, rng))
+        lower = np.broadcast_to(least, alpha.shape)
+        drawn = source.floating(lambda rng: sample_truncated_dirichlet(alpha, lower, self.samples, rng))
         return Samples.of({"p": drawn}, "floating")
 
 
@@ -203,11 +208,19 @@ def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fractio
     return read_pairs(support, "support")
 
 
-def _least(k: int, support: Any) -> Fraction:
-    """Read the support of labels: one number, the least probability of any."""
-    if isinstance(support, Mapping | Sequence | np.ndarray) and not isinstance(support, str):
+def _least(family: Family, k: int, support: Any) -> tuple[Fraction, ...]:
+    """Read the support of labels: the least probability of any, or one for each label, by label."""
+    if isinstance(support, Mapping):
+        labels = family.labels or ()
+        if set(support) != set(labels):
+            raise UsageError(
+                "support must name every label, and nothing else.", hint=f"the labels: {', '.join(labels)}"
+            )
+        return tuple(exact(support[label], "support") for label in labels)
+    if isinstance(support, Sequence | np.ndarray) and not isinstance(support, str):
         raise UsageError(
-            "the support of categorical is one number: the least that any label's probability can be.",
+            "the support of categorical is one number, the least that any label's probability can be, or one for each "
+            "label, by label.",
             hint=f"for example support={0.1 / k:.2g}",
         )
-    return exact(support, "support")
+    return (exact(support, "support"),)

@@ -21,7 +21,7 @@ from discreet.families.likelihood import Likelihood
 from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
-from discreet.mechanisms.noise import NoiseMechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.priors.base import Prior
 from discreet.privacy.guarantees import check_neighbors
@@ -43,7 +43,7 @@ def calibrate(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | NoiseMechanism = "laplace",
+    mechanism: str | Mechanism = "laplace",
     engine: Engine = "auto",
     prior: Prior | str | None = None,
     bounds: Any = None,
@@ -72,7 +72,8 @@ def calibrate(
         Number of records. With ``missing="count"`` the number of missing ones is drawn from inference's own prior,
         which expects few.
     epsilon, delta, rho, mechanism, bounds, outside, missing, neighbors
-        As in :func:`release`, except that by default no value is missing.
+        As in :func:`release`, except that by default no value is missing. A mechanism that releases posterior samples
+        of a family, such as :class:`PosteriorSampling`, will do too.
     engine, prior
         As in :func:`infer`. The prior must be one that the analyst would use: parameters are drawn from it.
     records
@@ -109,10 +110,7 @@ def calibrate(
     one_of(outside, "outside", Outside)
     one_of(missing, "missing", Missing)
     workers = None if workers is None else whole(workers, "workers")
-    chosen = NoiseMechanism.expect(
-        choose_mechanism(mechanism, epsilon, delta, rho),
-        "this mechanism releases samples, and noise is needed here.",
-    )
+    chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     check_neighbors(neighbors)
     if neighbors == "add_remove":
         records = (0, 2 * int(n)) if records is None else records

@@ -1,27 +1,27 @@
 """One trial of a calibration: a parameter from the prior, rows, a release, a posterior, and the rank of the parameter.
 
-Everything runs through the code of a real release and a real reading; only the noise (and bounds, if they are to be
-bought) comes from a seeded sampler of the same mass function.
+Everything runs through the code of a real release and a real reading; only the noise or the
+samples (and bounds, if they are to be bought) come from a seeded sampler of the same distribution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from discreet.curator.publish import release_with
+from discreet.curator.publish import sample_with
 from discreet.domain.declarations import Missing, Neighbors, Outside
-from discreet.errors import EngineError
+from discreet.errors import EngineError, UsageError
 from discreet.families.likelihood import Likelihood
 from discreet.inference.analyst import infer
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.missing_prior import missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
-from discreet.mechanisms.noise import NoiseMechanism
+from discreet.mechanisms.base import Mechanism, RandomSource
 from discreet.priors.base import Prior
 from discreet.validation.ranks import rank
 
@@ -38,7 +38,7 @@ class Setting:
 
     model: Likelihood
     prior: Prior
-    mechanism: NoiseMechanism
+    mechanism: Mechanism
     n: int
     engine: Engine = "auto"
     bounds: Any = None
@@ -70,8 +70,8 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
     model = setting.model
     theta = {name: np.asarray(value)[0] for name, value in model.draw(setting.prior, 1, rng).items()}
     rows = _rows(setting, theta, rng)
-    release = release_with(
-        lambda distribution: int(distribution.sample(1, rng)[0]),
+    release = sample_with(
+        replace(RandomSource.seeded(rng), permute_and_flip=lambda distribution: distribution.sample(rng)),
         rows,
         model,
         setting.mechanism,
@@ -79,13 +79,14 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
         outside=setting.outside,
         missing=setting.missing,
         neighbors=setting.neighbors,
-        choose=lambda distribution: distribution.sample(rng),
     )
+    # released samples that are handed on as they are take no prior
+    prior = None if setting.engine == "naive" and release.samples is not None else setting.prior
 
     def read(size: int, chains: int) -> Posterior:
         return infer(
             release,
-            prior=setting.prior,
+            prior=prior,
             engine=setting.engine,
             draws=size,
             chains=chains,
@@ -94,6 +95,8 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
         )
 
     posterior = None if setting.chained else read(setting.n_draws, 1)
+    if setting.engine != "naive" and posterior is not None and posterior.diagnostics.engine == "samples":
+        raise UsageError("no engine reads such samples: they are handed on as they are.")
     # auto may choose a chain for this release though it chose none for another
     if posterior is None or not posterior.diagnostics.independent:
         per_chain = max(CHAIN_DRAWS, _THINNING * setting.n_draws) // _CHAINS
@@ -136,7 +139,7 @@ def _ranks(
     theta: Mapping[str, np.ndarray], posterior: Posterior, size: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return the rank of each scalar of theta among ``size`` of the draws, evenly spread over the chains."""
-    kept = np.linspace(0, posterior.n_draws - 1, size).round().astype(int)
+    kept = np.linspace(0, posterior.n_draws - 1, min(size, posterior.n_draws)).round().astype(int)
     # the truth goes first, so that both are taken apart under the same names
     joined = {
         name: np.concatenate([np.asarray(theta[name], dtype=float)[None], draws[kept]])

@@ -80,6 +80,9 @@ class SamplingRecord(Record):
     caution: ClassVar[str | None] = None
     #: Whether the samples are independent: not states of a walk, or choices among a few.
     independent: ClassVar[bool] = True
+    #: Which engines read the draws as what they say of the records: a name in
+    #: :mod:`discreet.inference.engines.registry`; with ``"none"`` they are only handed on.
+    engines: ClassVar[str] = "none"
     #: Whether the prior is a family's conjugate prior.
     has_conjugate_prior: ClassVar[bool] = True
 

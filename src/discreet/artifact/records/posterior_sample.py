@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from discreet.artifact.records.base import SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.privacy import PureDP
-from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
 from discreet.privacy.costs.parameter_grid import (
     SLACK,
     ParameterGrid,
@@ -33,6 +34,7 @@ class PosteriorSampleRecord(SamplingRecord):
 
     name = "posterior_sample"
     kind = "tempered posterior"
+    engines = "released_draws"
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
@@ -46,10 +48,13 @@ class PosteriorSampleRecord(SamplingRecord):
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         draws = samples.arrays()
         if k is not None:
-            (least, most), *others = self.support
-            needed, slack = simplex_range(k, least), Fraction(0)
-            if others or most != 1 - (k - 1) * least:
+            least = tuple(low for low, _ in self.support)
+            if len(least) not in (1, k) or self.support != labels_support(least, k):
                 raise ValueError("its support is not that of its labels")
+            needed, slack = (
+                simplex_range(k, least[0]) if len(least) == 1 else labels_range(least),
+                Fraction(0),
+            )
             check_simplex(draws["p"], (samples.count, k), least)
         else:
             refusal = grid_refusal(family)
@@ -72,9 +77,15 @@ class PosteriorSampleRecord(SamplingRecord):
             raise ValueError("its temperature is less than its guarantee needs")
 
 
-def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Fraction | int) -> None:
+def labels_support(least: Sequence[Fraction], n_labels: int) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Return what probabilities can be if they are at least these: one for all labels, or one for each."""
+    taken = sum(least) if len(least) > 1 else n_labels * least[0]
+    return tuple((low, 1 - taken + low) for low in least)
+
+
+def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Sequence[Fraction] | Fraction | int) -> None:
     """Raise unless an array is of this shape and holds probabilities, none of them below ``least``."""
-    if p.shape != shape or not (p >= float(least) - _EDGE).all():
+    if p.shape != shape or not (p >= np.array(least, dtype=float) - _EDGE).all():
         raise ValueError("a draw lies outside its support")
     if not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError("a draw lies outside its support")

@@ -20,6 +20,7 @@ class DirectPosteriorRecord(SamplingRecord):
 
     name = "direct_posterior"
     kind = "direct posterior"
+    engines = "released_draws"
     #: The weight that may be below 1: r of the likelihood, or m of the prior.
     free: ClassVar[str] = ""
     #: Whether it answers a query, for which there is no likelihood.
@@ -72,6 +73,7 @@ class DiffusedQueryRecord(DirectPosteriorRecord):
 
     name = "diffused_query"
     is_query = True
+    engines = "none"
     kind = "diffused posterior"
     free = "r"
 
@@ -81,6 +83,7 @@ class ConcentratedQueryRecord(DirectPosteriorRecord):
 
     name = "concentrated_query"
     is_query = True
+    engines = "none"
     kind = "concentrated posterior"
     free = "m"
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Protocol
 
 import numpy as np
 from scipy.fft import next_fast_len
@@ -185,7 +186,25 @@ class Cell:
         return low, weights / total, float(peak + np.log(total))
 
 
-def tilt_for(cells: list[Cell], target: float, most: int, times: np.ndarray | None = None) -> float:
+class Weighed(Protocol):
+    """A latent count whose log weight is known to a few digits anywhere."""
+
+    @property
+    def y(self) -> float:
+        """About where it is."""
+        ...
+
+    @property
+    def finest(self) -> float:
+        """Node spacing that resolves its weight."""
+        ...
+
+    def rough(self, c: np.ndarray) -> np.ndarray:
+        """Return the log weight of counts."""
+        ...
+
+
+def tilt_for(cells: Sequence[Weighed], target: float, most: int, times: np.ndarray | None = None) -> float:
     """Return a tilt that brings the mean of the total within a fraction of its spread of ``target``.
 
     No cell is taken to exceed ``most``; ``times`` says how often each cell is there, if not once.

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Literal
 
+from discreet.artifact import Release
 from discreet.inference.engine import Engine
 
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
@@ -52,7 +53,14 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.network.network_engine:NAIVE",
     ),
     "none": (),
+    "released_draws": ("discreet.inference.engines.released_draws.draws_engine:EXACT",),
 }
+
+
+def places(release: Release) -> tuple[str, ...]:
+    """Return the engines that read a release, most exact first: its model's, or those of its draws."""
+    kind = release.model.engines if release.samples is None else release.sampling_record.engines
+    return ENGINES[kind]
 
 
 @cache

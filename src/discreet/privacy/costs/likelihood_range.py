@@ -25,6 +25,7 @@ Mitrokotsa and Rubinstein (2017), Differential privacy for Bayesian inference th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -96,8 +97,24 @@ def simplex_range(n_labels: int, least: Fraction) -> Fraction:
             f"the least probability must be above 0 and below 1/{n_labels}, one over the number of labels, "
             f"got support={float(least):g}."
         )
-    odds = (1 - (n_labels - 1) * least) / least
-    return log_up(odds**2)
+    return labels_range((least,) * n_labels)
+
+
+def labels_range(least: Sequence[Fraction]) -> Fraction:
+    """Return the range for labels whose probabilities are at least these, one for each, rounded up.
+
+    With M_i = 1 - sum over k != i of least_k, the most that p_i can be, d = log(p_i / p_j) goes up to log(M_i /
+    least_j) and down to -log(M_j / least_i): both where all other labels are at their least. The range is the largest
+    log(M_i M_j / (least_i least_j)) over pairs, and that of the two labels with the largest M / least.
+    """
+    if len(least) < 2 or min(least) <= 0 or not sum(least) < 1:
+        raise UsageError(
+            "the least probabilities must be above 0, one for each label, and sum to less than 1.",
+            hint="for example support={'a': 0.01, 'b': 0.05}",
+        )
+    taken = sum(least)
+    odds = sorted((1 - taken + one) / one for one in least)
+    return log_up(odds[-1] * odds[-2])
 
 
 def range_up(value: float) -> Fraction:

@@ -168,6 +168,12 @@ class ParameterGrid:
         return True
 
 
+def prior_values(family: Family, x: np.ndarray) -> np.ndarray:
+    """Return values of the prior's variable at values of a family's one parameter: the same, but for a variance."""
+    prior_of = family.closed_form(_PRIOR_OF)
+    return x if prior_of is None else prior_of(x)
+
+
 def grid_refusal(family: Family) -> str | None:
     """Say why a family has no such grid, or return None."""
     if family.prior_type is NormalInverseGamma:
@@ -239,8 +245,7 @@ def _log_prior(prior: Prior, family: Family, points: dict[str, np.ndarray]) -> n
         return prior.log_density(x) + np.log(x) + np.log1p(-x)
     if isinstance(prior, Gamma):
         # the steps are those of the logarithm of a rate, or of what the rate is one over
-        prior_of = family.closed_form(_PRIOR_OF)
-        rate = x if prior_of is None else prior_of(x)
+        rate = prior_values(family, x)
         return prior.log_density(rate) + np.log(rate)
     return prior.log_density(x)
 
