@@ -13,8 +13,8 @@ from columns.simulate import Setting, contributions, releases
 
 QUANTILES = (0.25, 0.5, 0.75, 0.9)
 BINS = 64
-# cells of the exponential mechanism
-_CELLS = 1024
+# cells of the exponential mechanism, and tables from which its spread is estimated
+_CELLS, _RIVALS = 1024, 300
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def histogram_cell(
         whole = posterior.band()
         bands.append(bool(((whole.low <= below + 1e-12) & (below <= whole.high + 1e-12)).all()))
         band_widths.append(float((whole.high - whole.low).mean()))
-        unit = (population[trial.usable] - low) / (high - low)
+    for _ in range(_RIVALS):
+        unit = (rng.choice(population, setting.n) - low) / (high - low)
         rival.append(
             [exponential_mechanism(unit, q, setting.epsilon / len(QUANTILES), rng) for q in QUANTILES]
         )
