@@ -157,8 +157,8 @@ def histogram_claims(cells: Sequence[HistogramCell], what: str, *, few: bool = F
 def rival_claims(cells: Sequence[RivalCell]) -> list[Claim]:
     """Others in four settings: one must fall short where `Mean` does not, or the test has no power.
 
-    Which one depends: a naive reading does where noise is large, OpenDP's error bars, which are of the noise alone, where
-    it is small, and `Normal()` on columns that are not normal.
+    Which one depends: a naive reading does where noise is large, OpenDP's error bars, which are of the noise alone,
+    where it is small, and `Normal()` on columns that are not normal.
     """
     claims = []
     for setting, some in _by_setting(cells):
