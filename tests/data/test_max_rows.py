@@ -319,3 +319,12 @@ def test_tables_of_next_to_no_rows_are_read(neighbors: Any):
         )
         low, high = np.quantile(dc.infer(made, rng=1, draws=400).draws["mean"], [0.025, 0.975])
         assert 0 <= low <= high <= 10
+
+
+@pytest.mark.parametrize("data", [[1.0, 2.0], [(1.0, 2.0)], np.ones((3, 2))])
+def test_a_unit_needs_names(data: Any):
+    """Columns of a list go by their order, and a column of numbers must not become the unit unasked."""
+    with pytest.raises(dc.DiscreetError, match="these data have no names"):
+        dc.release(data, dc.Mean(), column="x", bounds=(0, 1), unit="id", max_rows=2, epsilon=1)
+    with pytest.raises(dc.DiscreetError, match="name the column"):
+        dc.release({"id": ["a"], "x": [1.0]}, dc.Mean(), bounds=(0, 1), unit="id", max_rows=2, epsilon=1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.arguments import one_of, whole
-from discreet.domain.unit import FOR_DATES, FOR_LABELS, NullUnit, Pair, Unit, read_unit
+from discreet.domain.unit import FOR_DATES, FOR_LABELS, NullUnit, Pair, Rule, Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.cluster_mean import MOST_ROWS
 from discreet.models.base import Model
@@ -79,14 +79,16 @@ def unit_of(
 ) -> Unit:
     """Return the unit that was declared, checked against the model."""
     said = {name: value for name, value in people.items() if name != "max_rows"}
-    allowed, names = model.unit_rules, columns
+    names = columns
+    allowed: tuple[tuple[Rule, ...], ...] = model.unit_rules
     if not allowed and people["max_rows"] is None:
         raise UsageError(
             f"{model.name} takes no unit: {model.no_unit}.", hint="leave out unit, and protect each row"
         )
     if dates:
         # days have no sum, and a number of rows is no date
-        allowed = tuple(tuple(rule for rule in some if rule in (*FOR_DATES, *FOR_LABELS)) for some in allowed)
+        dated = {*FOR_DATES, *FOR_LABELS}
+        allowed = tuple(tuple(rule for rule in some if rule in dated) for some in allowed)
     if model.max_groups is not None and columns is not None:
         names = columns[: len(allowed)]
     # a column that makes groups, or one of rows that are not put together, is read as it is
@@ -97,6 +99,8 @@ def unit_of(
         raise UsageError(
             f"column {said['column']!r:.60} says whose a row is, and cannot be what is learned too, or make groups."
         )
+    if people["max_rows"] is not None and columns is None:
+        raise UsageError("name the column that is learned about: the unit is another one.")
     if people["max_rows"] is None:
         return read_unit(**said, allowed=allowed, names=names, bounds=bounds, model=model.name)
     return Unit(said["column"], (), (), None, said["null"])

@@ -28,13 +28,14 @@ import numpy as np
 from discreet.data.sources.chosen_rows import ChosenRows, InDuckDB, placed
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
-from discreet.data.sources.opening import look_at
+from discreet.data.sources.opening import column_names, look_at
 from discreet.data.sources.people import numbered
 from discreet.data.sources.source import Need, Picked
 from discreet.data.sources.stand_in import rows_of
 from discreet.data.summaries.group_sums import group_needs, group_position
 from discreet.data.summaries.sums import Summary, check_size, numeric_records
 from discreet.domain.declarations import Domain
+from discreet.errors import UsageError
 from discreet.families.cluster_mean import ClusterMean, Weights
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
@@ -63,6 +64,12 @@ def sum_clusters(
         needs += group_needs(grouped, "mean")
     wanted = columns
     if people is not None:
+        if not column_names(people.rows):
+            # columns of arrays and lists go by their order, and the unit must not be taken for another column
+            raise UsageError(
+                "a unit is a column by name, and these data have no names.",
+                hint="give a table with named columns, such as a dictionary of lists",
+            )
         needs.append(Need("mean", None, key=True))
         wanted = None if columns is None else [*columns, people.unit.column]
 
