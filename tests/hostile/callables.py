@@ -110,6 +110,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     # verbs
     "release": lambda: {"data": ROWS, "model": dc.Bernoulli(), "epsilon": 1},
     "check": lambda: {"data": ROWS, "model": dc.Bernoulli()},
+    "coarsen": lambda: {"release": dc.release(ROWS, dc.Bernoulli(), epsilon=1), "epsilon": 0.1},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),
@@ -570,7 +571,7 @@ _PROTOCOL = """
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
     row_log_density stand_ins weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
-    cdf log_densities title check_dates record_bounds divided
+    cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 

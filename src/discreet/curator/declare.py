@@ -97,7 +97,8 @@ def declare(
     """
     model, people = _as_model(model), None
     said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
-    if null_unit != "leave_out" or any(one is not None for one in said):
+    default = isinstance(null_unit, str) and null_unit == "leave_out"
+    if not default or any(one is not None for one in said):
         people = people_of(unit, per_unit, row_bounds, last_by, null_unit, max_rows)
         model = weighed_and_capped(model, people, weights, weight_bounds)
     if by is not None or groups is not None:
