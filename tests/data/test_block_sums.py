@@ -53,7 +53,7 @@ def test_groups_are_the_sums_of_their_records(n_groups, rng):
     found = BlockSums(dc.Mean(), domain, layout).by_group(batch_of(values), group, n_groups)
     for at in range(n_groups):
         own = [value for value, g in zip(values, group, strict=True) if g == at]
-        assert tuple(found[at].tolist()) == expected({"x": own}, dc.Mean(), domain, layout)  # pyright: ignore[reportArgumentType]
+        assert tuple(found[:, at].tolist()) == expected({"x": own}, dc.Mean(), domain, layout)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,6 @@ class RecordShape(ABC):
         """
         raise NotImplementedError
 
-    def features_of_block(self, z: Sequence[np.ndarray], room: np.ndarray) -> list[np.ndarray]:
-        """Compute features from mapped columns of a block, as :meth:`features` does; ``room`` has a row for each."""
-        return self.features(z)
-
     @abstractmethod
     def basis(self, neighbors: Neighbors, missing: Missing) -> Basis:
         """Return the released coordinates for this neighbor relation and missing policy."""
@@ -219,13 +215,6 @@ class Quadratic(RecordShape):
 
     def features(self, z: Sequence[Any]) -> list[Any]:
         return [*z, *(z[i] * z[j] for i, j in self._pairs)]
-
-    def features_of_block(self, z: Sequence[np.ndarray], room: np.ndarray) -> list[np.ndarray]:
-        products = room[self.n_columns :]
-        return [
-            *z,
-            *(np.multiply(z[i], z[j], out=out) for out, (i, j) in zip(products, self._pairs, strict=True)),
-        ]
 
     @property
     def _n_features(self) -> int:

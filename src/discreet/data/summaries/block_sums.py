@@ -19,9 +19,7 @@ taken off again as often as there are missing records.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,8 +57,6 @@ class BlockSums:
         self._at_zero = [
             math.floor(float(t) * scale + 0.5) for t, scale in zip(at_zero, self._per_step, strict=True)
         ]
-        # memory is used again: asking the system for it would take longer than the arithmetic
-        self._rooms: deque[_Room] = deque()
 
     def total(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, list[int]]:
         """Return the number of records and the sum of each coordinate of columns c0, c1, ... of all batches."""
@@ -71,75 +67,64 @@ class BlockSums:
         return n_records, totals
 
     def by_group(self, batch: pa.RecordBatch, group: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the sums of each group, groups × coordinates, given the group of each record."""
-        steps = np.empty((len(self._summed), batch.num_rows))
+        """Return the sums of each group, coordinates × groups, given the group of each record."""
         aside = np.empty(batch.num_rows, dtype=bool)
-        for at, missing, inputs, room in self._blocks(batch):
+        steps = np.empty((len(self._summed), batch.num_rows))
+        for at, missing, inputs in self._blocks(batch):
             aside[at] = missing
-            for j, out in zip(self._summed, steps[:, at], strict=True):
-                self._steps(j, inputs, out, room)
+            for j, out in zip(self._summed, steps, strict=True):
+                out[at] = self._steps(j, inputs)
+        counts = np.bincount(group, minlength=n_groups)
         gone = np.bincount(group[aside], minlength=n_groups)
-        totals = np.outer(np.bincount(group, minlength=n_groups), self._at_zero)
+        totals = np.outer(self._at_zero, counts)
         for j, weights in zip(self._summed, steps, strict=True):
-            totals[:, j] = np.bincount(group, weights, minlength=n_groups)
-        return totals - np.outer(gone, self._at_zero)
+            totals[j] = np.bincount(group, weights, minlength=n_groups)
+        totals -= np.outer(self._at_zero, gone)
+        return totals
 
     def _batch_total(self, batch: pa.RecordBatch) -> tuple[int, list[int]]:
         n_missing, totals = 0, [zero * batch.num_rows for zero in self._at_zero]
         for j in self._summed:
             totals[j] = 0
-        for _, missing, inputs, room in self._blocks(batch):
+        for _, missing, inputs in self._blocks(batch):
             n_missing += int(np.count_nonzero(missing))
-            steps = room.steps[: len(missing)]
             for j in self._summed:
-                totals[j] += int(self._steps(j, inputs, steps, room).sum())
+                totals[j] += int(self._steps(j, inputs).sum())
         taken_off = [total - n_missing * zero for total, zero in zip(totals, self._at_zero, strict=True)]
         return batch.num_rows, taken_off
 
-    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[Any], _Room]]:
+    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[Any]]]:
         """Return of one block after the other its place, which records are missing, and (usable, features)."""
         columns = [_numbers(batch.column(f"c{i}")) for i in range(len(self._maps))]
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = _Room.of(self._size, len(columns), len(self._layout.rows[0]) - 1)
         for start in range(0, batch.num_rows, self._size):
             at = slice(start, min(start + self._size, batch.num_rows))
-            missing = room.missing[: at.stop - at.start]
-            z = self._records(
-                [(x[at], None if null is None else null[at]) for x, null in columns], missing, room
-            )
-            features = self._family.geometry.features_of_block(z, room.features[:, : len(missing)])
-            yield at, missing, [1.0, *features], room
-        self._rooms.append(room)
+            missing, z = self._records([(x[at], None if null is None else null[at]) for x, null in columns])
+            yield at, missing, [1.0, *self._family.geometry.features(z)]
 
-    def _records(self, columns: Sequence[_Column], missing: np.ndarray, room: _Room) -> list[np.ndarray]:
-        """Tell which records are missing, and return z of each column, 0 for missing and redacted records."""
-        missing[...] = False
-        flags = room.flags[: len(missing)]
-        for x, null in columns:
-            missing |= np.isnan(x, out=flags)
-            if null is not None:
-                missing |= null
+    def _records(self, columns: Sequence[_Column]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return which records are missing, and z of each column, 0 for missing and redacted records."""
+        missing = np.logical_or.reduce(
+            [np.isnan(x) if null is None else np.isnan(x) | null for x, null in columns]
+        )
         aside = missing
         if not self._clip:
             inside = [(x >= m.low) & (x <= m.high) for (x, _), m in zip(columns, self._maps, strict=True)]
             aside = missing | ~np.logical_and.reduce(inside)
         mapped = []
-        for (x, _), m, out in zip(columns, self._maps, room.z, strict=True):
-            z = self._mapped(x, m, out[: len(x)])
+        for (x, _), m in zip(columns, self._maps, strict=True):
+            z = self._mapped(x, m)
             np.copyto(z, 0.0, where=aside)
             mapped.append(z)
-        return mapped
+        return missing, mapped
 
-    def _mapped(self, x: np.ndarray, m: Map, z: np.ndarray) -> np.ndarray:
-        """Return z of each value; what it is where a value is missing does not matter."""
+    def _mapped(self, x: np.ndarray, m: Map) -> np.ndarray:
+        """Return z of each value, a new array; what it is where a value is missing does not matter."""
         if self._family.measure_needs_arrays:
-            z[...] = measure_arrays(x, self._family, m)
+            z = np.array(measure_arrays(x, self._family, m))
         else:
-            np.clip(x, m.low, m.high, out=z)
+            z = np.clip(x, m.low, m.high)
             if not self._family.sums_values:
-                z[...] = self._family.measure(z)
+                z = np.array(self._family.measure(z))
         z -= m.shift
         z *= m.slope
         if m.clamp:
@@ -147,33 +132,16 @@ class BlockSums:
             np.copyto(z, 0.0, where=np.isnan(z))
         return z
 
-    def _steps(self, j: int, inputs: Sequence[Any], out: np.ndarray, room: _Room) -> np.ndarray:
+    def _steps(self, j: int, inputs: Sequence[Any]) -> np.ndarray:
         """Return floor(t / g + 1/2) of coordinate ``j``: what :meth:`Layout.coordinates` does, in the same order."""
         (first, coefficient), *others = self._rows[j]
-        t = inputs[first] if coefficient == 1 else np.multiply(inputs[first], coefficient, out=out)
+        t = inputs[first] if coefficient == 1 else inputs[first] * coefficient
         for at, c in others:
-            t = np.add(t, np.multiply(inputs[at], c, out=room.part[: len(out)]), out=out)
-        np.multiply(t, self._per_step[j], out=out)
-        out += 0.5
-        return np.floor(out, out=out)
-
-
-@dataclass(frozen=True)
-class _Room:
-    """Memory for the numbers of one block."""
-
-    z: np.ndarray
-    features: np.ndarray
-    steps: np.ndarray
-    part: np.ndarray
-    missing: np.ndarray
-    flags: np.ndarray
-
-    @classmethod
-    def of(cls, size: int, n_columns: int, n_features: int) -> _Room:
-        flags = np.empty((2, size), dtype=bool)
-        numbers = np.empty((n_columns + n_features + 2, size))
-        return cls(numbers[:n_columns], numbers[n_columns:-2], numbers[-2], numbers[-1], flags[0], flags[1])
+            t = t + inputs[at] * c
+        # a new array: a feature can be a coordinate
+        steps = t * self._per_step[j]
+        steps += 0.5
+        return np.floor(steps, out=steps)
 
 
 def _numbers(array: pa.Array) -> _Column:

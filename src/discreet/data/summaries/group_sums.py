@@ -122,11 +122,11 @@ def _add_batches(
             yield batch
 
     for more in side_by_side(work, counted()):
-        added = more if added is None else added + more
+        added = more if added is None else np.add(added, more, out=added)
     if added is None:
         return 0
     if label is None:
-        totals[:] = added[:-1].astype(object)
+        totals[:] = added[:, :-1].T
     else:
         for at, known in enumerate(added.reshape(n_groups + 1, -1)[:-1, :-1].tolist()):
             totals[at] = label_sums(LabelCounts(tuple(known), 0, {}), family, block)
@@ -137,6 +137,8 @@ def _groups(batch: pa.RecordBatch, places: Sequence[tuple[str, Lookup]], n_group
     """Return the position of each record's group, or the number of groups if it is in none."""
     (name, first), *others = places
     group = first.codes(batch.column(name)).astype(np.int64)
+    if not others:
+        return group
     none = group == first.n_labels
     for name, lookup in others:
         codes = lookup.codes(batch.column(name))
