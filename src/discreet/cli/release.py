@@ -61,7 +61,7 @@ from discreet.cli.sampling import (
     read_impute,
 )
 from discreet.domain.declarations import REDACTED
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -79,9 +79,9 @@ def release(
     data: Data,
     model: Model,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
-    ],
+    ] = None,
     column: Columns = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -150,6 +150,14 @@ def release(
             rich_help_panel=BUDGET,
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            metavar="",
+            help="Show the queries that would run, what leaves the engine, the noise and the cost; spend nothing.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -174,10 +182,13 @@ def release(
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
     chosen = choose_mechanism(mechanism, family, budget, options)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
-    # a release that cannot be saved is budget thrown away
-    if "://" not in data:
-        ensure_distinct(output, Path(data))
-    ensure_writable(output, replace=force, loss=", and the release in it was paid for")
+    if not explain:
+        if output is None:
+            raise UsageError("name the release file to write.", hint="for example --output age.json")
+        # a release that cannot be saved is budget thrown away
+        if "://" not in data:
+            ensure_distinct(output, Path(data))
+        ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     groups = read_by(by)
     arguments: dict[str, Any] = {
         "columns": read_columns(column, family),
@@ -207,9 +218,16 @@ def release(
         "ledger": ledger,
         "analyst": analyst,
     }
-    with busy("Summing …"):
-        from discreet.curator.publish import release as make_release
+    from discreet.curator.publish import release as make_release
 
+    if output is None or explain:
+        planned = make_release(data, family, **arguments, explain=True)
+        if json:
+            print_json("release-explain", planned.to_dict())
+        else:
+            print(plain(str(planned)))
+        return
+    with busy("Summing …"):
         made = make_release(data, family, **arguments)
         made.save(output)
         said_of_itself = _warnings(made)

@@ -47,6 +47,27 @@ class Reading:
 
 def read(asked: Declaration) -> Reading:
     """Read the rows, up to where the first random number is needed; refuse for what the public count says."""
+    data, bins, cells, n_records, columns = read_exactly(asked)
+    if asked.neighbors == "replace" and n_records == 0:
+        raise UsageError(
+            "the table is empty, and under neighbors='replace' its size is public.",
+            hint="use neighbors='add_remove' if the number of records must stay private",
+        )
+    if asked.neighbors == "replace" and n_records > MOST_RECORDS:
+        raise UsageError(f"a release file holds at most {MOST_RECORDS:,} records.")
+    if asked.columns is None:
+        # names of the table's own; of a file without a header the first row stands for them, and no message repeats it
+        for name in columns:
+            check_name(name, "the name of a column")
+    public = n_records if asked.neighbors == "replace" else None
+    record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
+    return Reading(asked, columns, n_records, record, data, bins, cells)
+
+
+def read_exactly(
+    asked: Declaration,
+) -> tuple[Totals | Records | None, BinCounts | None, BinCounts | None, int, tuple[str, ...]]:
+    """Read what a :class:`Reading` holds: data, bins and cells, the number of records and the names of columns."""
     from discreet.data import count_bins, read_records
 
     bins = cells = None
@@ -64,20 +85,7 @@ def read(asked: Declaration) -> Reading:
         data, columns = read_totals(asked)
         n_records = data.n_records
         _check_same(n_records, cells)
-    if asked.neighbors == "replace" and n_records == 0:
-        raise UsageError(
-            "the table is empty, and under neighbors='replace' its size is public.",
-            hint="use neighbors='add_remove' if the number of records must stay private",
-        )
-    if asked.neighbors == "replace" and n_records > MOST_RECORDS:
-        raise UsageError(f"a release file holds at most {MOST_RECORDS:,} records.")
-    if asked.columns is None:
-        # names of the table's own; of a file without a header the first row stands for them, and no message repeats it
-        for name in columns:
-            check_name(name, "the name of a column")
-    public = n_records if asked.neighbors == "replace" else None
-    record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
-    return Reading(asked, columns, n_records, record, data, bins, cells)
+    return data, bins, cells, n_records, columns
 
 
 def _count_cells(asked: Declaration) -> BinCounts | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
@@ -27,6 +27,7 @@ from discreet.samplers.secure import SECURE, secure_choose
 
 if TYPE_CHECKING:
     from discreet.curator.charge import Payer
+    from discreet.curator.explain import Explanation
     from discreet.ledger import Ledger
 
 
@@ -66,6 +67,14 @@ class Declared(TypedDict, total=False):
     analyst: str | None
 
 
+@overload
+def release(
+    data: Any,
+    model: Model | Mapping[str, RecordSums],
+    *,
+    explain: Literal[True],
+    **declared: Unpack[Declared],
+) -> Explanation: ...
 @overload
 def release(data: Any, model: Model, **declared: Unpack[Declared]) -> Release: ...
 @overload
@@ -107,7 +116,8 @@ def release(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
-) -> Release | dict[str, Release]:
+    explain: bool = False,
+) -> Release | dict[str, Release] | Explanation:
     """Release private statistics of one column (or several) for a model, or private samples of its parameters.
 
     Parameters
@@ -196,9 +206,14 @@ def release(
         The unit that the numbers of the column are in, such as ``"years"``: public text, written into the file and
         shown in tables and pictures. With several models, a dictionary by name.
 
+    explain
+        Instead of a release return an :class:`Explanation` of what it would do: the queries that would run and what
+        would leave the engine, sensitivity, scales of noise, cost. Nothing is charged or drawn, and nothing in
+        it depends on a row.
+
     Returns
     -------
-    Release, or a dictionary of one for each model
+    Release, or a dictionary of one for each model; with ``explain`` an Explanation
 
     Raises
     ------
@@ -256,11 +271,18 @@ def release(
             )
         shares = divide(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
         chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
-        return _publish(declare_several(data, model, chosen, **declarations), payer, SECURE, dataset)
+        several = declare_several(data, model, chosen, **declarations)
+        return _explained(several, payer) if explain else _publish(several, payer, SECURE, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     asked = declare(data, model, choose_mechanism(mechanism, epsilon, delta, rho), **declarations)
-    return _publish({"": asked}, payer, SECURE, dataset)[""]
+    return _explained({"": asked}, payer) if explain else _publish({"": asked}, payer, SECURE, dataset)[""]
+
+
+def _explained(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanation:
+    from discreet.curator.explain import explain
+
+    return explain(asked, payer)
 
 
 def _publish(

@@ -73,6 +73,10 @@ class Mechanism(metaclass=Constructed):
         ``n_records`` is None under ``add_remove``, where it is not public.
         """
 
+    def explained(self, layout: Layout | None) -> list[str]:
+        """Say what makes the release private, as far as it follows from the declarations, line by line."""
+        return ["samples of a posterior are drawn, and no noise is added to them"]
+
     @abstractmethod
     def draw(self, record: Any, data: Any, source: RandomSource, /) -> Statistics | Samples:
         """Draw the release. Nothing may be raised, or take visibly longer, because of what the rows hold.

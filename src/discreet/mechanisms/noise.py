@@ -33,6 +33,8 @@ from discreet.rational import Number, float_up, sqrt_up
 
 # the share of a coarser budget that pays for what a sum of discrete Gaussians lacks of being one
 _FOR_THE_GAP = Fraction(1, 10**6)
+# kinds of coordinates whose noise is spelled out
+_MOST_LINES = 12
 
 
 class NoiseMechanism(Mechanism):
@@ -66,6 +68,22 @@ class NoiseMechanism(Mechanism):
                 )
             scales += [steps * grid] * run
         return tuple(scales)
+
+    def explained(self, layout: Layout | None) -> list[str]:
+        if layout is None:
+            return []
+        said = [f"joint {self.norm.upper()} sensitivity in widths: {float(self.sensitivity(layout)):.9g}"]
+        at = 0
+        for (scale, grid), run in _runs(self.scales(layout), layout.grid):
+            names = layout.names[at] if run == 1 else f"{layout.names[at]} to {layout.names[at + run - 1]}"
+            said.append(
+                f"{names}: noise of scale {float(scale):.9g}, which is {float(scale / grid):.9g} steps"
+            )
+            at += run
+            if len(said) > _MOST_LINES:
+                said.append(f"and so on, for {len(layout.names):,} numbers in all")
+                break
+        return said
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self.scales(layout or model.layout(domain, "replace"))

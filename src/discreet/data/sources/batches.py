@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.data.sources.engines import arrow_reader
 from discreet.data.sources.memory import BATCH
+from discreet.data.sources.planned import is_planning, noted
 from discreet.data.sources.source import Frame
 from discreet.data.sources.stand_in import stand_in_of
 
@@ -34,7 +35,11 @@ def is_here(frame: Frame) -> bool:
 def batches(frame: Frame, rows: int = BATCH) -> Iterator[pa.RecordBatch]:
     """Bring rows out of an engine, in Arrow batches of at most so many ``rows``."""
     native = frame.to_native()
-    if isinstance(frame, nw.DataFrame):
+    if isinstance(frame, nw.DataFrame) and is_planning():
+        yield pa.RecordBatch.from_pylist([], schema=native.schema)
+    elif noted(frame, streams=True):
+        return
+    elif isinstance(frame, nw.DataFrame):
         yield from native.to_batches(max_chunksize=rows)
     elif nw.dependencies.is_duckdb_relation(native):
         held = stand_in_of(native)

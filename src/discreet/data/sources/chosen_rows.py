@@ -55,7 +55,7 @@ class InDuckDB(closing[Any]):
             pieces = batches(frame)
             first = next(pieces, None)
             if first is None:
-                first = pa.RecordBatch.from_pylist([], schema=frame.collect().to_arrow().schema)
+                first = pa.RecordBatch.from_pylist([], schema=frame.head(0).collect().to_arrow().schema)
             reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
             native = self._connection.from_arrow(reader)
         self.relation: Any = native

@@ -28,6 +28,7 @@ from discreet.data.sources.kinds import (
     wrong_type,
 )
 from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
+from discreet.data.sources.planned import is_planning, note, query_text
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.extras import missing
@@ -154,6 +155,9 @@ class DuckSource(Source):
         ]
         chosen = self._relation.project(", ".join(f"{cast} AS c{i}" for i, cast in enumerate(casts)))
         if self._foreign:
+            if is_planning():
+                note("your DuckDB", query_text(chosen), "its rows, streamed into a DuckDB of this process")
+                chosen = chosen.limit(0)
             chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
         frame = nw.from_native(chosen)
         columns = [

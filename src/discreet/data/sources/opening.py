@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from discreet.data.sources.memory import (
 )
 from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.people_groups import MemberRows, MemberSource
+from discreet.data.sources.planned import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.objects import spells_number
@@ -101,9 +103,17 @@ def look_at(
                     hint="give a table, or the path of a file",
                 )
             positions, names = resolve(source, columns, needs)
-            return look(source.pick(positions, needs), tuple(names))
+            return look(_unread(source.pick(positions, needs)), tuple(names))
 
     return sealed(action)
+
+
+def _unread(picked: Picked) -> Picked:
+    """Return the columns; those that are read batch by batch without a row, if queries are only planned."""
+    if not is_planning() or picked.beside is not None:
+        return picked
+    note("this process", "", "the columns, read in batches of Arrow arrays and added up by NumPy")
+    return replace(picked, frames=iter(()))
 
 
 def column_names(data: Any) -> list[str]:

@@ -16,6 +16,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.engines import connect, quoted
+from discreet.data.sources.planned import noted
 from discreet.data.sources.source import Frame
 
 # those that are open, by a name that no other table has
@@ -84,6 +85,8 @@ def stand_in_of(relation: Any) -> StandIn | None:
 
 def rows_of(frame: Frame) -> list[tuple[Any, ...]]:
     """Run a query of few rows, all of them integers or null, wherever its rows are."""
+    if noted(frame, streams=False):
+        return []
     native = frame.to_native()
     if nw.dependencies.is_duckdb_relation(native):
         held = stand_in_of(native)

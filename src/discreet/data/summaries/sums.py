@@ -162,7 +162,9 @@ def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
 
 def only_row(frame: Frame) -> list[int]:
     """Run a query of one row of integers."""
-    (row,) = rows_of(frame)
+    found = rows_of(frame)
+    # a query that is only planned has no row
+    (row,) = found or [(0,) * len(frame.collect_schema())]
     return [0 if value is None else int(value) for value in row]
 
 
