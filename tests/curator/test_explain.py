@@ -51,7 +51,7 @@ SOURCES = {
     "parquet": parquet,
     "csv": csv,
 }
-NUMBER = {"column": "x", "bounds": (0, 100), "epsilon": 1}
+NUMBER: dict[str, Any] = {"column": "x", "bounds": (0, 100), "epsilon": 1}
 CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
     "mean": (dc.Mean(), NUMBER),
     "gaussian": (dc.Normal(), {**NUMBER, "mechanism": "gaussian", "delta": 1e-6}),
@@ -110,12 +110,12 @@ def test_it_says_what_follows_from_the_declarations(tmp_path):
     assert "whole numbers alone" in str(dc.release(pl.from_pandas(SMALL), dc.Mean(), **NUMBER, explain=True))
 
 
-def test_the_queries_are_those_that_run(tmp_path, monkeypatch):
+def test_the_queries_are_those_that_run(tmp_path):
     """The text of the plan, run by hand, brings back the columns that a release adds up."""
     told = dc.release(parquet(SMALL, tmp_path), dc.Mean(), **NUMBER, explain=True)
     (query,) = told.releases[""].queries
     assert query.engine == "DuckDB"
-    assert duckdb.sql(query.text).fetchall() == [(1.0,), (2.0,), (None,)]
+    assert duckdb.connect().execute(query.text).fetchall() == [(1.0,), (2.0,), (None,)]
 
 
 def test_nothing_is_drawn_read_or_charged(tmp_path, monkeypatch):
@@ -128,11 +128,12 @@ def test_nothing_is_drawn_read_or_charged(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     ledger = dc.Ledger.create(url)
     ledger.open("clinic", dc.PureDP(1))
-    call = {**NUMBER, "ledger": ledger, "dataset": "clinic", "explain": True}
+    call: dict[str, Any] = {**NUMBER, "ledger": ledger, "dataset": "clinic", "explain": True}
     told = dc.release(parquet(SMALL, tmp_path), dc.Mean(), **call)
     assert "would charge the data set clinic" in str(told)
     before = len(list(ledger.entries()))
-    refused = dc.release(parquet(SMALL, tmp_path), dc.Mean(), **{**call, "epsilon": 2})
+    call["epsilon"] = 2
+    refused = dc.release(parquet(SMALL, tmp_path), dc.Mean(), **call)
     assert "would refuse" in str(refused)
     assert len(list(ledger.entries())) == before
     dc.release(SMALL, dc.Mean(), **NUMBER, unit="person", max_rows=2, explain=True)
