@@ -5,11 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint types wall unit slow docs pages bench studies clean
+.PHONY: help demo test test-engines test-spark lint types wall unit slow docs pages bench studies clean
 
 help:
 	@echo "make demo    install and run the demo"
 	@echo "make test    install and run lint, types, the wall contract and the tests"
+	@echo "make test-engines  tests on Spark Connect, Dask and Ibis, in an environment of their own"
+	@echo "make test-spark    the same tests on Apache Spark, which needs Java 17 or newer"
 	@echo "make slow    the long statistical sweeps"
 	@echo "make  the ledger's tests on PostgreSQL too (installs a server from Debian's packages if there is none)"
 	@echo "make docs    build the documentation into docs/_build/html"
@@ -37,6 +39,22 @@ unit: $(VENV)/.installed-dev
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 -m slow
+
+# engines that the default environment has not, each in an environment of its own: pyspark and pyspark-client are one
+# module, and Ibis needs an older sqlglot than others
+test-engines: .venv-engines/.installed
+	.venv-engines/bin/python -m pytest tests/engines -q $(FOREIGN)
+
+test-spark: .venv-spark/.installed
+	.venv-spark/bin/python -m pytest tests/engines -q $(FOREIGN)
+
+# what is inside those packages warns about versions of pandas and leaves sockets to the end of the process
+FOREIGN := -W ignore::FutureWarning -W ignore::DeprecationWarning -W ignore::ResourceWarning
+
+.venv-%/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	@touch $@
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -100,6 +118,6 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
+	rm -rf $(VENV) .venv-engines .venv-spark build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
 		.pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks studies scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,13 +15,9 @@ def slow_rows(kind: str, where: str) -> dict[str, Any]:
     """Return data of which each reading takes seconds."""
     if kind == "postgresql":
         return {"data": where, "query": "SELECT 7.0::float8 AS x FROM generate_series(1, 50), pg_sleep(2)"}
-    if kind == "duckdb":
-        import duckdb
+    import duckdb
 
-        return {"data": duckdb.sql("SELECT 50 + 50 * sin(i) AS x FROM range(30_000_000) AS t(i)")}
-    from tests.engines.sessions import slow_frame
-
-    return {"data": slow_frame(kind, where)}
+    return {"data": duckdb.sql("SELECT 50 + 50 * sin(i) AS x FROM range(30_000_000) AS t(i)")}
 
 
 def main() -> None:

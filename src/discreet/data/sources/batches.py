@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.data.sources.engines import arrow_reader
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.planned import is_planning, noted
+from discreet.data.sources.queries import engine_of, stream
 from discreet.data.sources.source import Frame
 from discreet.data.sources.stand_in import stand_in_of
 
@@ -44,6 +45,8 @@ def batches(frame: Frame, rows: int = BATCH) -> Iterator[pa.RecordBatch]:
     elif nw.dependencies.is_duckdb_relation(native):
         held = stand_in_of(native)
         yield from arrow_reader(native, rows) if held is None else held.batches(native)
+    elif (engine := engine_of(native)) is not None:
+        yield from stream(frame, engine)
     else:
         pieces = native.collect_batches() if hasattr(native, "collect_batches") else [native.collect()]
         for piece in pieces:

@@ -73,7 +73,7 @@ class PolarsSource(Source):
         # by position, because Polars takes a name like "^a.*$" for a pattern
         frame = self._frame.select(nw.nth(at).alias(f"c{i}") for i, at in enumerate(positions))
         chosen = [
-            _read(nw.col(f"c{i}"), nw.Float64() if i in texts or needs[i].dates else types[at], kind).alias(
+            read_as(nw.col(f"c{i}"), nw.Float64() if i in texts or needs[i].dates else types[at], kind).alias(
                 f"c{i}"
             )
             for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
@@ -161,7 +161,7 @@ class DuckSource(Source):
             chosen = self._connection.from_arrow(arrow_reader(chosen, _STREAMED))
         frame = nw.from_native(chosen)
         columns = [
-            _read(nw.col(f"c{i}"), nw.Float64() if need.dates else dtype, kind).alias(f"c{i}")
+            read_as(nw.col(f"c{i}"), nw.Float64() if need.dates else dtype, kind).alias(f"c{i}")
             for i, (dtype, kind, need) in enumerate(zip(types, kinds, needs, strict=True))
         ]
         beside = partial(in_duckdb, self._connection)
@@ -330,7 +330,7 @@ def _travels_as_text(dtype: Any, kind: Kind) -> bool:
     return is_wide(dtype) or kind is Kind.TEXT or (kind is Kind.KEY and is_text(dtype))
 
 
-def _read(column: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
+def read_as(column: nw.Expr, dtype: Any, kind: Kind) -> nw.Expr:
     """Return a column in the form of its kind."""
     if kind is Kind.KEY:
         return key_expression(column, dtype)

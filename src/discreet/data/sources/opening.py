@@ -32,6 +32,7 @@ from discreet.data.sources.memory import (
 from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.people_groups import MemberRows, MemberSource
 from discreet.data.sources.planned import is_planning, note
+from discreet.data.sources.queries import QuerySource, engine_of
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.objects import spells_number
@@ -78,6 +79,8 @@ def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
         return BatchSource(data)
     if known.is_into_series(data) or isinstance(data, pa.Array):
         return ColumnSource([lambda: one_column(data)], None)
+    if engine_of(data) is not None:
+        return QuerySource(data)
     raise unsupported(data)
 
 

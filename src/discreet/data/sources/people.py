@@ -27,6 +27,7 @@ import narwhals as nw
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
 from discreet.data.sources.kinds import Kind
+from discreet.data.sources.queries import engine_of, numbered_rows
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.domain.unit import Rule, Unit
 from discreet.errors import UsageError
@@ -132,7 +133,10 @@ def numbered(rows: Any, *, own: bool) -> Any:
         return nw.from_native(
             native.project("*, CASE WHEN unit IS NULL THEN row_number() OVER () ELSE 0 END AS own")
         )
-    numbered = nw.from_native(native.with_row_index("own"))
+    engine = engine_of(native)
+    numbered = nw.from_native(
+        native.with_row_index("own") if engine is None else numbered_rows(native, engine)
+    )
     return numbered.with_columns(
         own=nw.when(nw.col("unit").is_null()).then(nw.col("own")).otherwise(nw.lit(0))
     )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from discreet.data.sources.engines import connect, quoted
 from discreet.data.sources.planned import noted
+from discreet.data.sources.queries import engine_of, fetch
 from discreet.data.sources.source import Frame
 
 # those that are open, by a name that no other table has
@@ -92,4 +93,7 @@ def rows_of(frame: Frame) -> list[tuple[Any, ...]]:
         held = stand_in_of(native)
         # fetched as Python integers, because DuckDB's sums are 128 bits wide
         return native.fetchall() if held is None else held.rows(native)
+    engine = engine_of(native)
+    if engine is not None:
+        return fetch(frame, engine)
     return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).rows()

@@ -1,0 +1,250 @@
+"""Tables of other engines: Spark (classic and Connect), Dask, Ibis. narwhals writes their queries, and they run there.
+
+Only results leave the engine: sums and counts, one row of them or one for each label or group. What needs every record
+(histograms, models of several columns, private bounds, samplers) is streamed from there, the columns that were asked
+for; so are labels and keys of Dask and Ibis, which have no common way to trim text, or raise at missing integers.
+
+Sums do not overflow: what is summed are integers of at most 33 bits, and a table that has more than 2^30 times as many
+rows as that allows in 64 bits is refused by its number of rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from discreet.data.sources.conceal import sealed
+from discreet.data.sources.engines import kind_for, read_as
+from discreet.data.sources.memory import BatchSource
+from discreet.data.sources.planned import noted
+from discreet.data.sources.source import Frame, Need, Picked, Source
+from discreet.errors import UsageError
+
+# rows that travel together
+_STREAMED = 1 << 16
+_ARROW = {
+    "double": pa.float64(),
+    "bigint": pa.int64(),
+    "int": pa.int64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+}
+
+
+class QuerySource(Source):
+    """A table that is a query of an engine's: nothing of it is read before a result is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self._engine = engine_of(table)
+        self._frame = nw.from_native(table)
+        self._schema = sealed(
+            self._frame.collect_schema,
+            f"{self._engine} cannot plan the query.",
+        )
+        self.names = self._schema.names()
+
+    def width(self, wanted: int) -> int:
+        return len(self._schema)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        names, types = self._schema.names(), list(self._schema.values())
+        if any(need.dates for need in needs):
+            raise UsageError(
+                f"dates are not read from {self._engine} yet.",
+                hint="give days as numbers, or a Parquet file",
+            )
+        if len(set(names)) < len(names):
+            raise UsageError(f"two columns of the {self._engine} table have the same name.")
+        kinds = [
+            kind_for(names[at], types[at], need, empty_type=types[at] == nw.Unknown, declared=True)
+            for at, need in zip(positions, needs, strict=True)
+        ]
+        frame = self._frame.select(**{f"c{i}": nw.col(names[at]) for i, at in enumerate(positions)})
+        if self._engine != "Spark" and any(need.labels or need.key or need.presence for need in needs):
+            return _streamed(frame, str(self._engine)).pick(range(len(positions)), needs)
+        frame = frame.select(
+            **{
+                f"c{i}": read_as(nw.col(f"c{i}"), types[at], kind)
+                for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
+            }
+        )
+        beside = partial(_BESIDE[self._engine], self._frame.to_native())
+        return Picked(tuple(kinds), iter([frame]), beside=beside)
+
+
+def engine_of(native: Any) -> str | None:
+    """Return the name of the engine that a table belongs to, if it is one of these."""
+    known = nw.dependencies
+    if known.is_pyspark_dataframe(native) or known.is_pyspark_connect_dataframe(native):
+        return "Spark"
+    if known.is_dask_dataframe(native):
+        return "Dask"
+    return "Ibis" if known.is_ibis_table(native) else None
+
+
+def fetch(frame: Frame, engine: str) -> list[tuple[Any, ...]]:
+    """Run a query of few rows."""
+    native = frame.to_native()
+
+    def run() -> list[tuple[Any, ...]]:
+        with silent(native):
+            found = frame.lazy().collect("pyarrow").to_native()
+        # Dask's comes with an index
+        table = found.select(frame.collect_schema().names())
+        return [tuple(None if v != v else v for v in row.values()) for row in table.to_pylist()]
+
+    return sealed(run, _trouble(engine))
+
+
+def stream(frame: Frame, engine: str) -> Iterator[pa.RecordBatch]:
+    """Bring the rows of a query here, in batches."""
+    native = frame.to_native()
+    pieces = _STREAMS[engine](native)
+    while True:
+        with silent(native):
+            piece = sealed(lambda: next(pieces, None), _trouble(engine))
+        if piece is None:
+            return
+        yield piece
+
+
+def _streamed(frame: Frame, engine: str) -> BatchSource:
+    """Return the columns of a query as a stream of batches."""
+    if noted(frame, streams=True):
+        schema = pa.schema([(name, _arrow_type(kind)) for name, kind in frame.collect_schema().items()])
+        return BatchSource(pa.RecordBatchReader.from_batches(schema, iter(())))
+    pieces = stream(frame, engine)
+    first = next(pieces, None)
+    if first is None:
+        first = frame.lazy().collect("pyarrow").to_native().select(frame.collect_schema().names())
+    rows = chain([first], pieces) if len(first) else iter(())
+    return BatchSource(pa.RecordBatchReader.from_batches(first.schema, rows))
+
+
+def _arrow_type(dtype: Any) -> pa.DataType:
+    """Return a type of Arrow's that is read as this one is."""
+    if dtype == nw.Boolean:
+        return pa.bool_()
+    if dtype.is_numeric():
+        return pa.int64() if dtype.is_integer() else pa.float64()
+    return pa.string()
+
+
+def _trouble(engine: str) -> str:
+    return f"{engine} could not run the query to its end; is its session still there?"
+
+
+def numbered_rows(native: Any, engine: str) -> Any:
+    """Return a table with a column ``own`` in which each row has a number of its own."""
+    if engine == "Spark":
+        return native.withColumn("own", _spark_functions(native).monotonically_increasing_id())
+    if engine == "Ibis":
+        import ibis  # pyright: ignore[reportMissingImports]
+
+        return native.mutate(own=ibis.row_number())
+    return native.assign(own=1).assign(own=lambda table: table["own"].cumsum())
+
+
+@contextmanager
+def silent(native: Any) -> Iterator[None]:
+    """Let the engine log nothing: a Spark driver writes whole errors to the screen, with the values in them."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with _spark_logs_off(native) if _is_classic(native) else nullcontext():
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _is_classic(native: Any) -> bool:
+    """Tell whether a table is of a Spark in the same process; a table of Spark Connect has the same base class."""
+    known = nw.dependencies
+    return known.is_pyspark_dataframe(native) and not known.is_pyspark_connect_dataframe(native)
+
+
+@contextmanager
+def _spark_logs_off(native: Any) -> Iterator[None]:
+    context = native.sparkSession.sparkContext
+    root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
+    before = str(root.getLevel())
+    context.setLogLevel("OFF")
+    try:
+        yield
+    finally:
+        context.setLogLevel(before)
+
+
+def _beside_spark(native: Any, table: pa.Table) -> Frame:
+    plain = pa.schema(
+        [(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
+    )
+    with silent(native):
+        return nw.from_native(native.sparkSession.createDataFrame(table.cast(plain)))
+
+
+def _beside_dask(native: Any, table: pa.Table) -> Frame:
+    import dask.dataframe as dd  # pyright: ignore[reportMissingImports]
+
+    return nw.from_native(dd.from_pandas(table.to_pandas(), npartitions=1))
+
+
+def _beside_ibis(native: Any, table: pa.Table) -> Frame:
+    import ibis  # pyright: ignore[reportMissingImports]
+
+    plain = pa.schema(
+        [(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
+    )
+    return nw.from_native(ibis.memtable(table.cast(plain)))
+
+
+_BESIDE: dict[str | None, Callable[[Any, pa.Table], Frame]] = {
+    "Spark": _beside_spark,
+    "Dask": _beside_dask,
+    "Ibis": _beside_ibis,
+}
+
+
+def _stream_spark(native: Any) -> Iterator[pa.RecordBatch]:
+    fields = pa.schema([(f.name, _ARROW[f.dataType.simpleString()]) for f in native.schema.fields])
+    rows = native.toLocalIterator()
+    while piece := list(islice(rows, _STREAMED)):
+        columns = zip(*piece, strict=True)
+        yield pa.record_batch(
+            [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)],
+            schema=fields,
+        )
+
+
+def _stream_dask(native: Any) -> Iterator[pa.RecordBatch]:
+    schema = pa.Schema.from_pandas(native._meta, preserve_index=False)
+    for at in range(native.npartitions):
+        part = native.partitions[at].compute()
+        yield from pa.Table.from_pandas(part, schema=schema, preserve_index=False).to_batches(_STREAMED)
+
+
+def _stream_ibis(native: Any) -> Iterator[pa.RecordBatch]:
+    # all at once: Ibis 12 asks DuckDB 2 for batches by a name that is gone
+    yield from native.to_pyarrow().to_batches(_STREAMED)
+
+
+_STREAMS: dict[str, Callable[[Any], Iterator[pa.RecordBatch]]] = {
+    "Spark": _stream_spark,
+    "Dask": _stream_dask,
+    "Ibis": _stream_ibis,
+}
+
+
+def _spark_functions(native: Any) -> Any:
+    if nw.dependencies.is_pyspark_connect_dataframe(native):
+        from pyspark.sql.connect import functions  # pyright: ignore[reportMissingImports]
+    else:
+        from pyspark.sql import functions  # pyright: ignore[reportMissingImports]
+    return functions
