@@ -13,6 +13,9 @@ from discreet.curator.publish import release_with
 from discreet.errors import UsageError
 from discreet.validation.ranks import rank
 
+# which kind of posterior it is depends on what is read
+infer: Any = dc.infer
+
 
 def released(values: Any, rng: np.random.Generator, model: Any = None, epsilon: float = 1.0, **options: Any):
     return release_with(
@@ -45,7 +48,7 @@ def test_one_parameter_behind_three_releases_agrees_with_enumeration(rng: np.ran
         weight = np.exp(one.noise[0].log_mass(2 * yes - one.records - one.totals.values[0]))
         log_l += np.log(weight @ binom.pmf(yes[:, None], one.records, p))
     mass = np.cumsum(np.exp(log_l - log_l.max()))
-    found = dc.infer(made, rng=1, draws=20_000)
+    found = infer(made, rng=1, draws=20_000)
     draws = found.draws["p"]
     # the Kolmogorov-Smirnov distance of so many draws exceeds 0.0138 once in a thousand times
     assert kstest(draws, lambda x: np.interp(x, p, mass / mass[-1])).statistic < 0.0138 + 0.002
@@ -69,7 +72,7 @@ def test_two_readings_of_one_table_agree_with_enumeration(mechanism: str, rng: n
         for _ in range(2)
     ]
     size = 20_000
-    found = dc.infer(made, same_table=True, rng=1, draws=size)
+    found = infer(made, same_table=True, rng=1, draws=size)
     assert found.table is not None
     yes = np.arange(n + 1)
     # a uniform prior on the share is a uniform prior on the count
@@ -82,7 +85,7 @@ def test_two_readings_of_one_table_agree_with_enumeration(mechanism: str, rng: n
     assert "2 readings of one table" in str(found.about)
     if mechanism == "gaussian":
         # of two Laplace readings that are apart nobody knows which to believe; two Gaussian ones meet in the middle
-        one = dc.infer(made[0], rng=1, draws=size)
+        one = infer(made[0], rng=1, draws=size)
         assert one.table is not None
         assert found.table.sd()["yes"] < one.table.sd()["yes"]
 
@@ -101,14 +104,14 @@ def twice(values: Any, model: Any, rng: np.random.Generator, **options: Any):
 def test_readings_of_labels_and_means(rng: np.random.Generator) -> None:
     labels = rng.choice(["a", "b", "c"], 200).tolist()
     made = [twice(labels, dc.Categorical(["a", "b", "c"]), rng, missing="count") for _ in range(3)]
-    both = dc.infer(made, same_table=True, rng=1, draws=2000)
-    each = [dc.infer(one, rng=1, draws=2000) for one in made]
+    both = infer(made, same_table=True, rng=1, draws=2000)
+    each = [infer(one, rng=1, draws=2000) for one in made]
     assert (both.table.sd()["count"] < np.min([one.table.sd()["count"] for one in each], axis=0)).all()
     values = rng.normal(50, 10, 400).tolist()
     made = [twice(values, dc.Mean(), rng, bounds=(0, 100), outside="clip") for _ in range(2)]
     both, each = (
-        dc.infer(made, same_table=True, rng=1, draws=2000),
-        [dc.infer(one, rng=1, draws=2000) for one in made],
+        infer(made, same_table=True, rng=1, draws=2000),
+        [infer(one, rng=1, draws=2000) for one in made],
     )
     assert both.table.sd()["mean"] < min(one.table.sd()["mean"] for one in each)
     assert abs(both.table.mean()["mean"] - np.mean(values)) < 5 * both.table.sd()["mean"]
@@ -122,10 +125,10 @@ def test_ranks_of_one_parameter_and_of_two_readings(rng: np.random.Generator) ->
         rows = [rng.binomial(1, p, n).tolist() for n in (12, 25)]
         two = [released(values, rng, epsilon=0.7) for values in rows]
         again = [released(rows[0], rng, epsilon=0.7) for _ in range(2)]
-        together.append(rank(p, dc.infer(two, rng=rng, draws=200).draws["p"], rng))
-        twice.append(rank(p, dc.infer(again, same_table=True, rng=rng, draws=200).draws["p"], rng))
+        together.append(rank(p, infer(two, rng=rng, draws=200).draws["p"], rng))
+        twice.append(rank(p, infer(again, same_table=True, rng=rng, draws=200).draws["p"], rng))
         few = [released(rows[0][:2], rng, epsilon=50) for _ in range(8)]
-        wrong.append(rank(p, dc.infer(few, rng=rng, draws=200).draws["p"], rng))
+        wrong.append(rank(p, infer(few, rng=rng, draws=200).draws["p"], rng))
     assert kstest(together, "uniform").pvalue > 5e-4
     assert kstest(twice, "uniform").pvalue > 5e-4
     # eight readings of two records, taken for sixteen records
@@ -138,18 +141,18 @@ def test_institutions_that_borrow_and_those_that_disagree(rng: np.random.Generat
         released(rng.binomial(1, p, 400).tolist(), rng, dataset=name)
         for p, name in ((0.2, "oslo"), (0.7, "rome"), (0.3, "bern"))
     ]
-    pooled = dc.infer(made, pool=True, rng=1, draws=400)
+    pooled = infer(made, pool=True, rng=1, draws=400)
     assert list(pooled) == ["oslo", "rome", "bern"]
     assert pooled.compare("rome", "oslo").probability_higher["p"] == 1
     assert pooled.population is not None
-    assert list(dc.infer(made, pool=False, rng=1, draws=40)) == ["oslo", "rome", "bern"]
-    said = dc.infer(made, rng=1, draws=400).diagnostics.warnings
+    assert list(infer(made, pool=False, rng=1, draws=40)) == ["oslo", "rome", "bern"]
+    said = infer(made, rng=1, draws=400).diagnostics.warnings
     assert "do not look like samples of one population" in said[0]
     rates = [
         released(rng.poisson(2, 60).tolist(), rng, dc.Poisson(), bounds=(0, 9), outside="clip")
         for _ in range(2)
     ]
-    common, alone = dc.infer(rates, rng=1, draws=400), dc.infer(rates[0], rng=1, draws=400)
+    common, alone = infer(rates, rng=1, draws=400), infer(rates[0], rng=1, draws=400)
     assert common.sd()["rate"] < alone.sd()["rate"]
 
 
@@ -187,13 +190,13 @@ MEAN = dc.release([0.0, 1.0], dc.Mean(), bounds=(0, 1), epsilon=1)
 )
 def test_what_is_not_read_together(given: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        dc.infer(given, **options)
+        infer(given, **options)
 
 
 def test_models_without_a_common_curve_say_so() -> None:
     made = [dc.release(["a", "b"], dc.Categorical(["a", "b"]), epsilon=1) for _ in range(2)]
     with pytest.raises(UsageError, match="categorical is not pooled"):
-        dc.infer(made)
+        infer(made)
     rates = [dc.release([1, 2], dc.Poisson(), bounds=(0, 9), epsilon=1) for _ in range(2)]
     with pytest.raises(UsageError, match="several readings of one poisson table"):
-        dc.infer(rates, same_table=True)
+        infer(rates, same_table=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from discreet.inference.pooling.group_curves import curve_of_cells, curve_of_dra
 from discreet.inference.pooling.populations import BetaPopulation, GammaPopulation, NormalPopulation
 from discreet.models.grouped import read_groups
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+
+# which kind of posterior it is depends on what is read
+infer: Any = dc.infer
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -87,7 +91,7 @@ def test_pooled_shares_agree_with_enumeration(rng: np.random.Generator) -> None:
         means.append((weights * (a + yes) / (a + b + yes + no)).sum(axis=1) / weights.sum(axis=1))
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
-    found = dc.infer(release, pool=True, rng=1, draws=20_000)
+    found = infer(release, pool=True, rng=1, draws=20_000)
     assert found.population is not None
     for truth, draws in [
         (posterior @ center, found.population.draws["mean"]),
@@ -152,7 +156,7 @@ def test_groups_borrow_from_each_other(case: str, rng: np.random.Generator) -> N
         bounds=bounds,
         outside="clip",
     )
-    found = dc.infer(release, pool=True, rng=1, draws=1000, engine="gibbs" if case == "poisson" else "auto")
+    found = infer(release, pool=True, rng=1, draws=1000, engine="gibbs" if case == "poisson" else "auto")
     pooled, alone = found.stacked(), found.apart.stacked()
     # groups that are alike lie closer together once they are pooled, and each is known better
     assert np.ptp(pooled.mean(axis=1)) < np.ptp(alone.mean(axis=1))
@@ -164,7 +168,7 @@ def test_groups_borrow_from_each_other(case: str, rng: np.random.Generator) -> N
 
 
 def test_summary_picture_and_frame_show_the_population(rng: np.random.Generator, tmp_path: Path) -> None:
-    found = dc.infer(smokers(rng), pool=True, rng=1, draws=400)
+    found = infer(smokers(rng), pool=True, rng=1, draws=400)
     summary = found.summary()
     assert [row.name for row in summary.rows][:3] == ["population.mean", "population.sd", "a.p"]
     assert "groups follow a beta distribution" in str(summary)
@@ -176,8 +180,8 @@ def test_summary_picture_and_frame_show_the_population(rng: np.random.Generator,
         _ = found.apart.shrinkage
     # totals of the table come along
     assert found.table["a"].draws["usable"].shape == (400,)
-    again = dc.infer(smokers(np.random.default_rng(5)), pool=True, rng=3, draws=40)
-    same = dc.infer(smokers(np.random.default_rng(5)), pool=True, rng=3, draws=40)
+    again = infer(smokers(np.random.default_rng(5)), pool=True, rng=3, draws=40)
+    same = infer(smokers(np.random.default_rng(5)), pool=True, rng=3, draws=40)
     assert np.array_equal(again.stacked(), same.stacked())
 
 
@@ -193,17 +197,17 @@ def test_summary_picture_and_frame_show_the_population(rng: np.random.Generator,
 )
 def test_what_has_no_meaning_is_refused(options, said: str, rng: np.random.Generator) -> None:
     with pytest.raises(UsageError, match=said):
-        dc.infer(smokers(rng), **{"pool": True, **options})
+        infer(smokers(rng), **{"pool": True, **options})
 
 
 def test_who_is_not_pooled() -> None:
     table = {"g": ["a", "b"], "v": ["x", "y"]}
     labels = dc.release(table, dc.Categorical(["x", "y"]), column="v", by="g", groups=["a", "b"], epsilon=1)
     with pytest.raises(UsageError, match="categorical is not pooled"):
-        dc.infer(labels, pool=True)
+        infer(labels, pool=True)
     whole = dc.release([0, 1], dc.Bernoulli(), epsilon=1)
     with pytest.raises(UsageError, match="pool is for several releases"):
-        dc.infer(whole, pool=True)
+        infer(whole, pool=True)
     one = dc.release({"g": ["a"], "v": [1]}, dc.Bernoulli(), column="v", by="g", groups=["a"], epsilon=1)
     with pytest.raises(UsageError, match="nobody to borrow from"):
-        dc.infer(one, pool=True)
+        infer(one, pool=True)

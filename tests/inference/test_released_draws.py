@@ -57,7 +57,7 @@ def test_of_bernoulli_it_is_the_finite_sum_over_the_count(
     mechanism = mechanisms("beta:3,5", (0.05, 0.9))[which]
     release = released((rng.random(n) < 0.3).astype(int).tolist(), dc.Bernoulli(), mechanism, rng)
     weight, p = sum_weight(release), np.array([0.001, 0.04, 0.3, 0.5, 0.97])
-    exact = logsumexp(log_binomial(n, p) + weight(2.0 * np.arange(n + 1) - n), axis=1)
+    exact = np.asarray(logsumexp(log_binomial(n, p) + weight(2.0 * np.arange(n + 1) - n), axis=1))
     records = Atoms(np.array([-1.0, 1.0]), np.stack([1 - p, p], axis=1))
     # the approximation's own bound: a taper of erfc(6), some 1e-7 of what lies under it
     np.testing.assert_allclose(log_expected(records, weight), exact, rtol=0, atol=5e-6)
@@ -189,12 +189,12 @@ def test_counts_of_three_labels_against_enumeration(
     )
     exact = np.exp(log_w - logsumexp(log_w))
     cells = label_reading.drawn_cells(release, alpha)
-    product = sum(cell.rough(counts[:, k].astype(float)) for k, cell in enumerate(cells))
+    product = np.sum([cell.rough(counts[:, k].astype(float)) for k, cell in enumerate(cells)], axis=0)
     corrected = product - 2 * label_reading.log_density_at_one(cells, counts)
     distance = 0.5 * np.abs(np.exp(corrected - logsumexp(corrected)) - exact).sum()
     assert distance < 1e-5
     # the control: without the density at 1 the normalizing constant is another one
-    assert 0.5 * np.abs(np.exp(product - logsumexp(product)) - exact).sum() > unlike
+    assert 0.5 * np.abs(np.exp(product - np.asarray(logsumexp(product))) - exact).sum() > unlike
     question = Question(release, dc.priors.Dirichlet(alpha), RecordPrior(), 20_000, 1, rng)
     answer = label_reading.draw(question)
     assert answer.table is not None
@@ -215,8 +215,8 @@ def test_a_diffused_posterior_of_labels(rng: np.random.Generator) -> None:
     )
     exact = np.exp(log_w - logsumexp(log_w))
     cells = label_reading.drawn_cells(release, alpha)
-    found = sum(cell.rough(counts[:, k].astype(float)) for k, cell in enumerate(cells))
-    np.testing.assert_allclose(np.exp(found - logsumexp(found)), exact, atol=1e-12)
+    found = np.sum([cell.rough(counts[:, k].astype(float)) for k, cell in enumerate(cells)], axis=0)
+    np.testing.assert_allclose(np.exp(found - np.asarray(logsumexp(found))), exact, atol=1e-12)
 
 
 def test_many_records_take_no_longer(rng: np.random.Generator) -> None:

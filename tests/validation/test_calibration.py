@@ -155,13 +155,13 @@ def test_counts_are_drawn_from_their_prior(rng: np.random.Generator) -> None:
 def test_a_prior_on_records_goes_to_both_sides(
     records: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    infer, release_with = simulation.infer, simulation.release_with
+    infer, sample_with = simulation.infer, simulation.sample_with
     sizes, priors = [], []
     monkeypatch.setattr(simulation, "infer", lambda *a, **k: (priors.append(k["records"]), infer(*a, **k))[1])
     monkeypatch.setattr(
         simulation,
-        "release_with",
-        lambda d, rows, *a, **k: (sizes.append(len(rows)), release_with(d, rows, *a, **k))[1],
+        "sample_with",
+        lambda d, rows, *a, **k: (sizes.append(len(rows)), sample_with(d, rows, *a, **k))[1],
     )
     found = dc.calibrate(
         dc.Bernoulli(), n=7, epsilon=1, neighbors="add_remove", records=records, trials=30, rng=rng, workers=1
@@ -175,15 +175,15 @@ def test_a_prior_on_records_goes_to_both_sides(
 def test_missing_values_are_as_many_as_inference_expects(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release_with = simulation.release_with
+    sample_with = simulation.sample_with
     usable = []
 
     def watch(draw: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
         assert len(rows) == 4
         usable.append(int(np.ma.count(rows)))
-        return release_with(draw, rows, *arguments, **options)
+        return sample_with(draw, rows, *arguments, **options)
 
-    monkeypatch.setattr(simulation, "release_with", watch)
+    monkeypatch.setattr(simulation, "sample_with", watch)
     dc.calibrate(dc.Bernoulli(), n=4, epsilon=1, missing="count", trials=499, rng=rng, workers=1)
     expected = np.exp(missing_prior(None, 4).log_mass(np.arange(5)))
     assert stats.chisquare(np.bincount(usable, minlength=5), len(usable) * expected).pvalue > RARE

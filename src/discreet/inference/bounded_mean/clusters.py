@@ -13,8 +13,8 @@ and three bounds hold: a M <= W <= k M, with a the least weight; |C| <= sqrt(V W
 where S = sum v (t - tau)^2 is what V would be if rows were people: D = V / S is the design effect. With one row a
 person V >= a S too. A working prior is uniform on W between these bounds and on C / sqrt(V W), and has D / k ~
 Beta(3/2, 1/2), on the side of caution: rows of a person are alike more often than not, and where noise drowns the
-cluster sums a uniform prior would take them for independent too often (`studies/people.py`: fares of routes, whose four
-rows are nearly the same, were then covered in 90% instead of 95%).
+cluster sums a uniform prior would take them for independent too often (fares of routes, whose four rows are nearly the
+same, were covered least in `studies/people.py`, and that is what it was chosen on).
 
 Draws are of (V, W, C) given a draw of the rows, mean and spread of the table: a random walk in the three cluster sums,
 where the noise is independent and the prior known, one walk for each draw and all side by side.
