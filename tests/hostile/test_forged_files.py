@@ -318,7 +318,7 @@ def test_the_declared_support_holds_for_the_float_that_is_used(least: str, monke
     used: list[float] = []
 
     def spy(alpha: Any, lower: float, size: int, rng: np.random.Generator) -> np.ndarray:
-        used.append(lower)
+        used.extend(np.ravel(lower).tolist())
         return np.full((size, len(alpha)), 1 / len(alpha))
 
     for module in (posterior_sampling, table_posterior):

@@ -121,7 +121,7 @@ DECLARED: dict[str, tuple[str, Any]] = {
     "multivariate_normal": ('model = "multivariate_normal"\ndim = 2', dc.MultivariateNormal(2)),
     "predicate": ('model = "predicate"', REGISTERED["predicate"]()),
 }
-NOT_IN_FILES = {"declared_loss", "grouped"}
+NOT_IN_FILES = {"declared_loss", "grouped", "cluster_mean"}
 
 
 def written(folder: Path, content: str, name: str = "survey.toml") -> Path:

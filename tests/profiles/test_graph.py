@@ -69,8 +69,8 @@ def test_a_networkx_graph_has_a_distribution_on_each_node() -> None:
     given = nx.path_graph(["a", "b", "c"])
     nx.set_node_attributes(given, CHAIN, "distribution")
     assert ProfileGraph.from_networkx(given) == ProfileGraph.chain(CHAIN)
-    with pytest.raises(UsageError, match="attribute 'distribution'"):
-        ProfileGraph.from_networkx(given, "distribution")
+    with pytest.raises(UsageError, match="attribute 'other'"):
+        ProfileGraph.from_networkx(given, "other")
 
 
 def test_what_only_looks_like_a_networkx_graph_is_refused() -> None:

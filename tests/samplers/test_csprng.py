@@ -26,7 +26,7 @@ ALARM = 1e-6
         (lambda g: g.normal(size=20_000), stats.norm()),
         (lambda g: g.exponential(size=20_000), stats.expon()),
         (lambda g: g.gamma(2.5, size=20_000), stats.gamma(2.5)),
-        (lambda g: g.beta(0.5, 3, size=20_000), stats.beta(0.5, 3)),
+        (lambda g: g.beta(0.5, 3, size=80_000), stats.beta(0.5, 3)),
     ],
 )
 def test_distributions(

@@ -83,7 +83,7 @@ def test_the_distribution_of_the_last_iterate_of_a_quadratic_loss(rng: np.random
 def test_the_distribution_of_steps_that_only_add_noise(rng: np.random.Generator) -> None:
     def test(factor: float) -> float:
         last = only_noise(
-            np.full((600, 1), 0.5), 5000, step_size=0.1, sigma=0.05 * factor, radius=50.0, rng=rng
+            np.full((2400, 1), 0.5), 5000, step_size=0.1, sigma=0.05 * factor, radius=50.0, rng=rng
         )
         return normal_p_value(last[:, 0], 0.5, 0.1 * 0.05 * np.sqrt(5000))
 

@@ -60,6 +60,7 @@ def infer(
         bool | None,
         typer.Option(
             "--pool/--no-pool",
+            metavar="",
             help="Groups, or several files: let them borrow from each other; or read each for itself.",
             show_default=False,
             rich_help_panel=ENGINE,
@@ -69,6 +70,7 @@ def infer(
         bool | None,
         typer.Option(
             "--same-table/--other-tables",
+            metavar="",
             help="Several files: readings of one table; or of tables that share no row.",
             show_default=False,
             rich_help_panel=ENGINE,

@@ -42,6 +42,7 @@ _COLUMNS = frozenset({"target", "features", "columns", "sequence", "chain", "tim
 # Models that take more than a file can say, and where they are made instead.
 _ELSEWHERE = {
     "declared_loss": "its gradient is a function, which is written in Python",
+    "cluster_mean": "give mean, with --unit and --max-rows",
     "grouped": "give the model of one group, and the groups with --by",
 }
 _LABELS = "write a list of labels, or { bounds = [low, high] } for numbers"

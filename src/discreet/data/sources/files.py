@@ -134,11 +134,16 @@ class ParquetFiles(DuckSource):
         ):
             # declared text is no number here either, whoever reads it
             self._kinds(positions, needs)
-            fields = pa.schema([schema.field(name) for name in names])
-            scanner = self._dataset.scanner(columns=names, batch_size=BATCH)
-            reader = pa.RecordBatchReader.from_batches(
-                fields, (batch.select(names).cast(fields) for batch in scanner.to_batches())
+            # a column may be asked for in two forms, and Arrow takes no name twice
+            distinct = list(dict.fromkeys(names))
+            places = [distinct.index(name) for name in names]
+            fields = pa.schema([schema.field(name).with_name(f"c{i}") for i, name in enumerate(names)])
+            scanner = self._dataset.scanner(columns=distinct, batch_size=BATCH)
+            chosen = (
+                pa.RecordBatch.from_arrays([batch.column(at) for at in places], names=fields.names)
+                for batch in scanner.to_batches()
             )
+            reader = pa.RecordBatchReader.from_batches(fields, (batch.cast(fields) for batch in chosen))
             return BatchSource(reader).pick(range(len(names)), needs)
         return super().pick(positions, needs)
 

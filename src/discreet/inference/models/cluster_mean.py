@@ -61,7 +61,7 @@ def _answer(release: Release, table: TableDraws, effect: np.ndarray, rng: np.ran
     if release.domain.bounds is None:
         raise UsageError("a mean is of a column between bounds.")
     low, high = map(float, release.domain.bounds[0])
-    population = draw_population(replace(table, usable=table.usable / effect), rng)
+    population = draw_population(replace(table, usable=table.usable / np.where(effect > 0, effect, 1.0)), rng)
     mean = low + (high - low) * table.mean
     weights = _model(release).weights
     total = table.usable if weights is None else table.usable * float(weights.high)
