@@ -13,7 +13,6 @@ help:
 	@echo "make test-engines  tests on Spark Connect, Dask and Ibis, in an environment of their own"
 	@echo "make test-spark    the same tests on Apache Spark, which needs Java 17 or newer"
 	@echo "make slow    the long statistical sweeps"
-	@echo "make  the ledger's tests on PostgreSQL too (installs a server from Debian's packages if there is none)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make pages   run what the README and the docs show again, and update the output"
 	@echo "make lint    lint, formatting, types and the wall contract only"
