@@ -20,7 +20,7 @@ def test_every_dependency_is_pinned_and_no_pin_is_an_address() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", pin) for pin in pins)
     pinned = {pin.partition("==")[0].lower().replace("_", "-") for pin in pins}
     wanted = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
-    names = {re.split(r"[<>=]", requirement)[0].lower() for group in wanted for requirement in group}
+    names = {re.split(r"[<>=[]", requirement)[0].lower() for group in wanted for requirement in group}
     assert names <= pinned
 
 

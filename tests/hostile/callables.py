@@ -571,7 +571,7 @@ _PROTOCOL = """
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
     row_log_density stand_ins weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
-    cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted
+    cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted explained
 """
 PROTOCOL = frozenset(_PROTOCOL.split())
 
