@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import run
-from discreet.data.sources.planned import is_planning, only_planned
+from discreet.data.sources.results import is_planning, only_planned
 from discreet.samplers import secure
 
 SMALL = pd.DataFrame({"x": [1.0, 2.0, None], "person": [7, 7, 8], "g": [1, 2, 1], "day": [1.0, 2.0, 3.0]})
@@ -124,7 +124,7 @@ def test_nothing_is_drawn_read_or_charged(tmp_path, monkeypatch):
 
     monkeypatch.setattr(secure.RandomSource, "noises", never)
     monkeypatch.setattr("discreet.data.sources.chosen_rows.new_key", never)
-    monkeypatch.setattr("discreet.data.sources.batches.arrow_reader", never)
+    monkeypatch.setattr("discreet.data.sources.results.arrow_reader", never)
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     ledger = dc.Ledger.create(url)
     ledger.open("clinic", dc.PureDP(1))

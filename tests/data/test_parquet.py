@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data.sources.engines import connect
+from discreet.data.sources.results import connect
 from tests.data.builders import declarations, expected
 
 VALUES = [1.0, 2.0, math.nan, 3.0, None, math.nan]

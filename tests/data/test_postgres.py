@@ -17,8 +17,8 @@ import discreet as dc
 from discreet import data
 from discreet.data.sources.database import rows_in
 from discreet.data.sources.opening import open_source
+from discreet.data.sources.results import rows_of, stand_in_of
 from discreet.data.sources.source import Need
-from discreet.data.sources.stand_in import rows_of, stand_in_of
 from discreet.errors import DataError, DiscreetError, UsageError
 from tests.data.builders import declarations, expected, postgresql
 from tests.postgres_server import running_server, stop_server

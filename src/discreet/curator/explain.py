@@ -3,7 +3,7 @@
 Privacy
 -------
 Nothing here follows from a row. Declarations, sensitivity, scales of noise and cost follow from each other; queries are
-written down instead of run (:mod:`discreet.data.sources.planned`), from the names and types of columns. No budget is
+written down instead of run (:mod:`discreet.data.sources.results`), from the names and types of columns. No budget is
 charged, no random number is drawn.
 """
 
@@ -22,7 +22,7 @@ from discreet.privacy import Guarantee, compose
 from discreet.rational import plain
 
 if TYPE_CHECKING:
-    from discreet.data.sources.planned import Query
+    from discreet.data.sources.results import Query
 
 # names that are listed before the others are counted
 _LISTED = 6
@@ -120,7 +120,7 @@ def explain(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanatio
 
 
 def _planned(asked: Declaration) -> PlannedRelease:
-    from discreet.data.sources.planned import STAND_IN_KEY, only_planned
+    from discreet.data.sources.results import STAND_IN_KEY, only_planned
 
     with only_planned() as queries:
         asked = replace(asked, row_key=STAND_IN_KEY)

@@ -23,8 +23,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches
-from discreet.data.sources.engines import connect, in_duckdb
+from discreet.data.sources.results import batches, connect, in_duckdb
 from discreet.domain.unit import Unit
 
 _KEY_BYTES = 32

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.data.sources.engines import quoted
+from discreet.data.sources.results import quoted
 from discreet.data.sources.source import Source
 from discreet.errors import UsageError
 from discreet.ledger.address import ServerAddress, read_server

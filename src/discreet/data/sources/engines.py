@@ -1,6 +1,6 @@
-"""Sources that compute for themselves: Polars frames, DuckDB relations, Parquet files.
+"""Sources that compute for themselves: Polars frames, DuckDB relations, Parquet files, tables of other engines.
 
-Only sums leave the engine.
+Only sums leave the engine, where it can make them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,19 @@ from discreet.data.sources.kinds import (
     wrong_type,
 )
 from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
-from discreet.data.sources.planned import is_planning, note, query_text
+from discreet.data.sources.queries import BESIDE, engine_of, stream
+from discreet.data.sources.results import (
+    arrow_reader,
+    connect,
+    in_duckdb,
+    is_planning,
+    note,
+    noted,
+    query_text,
+    quoted,
+)
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
-from discreet.extras import missing
 from discreet.objects import BLANKS, NUMBER_PATTERN, type_name
 
 # names that Polars and DuckDB give to the type of a column of nulls
@@ -233,6 +243,69 @@ class ParquetSource(DuckSource):
         super().close()
 
 
+class QuerySource(Source):
+    """A table that is a query of an engine's: nothing of it is read before a result is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self._engine = engine_of(table)
+        self._frame = nw.from_native(table)
+        self._schema = sealed(
+            self._frame.collect_schema,
+            f"{self._engine} cannot plan the query.",
+        )
+        self.names = self._schema.names()
+
+    def width(self, wanted: int) -> int:
+        return len(self._schema)
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        names, types = self._schema.names(), list(self._schema.values())
+        if any(need.dates for need in needs):
+            raise UsageError(
+                f"dates are not read from {self._engine} yet.",
+                hint="give days as numbers, or a Parquet file",
+            )
+        if len(set(names)) < len(names):
+            raise UsageError(f"two columns of the {self._engine} table have the same name.")
+        kinds = [
+            kind_for(names[at], types[at], need, empty_type=types[at] == nw.Unknown, declared=True)
+            for at, need in zip(positions, needs, strict=True)
+        ]
+        frame = self._frame.select(**{f"c{i}": nw.col(names[at]) for i, at in enumerate(positions)})
+        if self._engine != "Spark" and any(need.labels or need.key or need.presence for need in needs):
+            return _streamed(frame, str(self._engine)).pick(range(len(positions)), needs)
+        frame = frame.select(
+            **{
+                f"c{i}": read_as(nw.col(f"c{i}"), types[at], kind)
+                for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
+            }
+        )
+        beside = partial(BESIDE[self._engine], self._frame.to_native())
+        return Picked(tuple(kinds), iter([frame]), beside=beside)
+
+
+def _streamed(frame: Frame, engine: str) -> BatchSource:
+    """Return the columns of a query as a stream of batches."""
+    if noted(frame, streams=True):
+        schema = pa.schema([(name, _arrow_type(kind)) for name, kind in frame.collect_schema().items()])
+        return BatchSource(pa.RecordBatchReader.from_batches(schema, iter(())))
+    pieces = stream(frame, engine)
+    first = next(pieces, None)
+    if first is None:
+        first = frame.lazy().collect("pyarrow").to_native().select(frame.collect_schema().names())
+    rows = chain([first], pieces) if len(first) else iter(())
+    return BatchSource(pa.RecordBatchReader.from_batches(first.schema, rows))
+
+
+def _arrow_type(dtype: Any) -> pa.DataType:
+    """Return a type of Arrow's that is read as this one is."""
+    if dtype == nw.Boolean:
+        return pa.bool_()
+    if dtype.is_numeric():
+        return pa.int64() if dtype.is_integer() else pa.float64()
+    return pa.string()
+
+
 def relation_source(relation: Any) -> DuckSource:
     """Take a relation that lives on the caller's connection."""
     return DuckSource(relation, connect(), foreign=True)
@@ -249,61 +322,6 @@ def parquet_source(path: Path) -> ParquetSource:
         f"{path} is not a readable Parquet file.",
     )
     return ParquetSource(relation, connection, path)
-
-
-def arrow_reader(relation: Any, rows: int) -> Any:
-    """Stream a relation as Arrow batches."""
-    read_stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    return read_stream(rows)
-
-
-def in_duckdb(connection: Any, table: pa.Table) -> Frame:
-    """Bring a public table to the rows on a connection."""
-    return nw.from_native(connection.from_arrow(table))
-
-
-def connect(*paths: str) -> Any:
-    """Open a DuckDB of our own that sees these paths and nothing else.
-
-    Statistics in a Parquet file leave NaN out of a column's largest value, and DuckDB's optimizer concludes from them
-    that ``x <= 100`` holds everywhere, and even that ``isnan(x)`` nowhere does. So it may not look at statistics.
-
-    Nor may it choose which side of a join is kept in memory. That must be the declared labels, and it takes a stream of
-    rows, which has no known length, for the smaller side.
-
-    Privacy
-    -------
-    No progress bar, no extension or network, no Python variables as tables, no spilling of rows to disk.
-    """
-    try:
-        import duckdb
-    except ModuleNotFoundError:
-        raise missing("duckdb", "reading a file of rows") from None
-
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-            "temp_directory": "",
-        },
-    )
-    connection.execute("SET disabled_optimizers = 'statistics_propagation,build_side_probe_side,join_order'")
-    connection.execute("SET enable_progress_bar = false")
-    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
-    connection.execute("SET enable_external_access = false")
-    return connection
-
-
-def quoted(name: str) -> str:
-    """Quote an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Quote an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:

@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
-from discreet.data.sources.engines import DuckSource, connect, literal, parquet_source
+from discreet.data.sources.engines import DuckSource, parquet_source
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import BATCH, BatchSource, as_text, pandas_columns
+from discreet.data.sources.results import connect, literal
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.extras import is_installed, missing

@@ -10,9 +10,8 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches
-from discreet.data.sources.engines import connect, in_duckdb
 from discreet.data.sources.label_lookup import Lookup, lookup_key
+from discreet.data.sources.results import batches, connect, in_duckdb
 from discreet.data.sources.source import Frame, Need, Picked
 
 

@@ -33,8 +33,8 @@ import pyarrow.compute as pc
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.dates import text_days_sql
-from discreet.data.sources.engines import connect, in_duckdb, literal
 from discreet.data.sources.kinds import Kind
+from discreet.data.sources.results import connect, in_duckdb, literal
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError
 from discreet.objects import BLANKS, NUMBER_PATTERN

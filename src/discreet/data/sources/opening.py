@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.database import DatabaseRows, is_address, rows_in
-from discreet.data.sources.engines import PolarsSource, relation_source, unsupported
+from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
 from discreet.data.sources.filtered import FilteredRows, FilteredSource
 from discreet.data.sources.memory import (
@@ -31,8 +31,8 @@ from discreet.data.sources.memory import (
 )
 from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.people_groups import MemberRows, MemberSource
-from discreet.data.sources.planned import is_planning, note
-from discreet.data.sources.queries import QuerySource, engine_of
+from discreet.data.sources.queries import engine_of
+from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.objects import spells_number

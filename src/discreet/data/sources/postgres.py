@@ -16,13 +16,13 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.dates import DATE_PATTERN, EARLIEST, LATEST
-from discreet.data.sources.engines import kind_for, literal, quoted
+from discreet.data.sources.engines import kind_for
 from discreet.data.sources.keys import key_expression
 from discreet.data.sources.kinds import Kind, is_text
 from discreet.data.sources.postgres_sql import Columns, translate
+from discreet.data.sources.results import StandIn, literal, quoted
 from discreet.data.sources.server_trouble import explained
 from discreet.data.sources.source import Frame, Need, Picked, Source
-from discreet.data.sources.stand_in import StandIn
 from discreet.errors import DataError, UsageError
 from discreet.extras import missing
 from discreet.ledger.address import ServerAddress

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.data.sources.engines import literal, quoted
+from discreet.data.sources.results import literal, quoted
 from discreet.errors import UsageError
 
 #: Columns of a table by name, and whether they hold truth values.

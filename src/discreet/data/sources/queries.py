@@ -11,21 +11,16 @@ rows as that allows in 64 bits is refused by its number of rows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
-from discreet.data.sources.engines import kind_for, read_as
-from discreet.data.sources.memory import BatchSource
-from discreet.data.sources.planned import noted
-from discreet.data.sources.source import Frame, Need, Picked, Source
-from discreet.errors import UsageError
+from discreet.data.sources.source import Frame
 
 # rows that travel together
 _STREAMED = 1 << 16
@@ -36,47 +31,6 @@ _ARROW = {
     "string": pa.string(),
     "boolean": pa.bool_(),
 }
-
-
-class QuerySource(Source):
-    """A table that is a query of an engine's: nothing of it is read before a result is asked for."""
-
-    def __init__(self, table: Any) -> None:
-        self._engine = engine_of(table)
-        self._frame = nw.from_native(table)
-        self._schema = sealed(
-            self._frame.collect_schema,
-            f"{self._engine} cannot plan the query.",
-        )
-        self.names = self._schema.names()
-
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
-
-    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
-        names, types = self._schema.names(), list(self._schema.values())
-        if any(need.dates for need in needs):
-            raise UsageError(
-                f"dates are not read from {self._engine} yet.",
-                hint="give days as numbers, or a Parquet file",
-            )
-        if len(set(names)) < len(names):
-            raise UsageError(f"two columns of the {self._engine} table have the same name.")
-        kinds = [
-            kind_for(names[at], types[at], need, empty_type=types[at] == nw.Unknown, declared=True)
-            for at, need in zip(positions, needs, strict=True)
-        ]
-        frame = self._frame.select(**{f"c{i}": nw.col(names[at]) for i, at in enumerate(positions)})
-        if self._engine != "Spark" and any(need.labels or need.key or need.presence for need in needs):
-            return _streamed(frame, str(self._engine)).pick(range(len(positions)), needs)
-        frame = frame.select(
-            **{
-                f"c{i}": read_as(nw.col(f"c{i}"), types[at], kind)
-                for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
-            }
-        )
-        beside = partial(_BESIDE[self._engine], self._frame.to_native())
-        return Picked(tuple(kinds), iter([frame]), beside=beside)
 
 
 def engine_of(native: Any) -> str | None:
@@ -113,28 +67,6 @@ def stream(frame: Frame, engine: str) -> Iterator[pa.RecordBatch]:
         if piece is None:
             return
         yield piece
-
-
-def _streamed(frame: Frame, engine: str) -> BatchSource:
-    """Return the columns of a query as a stream of batches."""
-    if noted(frame, streams=True):
-        schema = pa.schema([(name, _arrow_type(kind)) for name, kind in frame.collect_schema().items()])
-        return BatchSource(pa.RecordBatchReader.from_batches(schema, iter(())))
-    pieces = stream(frame, engine)
-    first = next(pieces, None)
-    if first is None:
-        first = frame.lazy().collect("pyarrow").to_native().select(frame.collect_schema().names())
-    rows = chain([first], pieces) if len(first) else iter(())
-    return BatchSource(pa.RecordBatchReader.from_batches(first.schema, rows))
-
-
-def _arrow_type(dtype: Any) -> pa.DataType:
-    """Return a type of Arrow's that is read as this one is."""
-    if dtype == nw.Boolean:
-        return pa.bool_()
-    if dtype.is_numeric():
-        return pa.int64() if dtype.is_integer() else pa.float64()
-    return pa.string()
 
 
 def _trouble(engine: str) -> str:
@@ -205,7 +137,7 @@ def _beside_ibis(native: Any, table: pa.Table) -> Frame:
     return nw.from_native(ibis.memtable(table.cast(plain)))
 
 
-_BESIDE: dict[str | None, Callable[[Any, pa.Table], Frame]] = {
+BESIDE: dict[str | None, Callable[[Any, pa.Table], Frame]] = {
     "Spark": _beside_spark,
     "Dask": _beside_dask,
     "Ibis": _beside_ibis,

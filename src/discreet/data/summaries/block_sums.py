@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import side_by_side
+from discreet.data.sources.results import side_by_side
 from discreet.data.summaries.column_maps import Map, maps, measure_arrays
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums

@@ -30,8 +30,8 @@ from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
 from discreet.data.sources.opening import column_names, look_at
 from discreet.data.sources.people import numbered
+from discreet.data.sources.results import rows_of
 from discreet.data.sources.source import Need, Picked
-from discreet.data.sources.stand_in import rows_of
 from discreet.data.summaries.group_sums import group_needs, group_position
 from discreet.data.summaries.sums import Summary, check_size, numeric_records
 from discreet.domain.declarations import Domain

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.opening import open_source, resolve
+from discreet.data.sources.results import batches
 from discreet.data.sources.source import Need, Source
 from discreet.data.sources.values import Vocabulary
 from discreet.domain.columns import Column, Labels

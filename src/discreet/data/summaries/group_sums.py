@@ -16,13 +16,12 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import STREAMED, batches, is_here, side_by_side
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.opening import look_at
+from discreet.data.sources.results import STREAMED, batches, is_here, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Need, Picked
-from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.block_sums import BlockSums
 from discreet.data.summaries.label_counts import LabelCounts, label_sums

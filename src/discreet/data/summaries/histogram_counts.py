@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.batches import batches
 from discreet.data.sources.opening import look_at
+from discreet.data.sources.results import batches
 from discreet.data.sources.source import Need, Picked
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain

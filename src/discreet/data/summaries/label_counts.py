@@ -19,10 +19,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches, side_by_side
 from discreet.data.sources.label_lookup import Lookup, lookup_key
+from discreet.data.sources.results import batches, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Picked
-from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.families.record_sums import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms

@@ -30,10 +30,9 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.data.sources.batches import STREAMED, batches, is_here
 from discreet.data.sources.opening import look_at
+from discreet.data.sources.results import STREAMED, batches, is_here, rows_of
 from discreet.data.sources.source import Frame, Need, Picked
-from discreet.data.sources.stand_in import rows_of
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.block_sums import BlockSums
 from discreet.data.summaries.column_maps import maps
