@@ -24,7 +24,7 @@ from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.opening import open_source
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries import block_sums, sums
+from discreet.data.summaries import sums
 from discreet.data.summaries.label_counts import by_label
 from discreet.samplers import secure as sampler
 from tests.data.builders import NUMERIC, TEXT, Columns, declarations, expected, text_file
@@ -240,7 +240,7 @@ def test_blocks_and_expressions_give_the_same_integers(family, neighbors, monkey
     domain, layout = declarations(family, (0, 100), "clip", "count", neighbors)
     by_expressions = data.summarize(pl.DataFrame({"x": x}), family, domain, layout, ["x"])
     monkeypatch.setattr(sums, "_FEW", 0)
-    monkeypatch.setattr(block_sums, "_BLOCK", 7_001)
+    monkeypatch.setattr(sums, "_BLOCK", 7_001)
     for source in (x, pl.DataFrame({"x": x}), duckdb.connect().from_arrow(pa.table({"x": x}))):
         assert data.summarize(source, family, domain, layout, ["x"]).values == by_expressions.values
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.data.sources import batches as batching
+from discreet.data.sources import results
 from discreet.data.sources.memory import BATCH
-from discreet.data.summaries import block_sums
-from discreet.data.summaries.block_sums import BlockSums
+from discreet.data.summaries import sums
+from discreet.data.summaries.sums import BlockSums
 from tests.data.builders import declarations, expected
 
 VALUES = [None, math.nan, math.inf, -math.inf, 1e300, -1e300, -3.0, 100.0, 48.5, 0.1, 99.99999999999999, 7.25]
@@ -31,7 +31,7 @@ def batch_of(values: list[Any], n_columns: int = 1) -> pa.RecordBatch:
     "family", [dc.Normal(), dc.Laplace(location=0.3), dc.MultivariateNormal(2)], ids=repr
 )
 def test_the_size_of_blocks_does_not_matter(monkeypatch, family, neighbors, outside, size):
-    monkeypatch.setattr(block_sums, "_BLOCK", size)
+    monkeypatch.setattr(sums, "_BLOCK", size)
     n_columns = family.n_columns
     bounds = (-3, 100) if n_columns == 1 else [(-3, 100), (0, 50)]
     domain, layout = declarations(family, bounds, outside, "count", neighbors)
@@ -70,9 +70,9 @@ def test_columns_of_nothing(array):
 def test_blocks_and_batches_stay_below_the_edge_of_float64():
     """The largest block of the largest steps; one step more than float64 holds is lost, which is the control."""
     largest = 2**24
-    assert block_sums._BLOCK * largest <= 2**53
+    assert sums._BLOCK * largest <= 2**53
     assert BATCH * largest <= 2**53
-    assert batching.STREAMED <= BATCH
+    assert results.STREAMED <= BATCH
     at_the_edge = np.full(2**20, 2.0**33)
     assert at_the_edge.sum() == 2**53
     assert np.add(at_the_edge.sum(), 1.0) == 2**53

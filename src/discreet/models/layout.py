@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from math import inf, isfinite
 from operator import add
 from typing import Any, overload
 
 import numpy as np
+
+from discreet.domain.bounds import Bounds
+from discreet.errors import UsageError
 
 #: Step of the fixed-point grid on which real coordinates are summed.
 FINE = Fraction(1, 2**24)
@@ -82,6 +86,21 @@ class Basis:
 
 
 @dataclass(frozen=True)
+class Map:
+    """The public affine map of one column onto [-1, 1], in float64: z = (x - shift) * slope for x in [low, high].
+
+    ``clamp`` says whether z could leave [-1, 1] (or be NaN) without being clamped. For the identity measure it cannot,
+    if it does not at the two bounds: subtraction and multiplication round monotonically.
+    """
+
+    low: float
+    high: float
+    shift: float
+    slope: float
+    clamp: bool
+
+
+@dataclass(frozen=True)
 class Layout:
     """How rows become one integer vector.
 
@@ -121,6 +140,26 @@ class Layout:
     def is_count(self, j: int) -> bool:
         """Tell whether coordinate ``j`` is the usable count, which no feature enters."""
         return all(at == 0 for at, _ in terms(self.rows[j]))
+
+    def forms(self) -> list[list[tuple[int, float]]]:
+        """Return each coordinate's linear form as places in (usable, features) and coefficients other than 0."""
+        return [[(at, float(coefficient)) for at, coefficient in terms(row)] for row in self.rows]
+
+    def maps(self, bounds: Bounds | None, *, identity: bool = True) -> list[Map]:
+        """Return the map of each column as declared; ``identity`` says that values are summed as they are."""
+        if bounds is None or self.shift is None or self.half is None:
+            raise UsageError("numbers need bounds, chosen without looking at the data.")
+        out = []
+        for (low, high), shift, half in zip(bounds, self.shift, self.half, strict=True):
+            try:
+                numbers = [float(low), float(high), float(shift), float(1 / half)]
+            except (OverflowError, ZeroDivisionError):
+                numbers = [inf]
+            if not all(map(isfinite, numbers)):
+                raise UsageError("the bounds are too wide or too narrow for floating-point numbers.")
+            edges = [abs((x - numbers[2]) * numbers[3]) for x in numbers[:2]]
+            out.append(Map(*numbers, clamp=not (identity and max(edges) <= 1)))
+        return out
 
     def inverted(self, y: np.ndarray) -> tuple[float | None, np.ndarray]:
         """Return the usable count, or None if it is no coordinate, and the features that give coordinates ``y``."""

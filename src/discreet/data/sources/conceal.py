@@ -1,8 +1,9 @@
 """Keep rows out of error messages and warnings.
 
 Engines quote the value they stumbled over: "could not convert string 'HIV+' to DOUBLE". Whatever touches rows runs
-inside :func:`sealed`, which lets our own errors through and replaces every other one by a fixed message. An interrupt
-stays an interrupt, but a new one: code that runs over the rows can raise one too, with words of its own.
+inside :func:`sealed` (or is :func:`concealed`), which lets our own errors through and replaces every other one by a
+fixed message. An interrupt stays an interrupt, but a new one: code that runs over the rows can raise one too, with
+words of its own.
 
 A warning says as much: "overflow encountered in cast" is about somebody's value. Inside the seal there are none, and no
 setting of the caller's (warnings or floating-point errors that raise, or are printed) decides whether rows are read.
@@ -15,12 +16,14 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from discreet.errors import DataError, DiscreetError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: What is said of any trouble on the way, whatever it was.
@@ -50,6 +53,16 @@ def sealed(action: Callable[[], T], message: str = TROUBLE) -> T:
         kept = DataError(message)
     kept.__context__ = kept.__cause__ = None
     raise kept.with_traceback(None)
+
+
+def concealed(work: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that touches rows, so that it runs :func:`sealed`."""
+
+    @wraps(work)
+    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
+        return sealed(lambda: work(*args, **kwargs))
+
+    return inside
 
 
 class _Silence:

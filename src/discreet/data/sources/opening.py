@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.sources.database import DatabaseRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
@@ -36,8 +36,6 @@ from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import UsageError
 from discreet.objects import spells_number
-
-T = TypeVar("T")
 
 
 def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
@@ -84,49 +82,38 @@ def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
     raise unsupported(data)
 
 
-def look_at(
-    data: Any,
-    columns: Sequence[str] | None,
-    needs: Sequence[Need],
-    look: Callable[[Picked, tuple[str, ...]], T],
-    *,
-    twice: str = "",
-) -> T:
-    """Open the source behind ``data``, look at the columns that make a record, and close it; all within one seal.
+@contextmanager
+def opened(
+    data: Any, columns: Sequence[str] | None, needs: Sequence[Need], *, twice: str = ""
+) -> Iterator[tuple[Picked, tuple[str, ...]]]:
+    """Open the source behind ``data`` and pick the columns that make a record, one for each of ``needs``; then close.
 
-    ``look`` is given the columns, one for each of ``needs``, and their names; ``twice`` says what for the data
-    will be read again, if they will.
+    Returns the columns and their names. ``twice`` says what for the data will be read again, if they will. Whoever
+    reads rows like this is :func:`~discreet.data.sources.conceal.concealed`.
     """
-
-    def action() -> T:
-        with closing(open_source(data, needs)) as source:
-            if twice and source.once:
-                raise UsageError(
-                    f"{twice} takes reading the data twice, and a stream of batches can be read once.",
-                    hint="give a table, or the path of a file",
-                )
-            positions, names = resolve(source, columns, needs)
-            return look(_unread(source.pick(positions, needs)), tuple(names))
-
-    return sealed(action)
+    with closing(open_source(data, needs)) as source:
+        if twice and source.once:
+            raise UsageError(
+                f"{twice} takes reading the data twice, and a stream of batches can be read once.",
+                hint="give a table, or the path of a file",
+            )
+        positions, names = resolve(source, columns, needs)
+        yield _unread(source.pick(positions, needs)), tuple(names)
 
 
 def _unread(picked: Picked) -> Picked:
     """Return the columns; those that are read batch by batch without a row, if queries are only planned."""
-    if not is_planning() or picked.beside is not None:
+    if picked.beside is not None or not is_planning():
         return picked
     note("this process", "", "the columns, read in batches of Arrow arrays and added up by NumPy")
     return replace(picked, frames=iter(()))
 
 
+@concealed
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns, which are declarations; none for arrays and lists."""
-
-    def action() -> list[str]:
-        with closing(open_source(data)) as source:
-            return list(source.names or [])
-
-    return sealed(action)
+    with closing(open_source(data)) as source:
+        return list(source.names or [])
 
 
 def resolve(

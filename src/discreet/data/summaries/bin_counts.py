@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.opening import look_at
+from discreet.data.sources.conceal import concealed
+from discreet.data.sources.opening import opened
 from discreet.data.sources.results import batches
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.source import Need
 from discreet.domain.bin_grid import Grid
 from discreet.families.record_sums import RecordSums
 
@@ -23,6 +24,7 @@ class BinCounts:
     n_records: int
 
 
+@concealed
 def count_bins(
     data: Any,
     family: RecordSums,
@@ -44,7 +46,7 @@ def count_bins(
     """
     needs = [Need(family.name, None)] * family.n_columns
 
-    def look(picked: Picked, _names: tuple[str, ...]) -> BinCounts:
+    with opened(data, columns, needs, twice=purpose) as (picked, _):
         totals = [np.zeros(grid.n_cells, dtype=np.int64) for grid in grids]
         n_records = 0
         for frame in picked.frames:
@@ -58,8 +60,6 @@ def count_bins(
                 for total, grid, column in zip(totals, grids, x, strict=True):
                     total += np.bincount(cells(column[usable], grid), minlength=grid.n_cells)
         return BinCounts(tuple(tuple(total.tolist()) for total in totals), n_records)
-
-    return look_at(data, columns, needs, look, twice=purpose)
 
 
 def cells(x: np.ndarray, grid: Grid) -> np.ndarray:

@@ -26,14 +26,16 @@ import narwhals as nw
 import numpy as np
 
 from discreet.data.sources.chosen_rows import ChosenRows, InDuckDB, placed
+from discreet.data.sources.conceal import concealed
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
-from discreet.data.sources.opening import column_names, look_at
+from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import rows_of
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.source import Need
+from discreet.data.summaries.engine_sums import numeric_records
 from discreet.data.summaries.group_sums import group_needs, group_position
-from discreet.data.summaries.sums import Summary, check_size, numeric_records
+from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.cluster_mean import ClusterMean, Weights
@@ -44,6 +46,7 @@ from discreet.models.layout import Layout
 _T, _V = 2**24, 2**20
 
 
+@concealed
 def sum_clusters(
     data: Any, model: Model, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
@@ -73,7 +76,7 @@ def sum_clusters(
         needs.append(Need("mean", None, key=True))
         wanted = None if columns is None else [*columns, people.unit.column]
 
-    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
+    with opened(data if people is None else people.rows, wanted, needs) as (picked, names):
         with closing(EngineRows(picked, needs)) as held:
             frame = held.frame.with_columns(
                 g=nw.lit(0) if grouped is None else group_position(grouped, first),
@@ -94,8 +97,6 @@ def sum_clusters(
                 n_records, totals = _totals(inside.relation, clusters, people, layout, grouped, choose)
         check_size(n_records * clusters.max_rows, layout)
         return Summary(totals, n_records, names[: len(names) - (people is not None)])
-
-    return look_at(data if people is None else people.rows, wanted, needs, look)
 
 
 def _t() -> nw.Expr:

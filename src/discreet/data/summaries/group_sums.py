@@ -16,16 +16,17 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.sources.conceal import concealed
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.memory import BATCH
-from discreet.data.sources.opening import look_at
+from discreet.data.sources.opening import opened
 from discreet.data.sources.results import STREAMED, batches, is_here, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Need, Picked
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.block_sums import BlockSums
+from discreet.data.summaries.engine_sums import grid_steps, numeric_records
 from discreet.data.summaries.label_counts import LabelCounts, label_sums
-from discreet.data.summaries.sums import Summary, check_size, grid_steps, numeric_records
+from discreet.data.summaries.sums import BlockSums, Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
 from discreet.models.grouped import Grouped
@@ -35,6 +36,7 @@ from discreet.models.layout import Layout
 _MOST_CELLS = 1 << 20
 
 
+@concealed
 def sum_groups(
     data: Any, model: Grouped, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
@@ -53,7 +55,7 @@ def sum_groups(
         *group_needs(model, family.name),
     ]
 
-    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
+    with opened(data, columns, needs) as (picked, names):
         totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
         n_cells = (len(model.groups) + 1) * (1 if vocabulary is None else vocabulary.n_labels + 1)
         first, picked = _seen(picked)
@@ -71,8 +73,6 @@ def sum_groups(
                     n_records = _add_labels(totals, frame, family, vocabulary, block)
         check_size(n_records, layout)
         return Summary(tuple(int(value) for value in totals.ravel()), n_records, names)
-
-    return look_at(data, columns, needs, look)
 
 
 def _seen(picked: Picked) -> tuple[list[Frame], Picked]:

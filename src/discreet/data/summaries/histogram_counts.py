@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.opening import look_at
+from discreet.data.sources.conceal import concealed
+from discreet.data.sources.opening import opened
 from discreet.data.sources.results import batches
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.source import Need
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
 from discreet.families.histogram import Histogram
 from discreet.models.layout import Layout
 
 
+@concealed
 def count_histogram(
     data: Any, model: Histogram, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
@@ -32,7 +34,7 @@ def count_histogram(
     edges = model.edges_within(domain.bounds)
     needs = [Need(model.name, None, dates=domain.dates)]
 
-    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
+    with opened(data, columns, needs) as (picked, names):
         counts = np.zeros(model.bins, dtype=np.int64)
         n_records = 0
         for frame in picked.frames:
@@ -44,8 +46,6 @@ def count_histogram(
         values = np.concatenate([np.add.reduceat(counts, starts) for starts in model.level_starts()])
         usable = [int(counts.sum())] if len(layout.names) > len(values) else []
         return Summary((*values.tolist(), *usable), n_records, names)
-
-    return look_at(data, columns, needs, look)
 
 
 def bins_of(x: np.ndarray, edges: np.ndarray) -> np.ndarray:

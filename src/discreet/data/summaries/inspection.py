@@ -9,12 +9,13 @@ from typing import Any
 
 import narwhals as nw
 
+from discreet.data.sources.conceal import concealed
 from discreet.data.sources.kinds import Kind, present
-from discreet.data.sources.opening import look_at
+from discreet.data.sources.opening import opened
 from discreet.data.sources.source import Need, Picked
 from discreet.data.sources.values import Vocabulary
+from discreet.data.summaries.engine_sums import combined, is_inside, is_usable, only_row
 from discreet.data.summaries.label_counts import count_labels
-from discreet.data.summaries.sums import combined, is_inside, is_usable, only_row
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
 
@@ -44,6 +45,7 @@ class Inspection:
     unclosed: int | None
 
 
+@concealed
 def inspect(
     data: Any, family: RecordSums, domain: Domain, columns: Sequence[str] | None = None
 ) -> Inspection:
@@ -56,7 +58,7 @@ def inspect(
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
 
-    def look(picked: Picked, names: tuple[str, ...]) -> Inspection:
+    with opened(data, columns, needs) as (picked, names):
         if vocabulary is not None:
             return _inspected_labels(picked, vocabulary, names)
         flags = _flags(picked, domain)
@@ -80,8 +82,6 @@ def inspect(
             malformed=totals.get("malformed"),
             unclosed=totals.get("unclosed"),
         )
-
-    return look_at(data, columns, needs, look)
 
 
 def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: tuple[str, ...]) -> Inspection:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data.summaries.column_maps import Map, maps
 from discreet.domain.declarations import Outside
-from discreet.models.layout import Layout
+from discreet.models.layout import Layout, Map
 from discreet.models.moment_table import SHAPE, MomentTable
 
 # so many integers of 25 bits add up exactly in float64, as which NumPy counts with weights
@@ -31,7 +30,7 @@ class MomentSums:
     def of(cls, table: MomentTable, outside: Outside) -> MomentSums:
         """Return the sums of a table's number under this policy."""
         layout = table.block()
-        return cls(maps(table.domain(outside).bounds, layout)[0], layout, outside == "clip")
+        return cls(layout.maps(table.domain(outside).bounds)[0], layout, outside == "clip")
 
     def add(self, x: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the cells of all groups, one after the other: the layout's, in grid steps, and the missing values."""

@@ -1,51 +1,55 @@
 r"""From columns to one exact integer vector.
 
 Each record becomes z in [-1, 1] per column, then features, then coordinates, then k = floor(t / g + 1/2) on the grid
-g; the integers are summed. Float64 arithmetic is the same in every engine only if each operation is, so the
-expressions keep to additions, multiplications and comparisons:
+g; the integers are summed. Rows that are in this process (files, Arrow tables, DuckDB relations) are summed here, by
+NumPy: DuckDB reads and decodes Parquet faster than anything else, but an expression that clips a column takes it as
+long as reading the column does. So the engine hands over columns in Arrow batches, and one block after the other is
+mapped and added up while it is in the processor's cache. Engines elsewhere evaluate the same operations and hand over
+sums, the same integers: :mod:`~discreet.data.summaries.engine_sums`.
 
-* no division, because some engines divide by a constant through its reciprocal: z = (u - shift) * (1 / half), with
-  both constants rounded once, here;
-* the domain test comes before any cast to integers, so 1e300, inf and NaN never reach one;
-* "not null and not NaN" is written ``x <= inf``, which is false for NaN whether an engine orders NaN last
-  or not at all, and null for null.
+**Exactness.** A coordinate of a record is at most 1 in size, so a step k is a whole number of at most 2^24 in size, and
+every partial sum of a block of at most 2^27 of them, in whatever order NumPy adds, is a whole number of at most 2^51:
+float64 holds all of them exactly up to 2^53. Blocks are added up as Python's integers, or as 64-bit ones where
+:func:`check_size` says that they suffice.
 
-Null means "adds nothing" at every step and only a missing record can be null, so engines may disagree on where they
-turn nulls into zeros.
-
-Rows in an engine elsewhere: few coordinates are expressions that it evaluates and sums. Many (a multivariate normal of
-60 columns has 1,890) would be a query that takes longer to plan than to run, and rows in this process are faster
-summed here: then columns come in Arrow batches, and :mod:`~discreet.data.summaries.block_sums` does the same in NumPy.
-Both give the same bits: the same operations in float64 for each number, and sums of integers.
+**Missing and redacted records** get z = 0 in every column, after which all products and sums are exact. A redacted
+record counts like that. A missing one must add nothing, so what z = 0 adds to the sums, the same for all of them, is
+taken off again as often as there are missing records.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import and_
 from typing import Any
 
-import narwhals as nw
+import numpy as np
+import pyarrow as pa
 
-from discreet.data.sources.opening import look_at
-from discreet.data.sources.results import STREAMED, batches, is_here, rows_of
-from discreet.data.sources.source import Frame, Need, Picked
+from discreet.data.sources.conceal import concealed, quiet
+from discreet.data.sources.opening import opened
+from discreet.data.sources.results import STREAMED, batches, is_here, side_by_side
+from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
-from discreet.data.summaries.block_sums import BlockSums
-from discreet.data.summaries.column_maps import maps
+from discreet.data.summaries.engine_sums import imputed, sums_in_engine
 from discreet.data.summaries.label_counts import count_labels, label_sums
 from discreet.domain.declarations import Domain
-from discreet.errors import DataError
+from discreet.errors import DataError, UsageError
 from discreet.families.impute import imputed_position
 from discreet.families.record_sums import RecordSums
-from discreet.models.layout import Layout
+from discreet.models.layout import Layout, Map
 
 _LARGEST_SUM = 2**63 - 1
 # coordinates that are worth an expression each
 _FEW = 64
+# numbers of a column that are worked on at a time: 256 KB, which stay in the cache
+_BLOCK = 1 << 15
+# numbers of all features of a block: 32 MB
+_NUMBERS = 1 << 22
+
+# values, and which of them are null
+_Column = tuple[np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +61,7 @@ class Summary:
     columns: tuple[str, ...]
 
 
+@concealed
 def summarize(
     data: Any, family: RecordSums, domain: Domain, layout: Layout, columns: Sequence[str] | None = None
 ) -> Summary:
@@ -86,85 +91,25 @@ def summarize(
     vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
     needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
 
-    def look(picked: Picked, names: tuple[str, ...]) -> Summary:
+    with opened(data, columns, needs) as (picked, names):
         if vocabulary is not None:
             counts = count_labels(picked, vocabulary)
             stand_in = imputed_position(family, domain)
             if stand_in is not None:
                 counts = counts.imputed(stand_in)
-            check_size(counts.n_records, layout)
-            return Summary(tuple(label_sums(counts, family, layout)), counts.n_records, names)
-        frames = picked.frames
-        if domain.impute is not None:
-            frames = imputed(frames, domain.impute)
-        n_records, totals = 0, [0] * len(layout.names)
-        for frame in frames:
-            n, values = _sums(frame, family, domain, layout)
-            n_records += n
-            totals = [total + value for total, value in zip(totals, values, strict=True)]
+            n_records, totals = counts.n_records, label_sums(counts, family, layout)
+        else:
+            frames = picked.frames if domain.impute is None else imputed(picked.frames, domain.impute)
+            n_records, totals = 0, [0] * len(layout.names)
+            for frame in frames:
+                if is_here(frame) or family.measure_needs_arrays or len(layout.names) > _FEW:
+                    n, values = BlockSums(family, domain, layout).total(batches(frame, STREAMED))
+                else:
+                    n, values = sums_in_engine(frame, family, domain, layout)
+                n_records += n
+                totals = [total + value for total, value in zip(totals, values, strict=True)]
         check_size(n_records, layout)
         return Summary(tuple(totals), n_records, names)
-
-    return look_at(data, columns, needs, look)
-
-
-def is_usable(n_columns: int) -> nw.Expr:
-    """Tell which records have no missing column."""
-    return combined(and_, [nw.col(f"c{i}") <= math.inf for i in range(n_columns)])
-
-
-def is_inside(limits: Sequence[tuple[float, float]]) -> nw.Expr:
-    """Tell which records have every column within its bounds."""
-    columns = [nw.col(f"c{i}") for i in range(len(limits))]
-    return combined(and_, [(x >= low) & (x <= high) for x, (low, high) in zip(columns, limits, strict=True)])
-
-
-def combined(operation: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
-    """Combine expressions pairwise: engines walk an expression by recursion, and a long chain is too deep for some."""
-    half = len(parts) // 2
-    if not half:
-        return parts[0]
-    return operation(combined(operation, parts[:half]), combined(operation, parts[half:]))
-
-
-def numeric_records(
-    frame: Frame, family: RecordSums, domain: Domain, layout: Layout, *, keep: Sequence[str] = ()
-) -> Frame:
-    """Turn columns c0, c1, ... into z0, z1, ... and the usable flag; columns to ``keep`` stay as they are.
-
-    Redacted: z = 0. Clipped: x moved to the nearest bound first. Missing: z = 0 and not usable.
-    """
-    identity = family.sums_values
-    each = maps(domain.bounds, layout, identity=identity)
-    usable, inside = is_usable(len(each)), is_inside([(m.low, m.high) for m in each])
-    clip = domain.outside == "clip"
-    kept = usable if clip else inside
-    if len(each) > 1:
-        # a column of its own: it mentions every column, and every column is to mention it
-        frame = frame.with_columns(usable=usable, kept=kept)
-        usable, kept = nw.col("usable"), nw.col("kept")
-    mapped = {}
-    for i, m in enumerate(each):
-        x = nw.col(f"c{i}").clip(m.low, m.high) if clip else nw.col(f"c{i}")
-        mapped[f"z{i}"] = nw.when(kept).then(m.z(x if identity else family.measure(x))).otherwise(0.0)
-    return frame.select(*keep, usable=usable.cast(nw.Int64), **mapped)
-
-
-def imputed(frames: Iterator[Frame], values: Sequence[Any]) -> Iterator[Frame]:
-    """Put public values in the place of missing ones, column by column, before anything else is computed."""
-    filled = {
-        f"c{i}": nw.when(nw.col(f"c{i}") <= math.inf).then(nw.col(f"c{i}")).otherwise(float(value))
-        for i, value in enumerate(values)
-    }
-    return (frame.with_columns(**filled) for frame in frames)
-
-
-def only_row(frame: Frame) -> list[int]:
-    """Run a query of one row of integers."""
-    found = rows_of(frame)
-    # a query that is only planned has no row
-    (row,) = found or [(0,) * len(frame.collect_schema())]
-    return [0 if value is None else int(value) for value in row]
 
 
 def check_size(n_records: int, layout: Layout) -> None:
@@ -174,24 +119,135 @@ def check_size(n_records: int, layout: Layout) -> None:
         raise DataError("too many records to be summed exactly in 64-bit integers.")
 
 
-def _sums(frame: Frame, family: RecordSums, domain: Domain, layout: Layout) -> tuple[int, list[int]]:
-    """Return the number of records and the sum of each coordinate of columns c0, c1, ..."""
-    if is_here(frame) or family.measure_needs_arrays or len(layout.names) > _FEW:
-        return BlockSums(family, domain, layout).total(batches(frame, STREAMED))
-    steps = grid_steps(family, layout)
-    records = numeric_records(frame, family, domain, layout)
-    totals = records.select(**steps).select(nw.len().alias("n"), *(nw.col(name).sum() for name in steps))
-    n, *values = only_row(totals)
-    return n, values
+class BlockSums:
+    """What records add to the coordinates of a layout, in whole steps of its grid."""
 
+    def __init__(self, family: RecordSums, domain: Domain, layout: Layout) -> None:
+        self._family = family
+        self._maps = layout.maps(domain.bounds, identity=family.sums_values)
+        self._clip = domain.outside == "clip"
+        self._size = max(1, min(_BLOCK, _NUMBERS // len(layout.names)))
+        # powers of two, which scale exactly
+        self._per_step = [float(1 / grid) for grid in layout.grid]
+        self._forms = layout.forms()
+        # the others are the usable count, the same for every usable record
+        self._summed = [j for j, form in enumerate(self._forms) if any(at > 0 for at, _ in form)]
+        zero = [np.ones(1), *family.geometry.features([np.zeros(1)] * len(self._maps))]
+        self._at_zero = [int(self._steps(j, zero)[0]) for j in range(len(self._forms))]
 
-def grid_steps(family: RecordSums, layout: Layout) -> dict[str, nw.Expr]:
-    """Return each coordinate of the records z0, z1, ... in whole steps of its grid."""
-    features = family.geometry.features([nw.col(f"z{i}") for i in range(family.n_columns)])
-    # a power of two scales exactly
-    return {
-        f"k{j}": (t * float(1 / grid) + 0.5).floor().cast(nw.Int64)
-        for j, (t, grid) in enumerate(
-            zip(layout.coordinates(nw.col("usable"), features), layout.grid, strict=True)
+    def total(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, list[int]]:
+        """Return the number of records and the sum of each coordinate of columns c0, c1, ... of all batches."""
+        n_records, totals = 0, [0] * len(self._per_step)
+        for n, values in side_by_side(self._batch_total, batches):
+            n_records += n
+            totals = [total + value for total, value in zip(totals, values, strict=True)]
+        return n_records, totals
+
+    def by_group(self, batch: pa.RecordBatch, group: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the sums of each group, coordinates × groups, given the group of each record."""
+        aside = np.empty(batch.num_rows, dtype=bool)
+        steps = np.empty((len(self._summed), batch.num_rows))
+        for at, missing, inputs in self._blocks(batch):
+            aside[at] = missing
+            for j, out in zip(self._summed, steps, strict=True):
+                out[at] = self._steps(j, inputs)
+        counts = np.bincount(group, minlength=n_groups)
+        gone = np.bincount(group[aside], minlength=n_groups)
+        totals = np.outer(self._at_zero, counts)
+        for j, weights in zip(self._summed, steps, strict=True):
+            totals[j] = np.bincount(group, weights, minlength=n_groups)
+        totals -= np.outer(self._at_zero, gone)
+        return totals
+
+    def _batch_total(self, batch: pa.RecordBatch) -> tuple[int, list[int]]:
+        n_missing, totals = 0, [zero * batch.num_rows for zero in self._at_zero]
+        for j in self._summed:
+            totals[j] = 0
+        for _, missing, inputs in self._blocks(batch):
+            n_missing += int(np.count_nonzero(missing))
+            for j in self._summed:
+                totals[j] += int(self._steps(j, inputs).sum())
+        taken_off = [total - n_missing * zero for total, zero in zip(totals, self._at_zero, strict=True)]
+        return batch.num_rows, taken_off
+
+    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[Any]]]:
+        """Return of one block after the other its place, which records are missing, and (usable, features)."""
+        columns = [_numbers(batch.column(f"c{i}")) for i in range(len(self._maps))]
+        for start in range(0, batch.num_rows, self._size):
+            at = slice(start, min(start + self._size, batch.num_rows))
+            missing, z = self._records([(x[at], None if null is None else null[at]) for x, null in columns])
+            yield at, missing, [1.0, *self._family.geometry.features(z)]
+
+    def _records(self, columns: Sequence[_Column]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return which records are missing, and z of each column, 0 for missing and redacted records."""
+        missing = np.logical_or.reduce(
+            [np.isnan(x) if null is None else np.isnan(x) | null for x, null in columns]
         )
-    }
+        aside = missing
+        if not self._clip:
+            inside = [(x >= m.low) & (x <= m.high) for (x, _), m in zip(columns, self._maps, strict=True)]
+            aside = missing | ~np.logical_and.reduce(inside)
+        mapped = []
+        for (x, _), m in zip(columns, self._maps, strict=True):
+            z = self._mapped(x, m)
+            np.copyto(z, 0.0, where=aside)
+            mapped.append(z)
+        return missing, mapped
+
+    def _mapped(self, x: np.ndarray, m: Map) -> np.ndarray:
+        """Return z of each value, a new array; what it is where a value is missing does not matter."""
+        if self._family.measure_needs_arrays:
+            z = np.array(_measure_arrays(x, self._family, m))
+        else:
+            z = np.clip(x, m.low, m.high)
+            if not self._family.sums_values:
+                z = np.array(self._family.measure(z))
+        z -= m.shift
+        z *= m.slope
+        if m.clamp:
+            np.clip(z, -1.0, 1.0, out=z)
+            np.copyto(z, 0.0, where=np.isnan(z))
+        return z
+
+    def _steps(self, j: int, inputs: Sequence[Any]) -> np.ndarray:
+        """Return floor(t / g + 1/2) of coordinate ``j``: what :meth:`Layout.coordinates` does, in the same order."""
+        (first, coefficient), *others = self._forms[j]
+        t = inputs[first] if coefficient == 1 else inputs[first] * coefficient
+        for at, c in others:
+            t = t + inputs[at] * c
+        # a new array: a feature can be a coordinate
+        steps = t * self._per_step[j]
+        steps += 0.5
+        return np.floor(steps, out=steps)
+
+
+def _numbers(array: pa.Array) -> _Column:
+    """Return a column of float64 without copying it, and which of its values are null, whatever stands there."""
+    if not pa.types.is_float64(array.type):
+        array = array.cast(pa.float64(), safe=False)
+    valid, held = array.buffers()
+    if not len(array) or held is None:
+        return np.full(len(array), np.nan), None
+    n, skipped = len(array), array.offset
+    x = np.frombuffer(held, dtype=np.float64, count=skipped + n)[skipped:]
+    if valid is None or not array.null_count:
+        return x, None
+    bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), count=skipped + n, bitorder="little")
+    return x, bits[skipped:] == 0
+
+
+def _measure_arrays(x: np.ndarray, family: RecordSums, m: Map) -> np.ndarray:
+    """Evaluate a measure that only understands arrays, at values moved into the bounds.
+
+    The measure must treat each value on its own. Whatever it returns is clamped later; if it fails, the
+    message says so and nothing about the values.
+    """
+    safe = np.where(np.isnan(x), m.low, np.clip(x, m.low, m.high))
+    with quiet():
+        try:
+            measured = np.asarray(family.measure(safe), dtype=np.float64)
+        except Exception:
+            measured = None
+    if measured is None or measured.shape != x.shape:
+        raise UsageError(f"the measure of {family.name} must return one number per value.")
+    return measured
