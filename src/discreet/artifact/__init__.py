@@ -2,6 +2,7 @@
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.fit_check import FitCheck
+from discreet.artifact.group_selection import GroupSelection
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.release import Release, Statistics
@@ -11,6 +12,7 @@ from discreet.artifact.stamp import LedgerStamp
 __all__ = [
     "BoundsChoice",
     "FitCheck",
+    "GroupSelection",
     "LedgerStamp",
     "NoiseRecord",
     "Record",

@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from discreet.artifact.bounds_choice import encode_choice, read_choice
 from discreet.artifact.fit_check import encode_fit, read_fit
+from discreet.artifact.group_selection import encode_selection, read_selection
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.origin import check_origin, encode_origin, read_origin
 from discreet.artifact.possible_totals import MOST_RECORDS
@@ -102,6 +103,8 @@ def encode(release: Release) -> str:
         body["coarsened"] = encode_origin(release.coarsened)
     if release.where is not None:
         body["where"] = release.where
+    if release.group_selection is not None:
+        body["group_selection"] = encode_selection(release.group_selection)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -173,6 +176,8 @@ def _read(body: dict[str, Any]) -> Release:
     more = (
         " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled + " coarsened" * derived
     ) + " where" * ("where" in body)
+    selected = "group_selection" in body
+    more += " group_selection" * selected
     exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
@@ -214,6 +219,7 @@ def _read(body: dict[str, Any]) -> Release:
         fit_check=read_fit(body["fit_check"]) if fitted else None,
         unit_label=name_of(body["unit_label"]) if labeled else None,
         where=text_of(body["where"]) if "where" in body else None,
+        group_selection=read_selection(body["group_selection"]) if selected else None,
         coarsened=(
             read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
             if derived
@@ -292,7 +298,7 @@ def _check(release: Release) -> None:
 
 def _guarantee(value: dict[str, Any], neighbors: Any, unit: Unit | None) -> tuple[str, Guarantee]:
     rest = dict(value)
-    purpose = choice(rest.pop("for"), "statistics", "samples", "fit_check", "bounds")
+    purpose = choice(rest.pop("for"), "statistics", "samples", "fit_check", "bounds", "groups")
     return purpose, read_guarantee(rest, neighbors, None if unit is None else unit.column)
 
 
@@ -300,7 +306,8 @@ def _guarantees(value: Any, neighbors: Any, unit: Unit | None, held: str) -> dic
     read = tuple_of(lambda one: _guarantee(one, neighbors, unit), value)
     parts = [purpose for purpose, _ in read]
     # each at most once, in this order
-    if parts[:1] != [held] or parts[1:] not in ([], ["fit_check"], ["bounds"], ["fit_check", "bounds"]):
+    others = ([], ["fit_check"], ["bounds"], ["fit_check", "bounds"], ["groups"])
+    if parts[:1] != [held] or parts[1:] not in others:
         raise ValueError(f"there is not one guarantee for the {held}, and at most one for each other part")
     return dict(read)
 

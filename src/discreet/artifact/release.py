@@ -14,6 +14,7 @@ import numpy as np
 from discreet.arguments import path as read_path
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.fit_check import FitCheck
+from discreet.artifact.group_selection import GroupSelection
 from discreet.artifact.origin import Origin
 from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
@@ -63,7 +64,8 @@ class Release:
     ``fit_check`` holds noisy counts that say whether the column follows the family, if they were asked for.
     ``ledger`` says where the release was charged, if a ledger was kept. ``unit_label`` names the unit that numbers of
     the column are in, for tables and pictures. ``where`` is the public filter of rows, if there is one: how many
-    satisfy it is private, whatever ``records`` says. ``coarsened`` names the release that this one was made from by
+    satisfy it is private, whatever ``records`` says. ``group_selection`` says how labels of groups were chosen from the
+    data, if nobody declared them. ``coarsened`` names the release that this one was made from by
     adding noise, if it was.
     """
 
@@ -87,6 +89,7 @@ class Release:
     unit_label: str | None = None
     where: str | None = None
     coarsened: Origin | None = None
+    group_selection: GroupSelection | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:

@@ -76,6 +76,8 @@ def check_draws(release: Release) -> Samples:
         raise ValueError("its draws are not those of its model")
     if domain.outside != "clip" or domain.missing == "count":
         raise ValueError("samples need every record: values are clipped and imputed, never left out")
+    if release.group_selection is not None or "groups" in release.guarantees:
+        raise ValueError("groups are of noisy totals")
     if release.bounds_choice is not None:
         raise ValueError("its bounds are bought, and samples need declared ones")
     if release.fit_check is not None or "fit_check" in release.guarantees:

@@ -9,6 +9,7 @@ from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
 from discreet.domain.dates import shown_day
 from discreet.domain.unit import Unit
+from discreet.models.grouped import Grouped
 from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import plain
@@ -34,6 +35,7 @@ def statement(release: Release) -> str:
             f"This file describes {columns}{source} by {_held(release)} for {_purpose(release)}.",
             *_sampled(release),
             *_fitted(release),
+            *_chosen(release),
             _who(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             *_weakness(release),
@@ -96,6 +98,19 @@ def _fitted(release: Release) -> list[str]:
         f"To check whether the model fits, it also holds noisy counts of the values in {_count(len(cuts) + 1)} ranges "
         f"of the column, cut at {_listing([_number(cut) for cut in cuts])}: cuts that were computed from the noisy "
         "totals alone."
+    ]
+
+
+def _chosen(release: Release) -> list[str]:
+    """Say that labels of groups were chosen from the data, and how."""
+    made = release.group_selection
+    if made is None:
+        return []
+    whose = "records" if release.unit is None else "people"
+    return [
+        f"The labels of “{shown(made.column)}” were not declared: those are there of which the number of {whose}, with "
+        f"noise of scale {_number(made.scale)}, was {made.threshold} or more. That number has noise of its own, so the "
+        "noise of the totals is as if the labels had been declared."
     ]
 
 
@@ -229,6 +244,7 @@ def _parts(release: Release) -> list[str]:
         "statistics": "the totals",
         "fit_check": "the counts of the fit check",
         "bounds": "the choice of the bounds",
+        "groups": "the choice of the groups",
     }
     parts = [
         f"{release.guarantees[one].describe()} for {words}"
@@ -286,7 +302,8 @@ def _assumed(release: Release) -> str:
             f"rows count only where {shown(release.where)}, other rows as rows without a value, and how many rows "
             f"that leaves is protected{whole}"
         )
-    parts += release.model.assumptions(d)
+    chosen = _chosen_labels(release)
+    parts += [said for said in release.model.assumptions(d) if said != chosen]
     if d.labels is not None:
         parts.append(f"the declared labels are {_some(d.labels)}")
     if d.missing == "none":
@@ -297,6 +314,15 @@ def _assumed(release: Release) -> str:
     else:
         parts.append(release.model.missing_in_words(release.neighbors))
     return f"What was assumed: {'; '.join(parts)}."
+
+
+def _chosen_labels(release: Release) -> str:
+    """Return what a model would say of labels as declared ones that were not."""
+    made = release.group_selection
+    if made is None:
+        return ""
+    by = release.model.require(Grouped, "groups were chosen").by
+    return next(column.in_words() for column in by if column.name == made.column)
 
 
 def _rows_that_count(release: Release) -> list[str]:

@@ -98,7 +98,15 @@ By = Annotated[
         rich_help_panel=PEOPLE,
     ),
 ]
-
+Groups = Annotated[
+    Literal["private"] | None,
+    typer.Option(
+        "--groups",
+        help="Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
+        show_default=False,
+        rich_help_panel=PEOPLE,
+    ),
+]
 
 MaxGroups = Annotated[
     int | None,
@@ -123,14 +131,17 @@ Where = Annotated[
 ]
 
 
-def read_by(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels."""
-    if not texts:
-        return None
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        name, _, labels = text.partition("=")
-        if not name or not labels or name in found:
-            raise UsageError(f"cannot read --by {text!r:.60}.", hint='for example --by "region=north|south"')
-        found[name] = labels.split("|")
-    return found
+def read_by(texts: list[str] | None, groups: str | None = None) -> dict[str, list[str] | str] | None:
+    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels; without labels, they are what ``groups`` says."""
+    found: dict[str, list[str] | str] = {}
+    for text in texts or ():
+        name, sign, labels = text.partition("=")
+        if not name or not (labels or (groups and not sign)) or name in found:
+            raise UsageError(
+                f"cannot read --by {text!r:.60}.",
+                hint='for example --by "region=north|south", or --by region --groups private',
+            )
+        found[name] = labels.split("|") if labels or groups is None else groups
+    if groups is not None and groups not in found.values():
+        raise UsageError(f"--groups {groups} is for a column without labels, such as --by region.")
+    return found or None

@@ -34,6 +34,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.people_options import (
     By,
+    Groups,
     LastBy,
     MaxGroups,
     MaxRows,
@@ -111,6 +112,7 @@ def release(
     weights: Weights = None,
     weight_bounds: WeightBounds = None,
     by: By = None,
+    groups: Groups = None,
     max_groups: MaxGroups = None,
     table: Table = None,
     query: Query = None,
@@ -189,7 +191,7 @@ def release(
         if "://" not in data:
             ensure_distinct(output, Path(data))
         ensure_writable(output, replace=force, loss=", and the release in it was paid for")
-    groups = read_by(by)
+    declared = read_by(by, groups)
     arguments: dict[str, Any] = {
         "columns": read_columns(column, family),
         **chosen,
@@ -206,8 +208,8 @@ def release(
         "null_unit": null_unit,
         "weights": weights,
         "weight_bounds": read_pair(weight_bounds, "--weight-bounds", _WEIGHTS) if weight_bounds else None,
-        "by": None if groups is None else list(groups),
-        "groups": groups,
+        "by": None if declared is None else list(declared),
+        "groups": declared,
         "max_groups": max_groups,
         "where": where,
         "fit_check": fit_check,

@@ -158,6 +158,11 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         widest = ", ".join(f"{float(x):g}" for x in made.within)
         price = f"epsilon = {float(made.epsilon):g}"
         facts.append(("bought", f"quantiles {low} and {high} within [{widest}], {made.cells} cells; {price}"))
+    if (chosen := release.group_selection) is not None:
+        price = release.guarantees["groups"].describe()
+        facts.append(
+            ("groups", f"labels of {chosen.column}, by a threshold of {chosen.threshold:,}; {price}")
+        )
     if release.fit_check is not None:
         price = release.guarantees["fit_check"].describe()
         facts.append(("fit check", f"counts of {len(release.fit_check.values)} bins; {price}"))

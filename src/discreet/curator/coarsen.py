@@ -75,6 +75,11 @@ def coarsen(
 def coarsen_with(source: RandomSource, release: Release, **budget: Number | None) -> Release:
     """Coarsen with the randomness of ``source``, for simulation."""
     before = release.noise_record
+    if release.group_selection is not None:
+        raise UsageError(
+            "its groups were chosen from the data, and cannot be made to tell less.",
+            hint="make a release of its own for the smaller budget",
+        )
     kind = NOISES[before.name]
     given = {name: value for name, value in budget.items() if value is not None}
     if set(given) != set(release.guarantee.budgets()):

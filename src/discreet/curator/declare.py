@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.arguments import listed, one_of
-from discreet.artifact import BoundsChoice
+from discreet.artifact import BoundsChoice, GroupSelection
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
@@ -18,12 +18,13 @@ from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_sha
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import NoiseMechanism
+from discreet.mechanisms.private_groups import LabelBudget
 from discreet.mechanisms.quantile import are_bought, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
 from discreet.names import asked_for, check_name
-from discreet.privacy import Guarantee, PureDP
+from discreet.privacy import ApproxDP, Guarantee, PureDP
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class Declaration:
     """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
 
     ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
-    bounds are to be bought, if they are; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are
-    what will be promised, part by part.
+    bounds are to be bought, if they are; ``group_selection`` how labels of groups are to be chosen, if nobody declared
+    them; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are what will be promised, part by
+    part.
     """
 
     data: Any = field(repr=False)
@@ -49,6 +51,7 @@ class Declaration:
     unit_label: str | None = None
     row_key: bytes | None = field(default=None, repr=False)
     where: Condition | None = None
+    group_selection: GroupSelection | None = None
 
     @property
     def label(self) -> str:
@@ -90,10 +93,12 @@ def declare(
     where: Any = None,
     unit_label: Any = None,
     row_key: bytes | None = None,
+    label_budget: LabelBudget | None = None,
 ) -> Declaration:
     """Check all declarations, which are the arguments of :func:`~discreet.release`; no row is read.
 
     ``row_key`` is the key by which rows of a person are chosen, for simulation; a new one unless it is given.
+    ``label_budget`` is what a choice of groups may cost, where their labels are private.
     """
     model, people = _as_model(model), None
     said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
@@ -101,10 +106,14 @@ def declare(
     if not default or any(one is not None for one in said):
         people = people_of(unit, per_unit, row_bounds, last_by, null_unit, max_rows)
         model = weighed_and_capped(model, people, weights, weight_bounds)
+    selection = None
     if by is not None or groups is not None:
-        from discreet.models.grouped import read_groups
+        from discreet.models.grouped import private_column, read_groups
 
         model = read_groups(model, by, groups, max_groups)
+        column_chosen = private_column(by, groups)
+        if column_chosen is not None:
+            selection = _selection(column_chosen, label_budget, model, neighbors, is_unit=people is not None)
     if max_groups is not None and (people is None or by is None):
         raise UsageError("max_groups is for people with several rows in groups: give unit and by too.")
     if unit_label is not None:
@@ -158,6 +167,8 @@ def declare(
         _check_grids(model, domain, choices)
     if choices is not None:
         guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
+    if selection is not None:
+        guarantees["groups"] = ApproxDP(selection.epsilon, selection.delta, neighbors=neighbors)
     persons = None
     if people is not None:
         if choices is not None:
@@ -183,10 +194,27 @@ def declare(
         unit_label,
         row_key,
         condition,
+        selection,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     mechanism.check(model, domain, layout)
     return replace(asked, layout=layout)
+
+
+def _selection(
+    column: str, budget: LabelBudget | None, model: Model, neighbors: Any, *, is_unit: bool
+) -> GroupSelection:
+    """Return how labels are to be chosen, or raise."""
+    one_of(neighbors, "neighbors", Neighbors)
+    if budget is None:
+        raise UsageError("groups='private' needs a budget for the choice of groups.")
+    most = (model.max_groups or model.max_rows) if is_unit else 1
+    if most is None:
+        raise UsageError(
+            "groups='private' with unit needs max_groups, in how many groups a person counts at most.",
+            hint="for example max_groups=1",
+        )
+    return budget.plan(column, most, neighbors)
 
 
 def _as_model(model: Any) -> Model:

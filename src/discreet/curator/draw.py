@@ -10,7 +10,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.artifact import FitCheck, LedgerStamp, Record, Release
+from discreet.artifact import FitCheck, GroupSelection, LedgerStamp, Record, Release
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
 from discreet.errors import DataError, UsageError
@@ -18,6 +18,7 @@ from discreet.families.fit_bins import bin_layout, checkable, chosen_cells, fit_
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.noise import NoiseMechanism
+from discreet.mechanisms.private_groups import choose_groups
 from discreet.mechanisms.quantile import choose_bounds
 from discreet.models.column_model import ColumnModel
 from discreet.names import check_name
@@ -25,6 +26,7 @@ from discreet.version import __version__
 
 if TYPE_CHECKING:
     from discreet.data import BinCounts, Records, Summary
+    from discreet.data.summaries.label_members import LabelMembers
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +35,8 @@ class Reading:
 
     It holds exact totals or every record in ``data``, as the mechanism reads them; or, if bounds are to be bought, the
     number of records in each bin of a public grid, in ``bins``. ``cells`` are the counts of another public grid, whose
-    cells a fit check will join to bins. ``record`` is the public record of the mechanism.
+    cells a fit check will join to bins; ``members`` are the numbers of people by which labels of groups will be
+    chosen. ``record`` is the public record of the mechanism.
     """
 
     asked: Declaration
@@ -43,11 +46,17 @@ class Reading:
     data: Totals | Records | None
     bins: BinCounts | None = None
     cells: BinCounts | None = None
+    members: LabelMembers | None = None
 
 
 def read(asked: Declaration) -> Reading:
     """Read the rows, up to where the first random number is needed; refuse for what the public count says."""
-    data, bins, cells, n_records, columns = read_exactly(asked)
+    members = None if asked.group_selection is None else read_members(asked, asked.group_selection)
+    if members is not None:
+        data = bins = cells = None
+        n_records, columns = members.n_records, asked.columns or ()
+    else:
+        data, bins, cells, n_records, columns = read_exactly(asked)
     if asked.neighbors == "replace" and n_records == 0:
         raise UsageError(
             "the table is empty, and under neighbors='replace' its size is public.",
@@ -61,7 +70,7 @@ def read(asked: Declaration) -> Reading:
             check_name(name, "the name of a column")
     public = n_records if asked.neighbors == "replace" else None
     record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
-    return Reading(asked, columns, n_records, record, data, bins, cells)
+    return Reading(asked, columns, n_records, record, data, bins, cells, members)
 
 
 def read_exactly(
@@ -88,6 +97,16 @@ def read_exactly(
     return data, bins, cells, n_records, columns
 
 
+def read_members(asked: Declaration, selection: GroupSelection) -> LabelMembers:
+    """Return how many people have each label of the column whose labels nobody declared."""
+    from discreet.data.sources.chosen_rows import new_key
+    from discreet.data.summaries.label_members import count_members
+
+    most = asked.model.max_groups or asked.model.max_rows or 1
+    key = asked.row_key or new_key()
+    return count_members(_filtered(asked), selection.column, asked.unit, most, key)
+
+
 def _count_cells(asked: Declaration) -> BinCounts | None:
     """Return how many records are in each cell that a fit check may join to bins, if there is to be one."""
     if asked.checker is None:
@@ -105,13 +124,18 @@ def _check_same(n_records: int, *read: BinCounts | None) -> None:
         raise DataError("the data did not stay the same while it was read.")
 
 
+def _filtered(asked: Declaration) -> Any:
+    """Return the data, of rows that satisfy the filter."""
+    if asked.where is None:
+        return asked.data
+    from discreet.data.sources.filtered import FilteredRows
+
+    return FilteredRows(asked.data, asked.where)
+
+
 def _rows(asked: Declaration) -> Any:
     """Return the data, of rows that satisfy the filter, with each person's rows as what counts of them."""
-    rows = asked.data
-    if asked.where is not None:
-        from discreet.data.sources.filtered import FilteredRows
-
-        rows = FilteredRows(rows, asked.where)
+    rows = _filtered(asked)
     if asked.unit is None:
         return rows
     from discreet.data.sources.chosen_rows import ChosenRows, new_key
@@ -151,6 +175,8 @@ def draw(
 
     if reading.bins is not None:
         reading = _with_bounds(reading, reading.bins, source)
+    if reading.members is not None and reading.asked.group_selection is not None:
+        reading = _with_groups(reading, reading.members, reading.asked.group_selection, source)
     asked = reading.asked
     held = reading.record.held
     made = sealed(
@@ -173,6 +199,7 @@ def draw(
         bounds_choice=asked.bounds_choice,
         unit_label=asked.unit_label,
         where=None if asked.where is None else str(asked.where),
+        group_selection=asked.group_selection,
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
     if reading.cells is None or asked.checker is None:
@@ -222,6 +249,49 @@ def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Rea
     if totals.n_records != reading.n_records:
         raise DataError("the data did not stay the same while it was read.")
     return replace(reading, asked=asked, columns=columns, data=totals, cells=cells)
+
+
+def _with_groups(
+    reading: Reading, members: LabelMembers, plan: GroupSelection, source: RandomSource
+) -> Reading:
+    """Choose the labels of groups, and read the totals of the groups that they make.
+
+    Privacy
+    -------
+    Adaptive composition: the labels that were chosen are public from here on, and their groups are released as
+    declared ones are. That no label was chosen is public too, and is said.
+    """
+    from discreet.data.sources.conceal import sealed
+    from discreet.models.grouped import MOST_GROUPS, Grouped
+
+    asked = reading.asked
+    grouped = asked.model.require(Grouped, "groups are chosen")
+    labels, made = sealed(
+        lambda: choose_groups(
+            source,
+            members.counts,
+            members.spelled,
+            plan,
+            MOST_GROUPS // len(grouped.groups),
+            alone=len(grouped.by) == 1,
+        ),
+        "the groups could not be chosen.",
+    )
+    if not labels:
+        raise DataError(
+            "no group was published: the noisy number of people in none of them reached the threshold of "
+            f"{plan.threshold:,}; the budget is spent.",
+            hint="larger groups, or a larger epsilon, have better chances",
+        )
+    model = grouped.with_labels(plan.column, labels)
+    layout = model.layout(asked.reading_domain, asked.neighbors)
+    asked = replace(asked, model=model, layout=layout, group_selection=made)
+    totals, columns = read_totals(asked)
+    if totals.n_records != reading.n_records:
+        raise DataError("the data did not stay the same while it was read.")
+    public = reading.n_records if asked.neighbors == "replace" else None
+    record = asked.mechanism.plan(model, asked.domain, public, layout)
+    return replace(reading, asked=asked, columns=columns, record=record, data=totals)
 
 
 @cache

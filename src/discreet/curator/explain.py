@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.curator.charge import Payer
 from discreet.curator.declare import Declaration
-from discreet.curator.draw import read_exactly, read_totals
+from discreet.curator.draw import read_exactly, read_members, read_totals
 from discreet.errors import BudgetError
 from discreet.privacy import Guarantee, compose
 from discreet.rational import plain
@@ -124,6 +124,8 @@ def _planned(asked: Declaration) -> PlannedRelease:
 
     with only_planned() as queries:
         asked = replace(asked, row_key=STAND_IN_KEY)
+        if asked.group_selection is not None:
+            read_members(asked, asked.group_selection)
         read_exactly(asked)
         if asked.bounds_choice is not None:
             # with the bounds that were bought instead of the widest
@@ -144,9 +146,21 @@ def _planned(asked: Declaration) -> PlannedRelease:
         declarations=tuple(said),
         queries=tuple(queries),
         leaves=_leaves(asked),
-        mechanism=(f"{asked.mechanism.name}", *asked.mechanism.explained(asked.layout)),
+        mechanism=(*_choice(asked), f"{asked.mechanism.name}", *asked.mechanism.explained(asked.layout)),
         guarantee=compose(*asked.guarantees.values()),
     )
+
+
+def _choice(asked: Declaration) -> list[str]:
+    """Say how labels of groups that nobody declared will be chosen."""
+    chosen = asked.group_selection
+    if chosen is None:
+        return []
+    whose = "records" if asked.unit is None else "people"
+    return [
+        f"labels of {chosen.column}: the number of {whose} with each, and noise of scale {float(chosen.scale):.9g}; "
+        f"published if that is {chosen.threshold:,} or more",
+    ]
 
 
 def _leaves(asked: Declaration) -> str:
@@ -154,6 +168,12 @@ def _leaves(asked: Declaration) -> str:
     if layout is None:
         return (
             "every record, clipped and imputed, to the mechanism in this process; samples alone are released."
+        )
+    if asked.group_selection is not None:
+        return (
+            f"the labels of {asked.group_selection.column} with whole numbers of "
+            f"{'records' if asked.unit is None else 'people'}; then, for labels that noise and a threshold let pass, "
+            f"{len(layout.names):,} exact whole numbers each. Noise is added before anything is released."
         )
     listed = ", ".join(layout.names[:_LISTED])
     more = f" and {len(layout.names) - _LISTED:,} more" if len(layout.names) > _LISTED else ""

@@ -20,6 +20,7 @@ from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.models.base import Model
+from discreet.models.grouped import private_column
 from discreet.names import check_name
 from discreet.privacy import Guarantee, Noise, PermuteAndFlip
 from discreet.rational import Number
@@ -135,7 +136,8 @@ def release(
         ``{"smoker": dc.Bernoulli(), "age": dc.Normal()}`` gives one release for each; the budget is for all together.
         Or one of ``dc.models``, which declares its own columns.
     epsilon, delta, rho
-        The budget. Laplace noise takes ``epsilon``; Gaussian noise takes ``rho``, or ``epsilon`` with ``delta``.
+        The budget. Laplace noise takes ``epsilon``, and a ``delta`` if groups are private; Gaussian noise takes
+        ``rho``, or ``epsilon`` with ``delta``.
     mechanism
         ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget, such as a
         :class:`PosteriorSampling`, which releases samples instead of statistics.
@@ -171,7 +173,9 @@ def release(
     by, groups
         Release the model for every group of the table at once: the column that makes the groups, or a list of them,
         and the labels it may hold, ``by="region", groups=["north", "south"]``, or lists by column. The budget is for
-        all groups together, and a group without a record is released like any other.
+        all groups together, and a group without a record is released like any other. ``groups="private"``: labels
+        that enough people have are published, by noise and a threshold, for half of ``epsilon`` and a ``delta``; with
+        ``unit`` it takes ``max_groups``, and of several columns one can be private, ``{"region": "private", ...}``.
     max_groups
         With ``unit`` and ``by``: a person has one record in each of at most so many groups, made of their rows
         there and chosen by a hash. Without it a person is in one group, by a rule for the column that makes groups.
@@ -275,7 +279,12 @@ def release(
         return _explained(several, payer) if explain else _publish(several, payer, SECURE, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
-    asked = declare(data, model, choose_mechanism(mechanism, epsilon, delta, rho), **declarations)
+    budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    if by is not None and private_column(by, groups) is not None:
+        from discreet.mechanisms.private_groups import LabelBudget
+
+        declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
+    asked = declare(data, model, choose_mechanism(mechanism, **budget), **declarations)
     return _explained({"": asked}, payer) if explain else _publish({"": asked}, payer, SECURE, dataset)[""]
 
 

@@ -41,6 +41,10 @@ from discreet.rational import sqrt_up
 
 #: Groups of one release: their totals make a file of some hundred bytes each.
 MOST_GROUPS = 100_000
+#: Said instead of labels: those that enough people have will be published, by a threshold.
+PRIVATE = "private"
+# stands for every label of such a column until labels are chosen
+_ANY_LABEL = "(any)"
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,11 @@ class Grouped(Model):
     @property
     def in_words(self) -> str:
         return self.model.in_words
+
+    def with_labels(self, column: str, labels: Sequence[str]) -> Grouped:
+        """Return the same model with these labels of one column."""
+        by = tuple(Labels(one.name, tuple(labels)) if one.name == column else one for one in self.by)
+        return replace(self, by=by)
 
     def title(self, columns: Sequence[str]) -> str:
         return f"{self.model.title(columns[: len(columns) - len(self.by)])} by {', '.join(c.name for c in self.by)}"
@@ -184,7 +193,7 @@ class Grouped(Model):
 
     def assumptions(self, domain: Domain) -> list[str]:
         said = [column.in_words() for column in self.by]
-        said.append("records of no declared group were left out")
+        said.append("records of none of these groups were left out")
         if self.max_groups is not None:
             most = "one group" if self.max_groups == 1 else f"at most {self.max_groups} groups"
             said.append(f"each person has one record in each of {most}, chosen by a hash with a random key")
@@ -248,5 +257,27 @@ def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> G
     declared = groups if isinstance(groups, Mapping) else {names[0]: groups}
     if set(declared) != set(names):
         raise UsageError("groups must have the labels of every column in by, and of no other.")
-    labels = [Labels(name, declared[name]) for name in names]
+    labels = [
+        Labels(name, (_ANY_LABEL,) if _is_private(declared[name]) else declared[name]) for name in names
+    ]
     return Grouped(*checked(model, labels), read_max_groups(max_groups, model))
+
+
+def private_column(by: Any, groups: Any) -> str | None:
+    """Return the column whose labels are not declared but chosen by a threshold, or None if there is none."""
+    declared = (
+        groups
+        if isinstance(groups, Mapping)
+        else {by[0] if isinstance(by, list | tuple) and by else by: groups}
+    )
+    found = [name for name, labels in declared.items() if _is_private(labels)]
+    if len(found) > 1:
+        raise UsageError(
+            "the labels of one column can be private, and those of the others are declared.",
+            hint='for example groups={"region": "private", "sex": ["f", "m"]}',
+        )
+    return found[0] if found else None
+
+
+def _is_private(labels: Any) -> bool:
+    return isinstance(labels, str) and labels == PRIVATE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.artifact.bounds_choice import check_choices
 from discreet.artifact.fit_check import check_counts
+from discreet.artifact.group_selection import check_selection
 from discreet.artifact.possible_totals import check_totals
 from discreet.artifact.readers import exact_fields, rational, tuple_of
 from discreet.artifact.records.base import Record
@@ -76,6 +77,7 @@ class NoiseRecord(Record):
         if not self.is_enough(unit_scale, layout, release.guarantees["statistics"]):
             raise ValueError("its noise is less than its guarantee needs")
         check_choices(release)
+        check_selection(release)
         self._check_fit(release)
 
     def is_enough(self, unit_scale: Fraction, layout: Layout, promised: Guarantee) -> bool:

@@ -74,7 +74,9 @@ class FilteredSource(Source):
         self._engine = held = EngineRows(picked, wanted)
         holds = _holds(self._where, at)
         columns = [
-            nw.col(f"c{i}") if need.key else nw.when(holds).then(nw.col(f"c{i}")).alias(f"c{i}")
+            nw.col(f"c{i}")
+            if need.key and not need.unlisted
+            else nw.when(holds).then(nw.col(f"c{i}")).alias(f"c{i}")
             for i, need in enumerate(needs)
         ]
         kinds = [

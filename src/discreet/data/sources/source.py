@@ -19,11 +19,15 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What is wanted of one column: numbers, days, labels, a key that tells people apart, or what is there."""
+    """What is wanted of one column: numbers, days, labels, a key that tells people apart, or what is there.
+
+    A ``key`` that is ``unlisted`` tells groups apart instead, whose labels nobody declared: a filter is for it too.
+    """
 
     family: str
     vocabulary: Vocabulary | None
     key: bool = False
+    unlisted: bool = False
     presence: bool = False
     dates: bool = False
 
