@@ -265,12 +265,9 @@ def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> G
 
 def private_column(by: Any, groups: Any) -> str | None:
     """Return the column whose labels are not declared but chosen by a threshold, or None if there is none."""
-    declared = (
-        groups
-        if isinstance(groups, Mapping)
-        else {by[0] if isinstance(by, list | tuple) and by else by: groups}
-    )
-    found = [name for name, labels in declared.items() if _is_private(labels)]
+    first = by[0] if isinstance(by, list | tuple) and by else by
+    declared: dict[Any, Any] = dict(groups) if isinstance(groups, Mapping) else {str(first): groups}
+    found: list[str] = [name for name, labels in declared.items() if _is_private(labels)]
     if len(found) > 1:
         raise UsageError(
             "the labels of one column can be private, and those of the others are declared.",
