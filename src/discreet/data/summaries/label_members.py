@@ -10,13 +10,15 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.batches import batches
 from discreet.data.sources.chosen_rows import InDuckDB, placed
+from discreet.data.sources.conceal import concealed
+from discreet.data.sources.filtered import FilteredRows
 from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import UNREADABLE_NUMBER, UNREADABLE_TEXT, readable
-from discreet.data.sources.opening import column_names, look_at
+from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.results import batches
+from discreet.data.sources.source import Need
 from discreet.domain.unit import Unit
 from discreet.errors import UsageError
 from discreet.names import LONGEST_NAME
@@ -42,6 +44,7 @@ class LabelMembers:
         return [_spelled(label, latin1=self.latin1) for label in taken]
 
 
+@concealed
 def count_members(
     data: Any, column: str, unit: Unit | None = None, max_labels: int = 1, key: bytes = b""
 ) -> LabelMembers:
@@ -58,34 +61,27 @@ def count_members(
     """
     wanted = [column] if unit is None else [column, unit.column]
     needs = [Need("groups", None, key=True, unlisted=True), Need("groups", None, key=True)][: len(wanted)]
-    if not column_names(data_of(data)):
+    if not column_names(data.rows if isinstance(data, FilteredRows) else data):
         raise UsageError(
             "groups are made by a column by name, and these data have no names.",
             hint="give a table with named columns, such as a dictionary of lists",
         )
 
-    def look(picked: Picked, _names: tuple[str, ...]) -> LabelMembers:
-        with closing(EngineRows(picked, needs)) as held:
-            rows = held.frame.with_columns(word=_label(held.frame))
-            if unit is None:
-                return _fetched(rows.select("word", person=nw.lit(1)), picked.latin1)
-            rows = numbered(readable(rows.select("word", unit=nw.col("c1"))), own=unit.null == "own")
-            # once for each label of a person
-            people = rows.group_by("unit", "own", "word").agg(nw.len().alias("n"))
-            with closing(InDuckDB(people.select("unit", "own", "word"))) as inside:
-                ordered = placed(inside.relation, key, ["word"], last="word IS NULL", latin1=picked.latin1)
-                chosen = ordered.filter(f"place <= {max_labels}")
-                kept = chosen.project("word, CAST(place = 1 AS INTEGER) AS person")
-                return _fetched(nw.from_native(kept), picked.latin1)
-
-    return look_at(data, wanted, needs, look, twice="groups='private'")
-
-
-def data_of(data: Any) -> Any:
-    """Return the data themselves, whatever filter stands before them."""
-    from discreet.data.sources.filtered import FilteredRows
-
-    return data.rows if isinstance(data, FilteredRows) else data
+    with (
+        opened(data, wanted, needs, twice="groups='private'") as (picked, _names),
+        closing(EngineRows(picked, needs)) as held,
+    ):
+        rows = held.frame.with_columns(word=_label(held.frame))
+        if unit is None:
+            return _fetched(rows.select("word", person=nw.lit(1)), picked.latin1)
+        rows = numbered(readable(rows.select("word", unit=nw.col("c1"))), own=unit.null == "own")
+        # once for each label of a person
+        people = rows.group_by("unit", "own", "word").agg(nw.len().alias("n"))
+        with closing(InDuckDB(people.select("unit", "own", "word"))) as inside:
+            ordered = placed(inside.relation, key, ["word"], last="word IS NULL", latin1=picked.latin1)
+            chosen = ordered.filter(f"place <= {max_labels}")
+            kept = chosen.project("word, CAST(place = 1 AS INTEGER) AS person")
+            return _fetched(nw.from_native(kept), picked.latin1)
 
 
 def _label(frame: Any) -> nw.Expr:
