@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.arguments import listed, one_of
-from discreet.artifact import BoundsChoice, GroupSelection
+from discreet.artifact import BoundsChoice, GroupSelection, Record
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
+from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.domain.where import Condition, read_where
@@ -19,7 +20,7 @@ from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.private_groups import LabelBudget
-from discreet.mechanisms.quantile import are_bought, plan_choices
+from discreet.mechanisms.quantile import plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
@@ -34,7 +35,7 @@ class Declaration:
     ``layout`` is the vector of the totals to be read, None for mechanisms that read records; ``bounds_choice`` says how
     bounds are to be bought, if they are; ``group_selection`` how labels of groups are to be chosen, if nobody declared
     them; ``checker`` adds the noise of a fit check, if there is one; ``guarantees`` are what will be promised, part by
-    part.
+    part; ``record`` is the public record of the mechanism, if it is known already.
     """
 
     data: Any = field(repr=False)
@@ -52,6 +53,7 @@ class Declaration:
     row_key: bytes | None = field(default=None, repr=False)
     where: Condition | None = None
     group_selection: GroupSelection | None = None
+    record: Record | None = None
 
     @property
     def label(self) -> str:
@@ -147,7 +149,7 @@ def declare(
     if not mechanism.every_record and not model.has_numbers:
         # no label lies outside the bounds, so either word does nothing, and files write the same one
         outside = "redact"
-    condition = read_where(where)
+    condition = None if where is None else read_where(where)
     if condition is not None:
         if mechanism.every_record or not model.takes_where:
             raise UsageError(
@@ -197,8 +199,7 @@ def declare(
         selection,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
-    mechanism.check(model, domain, layout)
-    return replace(asked, layout=layout)
+    return replace(asked, layout=layout, record=mechanism.check(model, domain, layout))
 
 
 def _selection(

@@ -68,8 +68,10 @@ def read(asked: Declaration) -> Reading:
         # names of the table's own; of a file without a header the first row stands for them, and no message repeats it
         for name in columns:
             check_name(name, "the name of a column")
-    public = n_records if asked.neighbors == "replace" else None
-    record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
+    record = asked.record
+    if record is None:
+        public = n_records if asked.neighbors == "replace" else None
+        record = asked.mechanism.plan(asked.model, asked.domain, public, asked.layout)
     return Reading(asked, columns, n_records, record, data, bins, cells, members)
 
 

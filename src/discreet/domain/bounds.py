@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,17 @@ Bounds = tuple[tuple[Fraction, Fraction], ...]
 
 # far inside the range of a float, so that squares of bounded values are floats too
 _LARGEST = Fraction(10) ** 100
+
+
+class BoughtBounds:
+    """Bounds that are to be bought: a mechanism chooses them from the rows, privately."""
+
+
+def are_bought(bounds: Any) -> bool:
+    """Tell whether bounds, one for all columns or one for each, are to be bought."""
+    return any(
+        isinstance(one, BoughtBounds) for one in (bounds if isinstance(bounds, list | tuple) else [bounds])
+    )
 
 
 def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
@@ -32,17 +44,25 @@ def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
             f"{name} must be a pair (low, high), or one such pair per column.",
             hint=f"for example {name}=(0, 100)",
         )
-    return tuple(
-        (_day_or_number(low, name), _day_or_number(high, name))
-        if are_dates((low, high))
-        else (exact(low, name), exact(high, name))
-        for low, high in rows
-    )
+    return tuple((_end(low, high, name), _end(high, low, name)) for low, high in rows)
 
 
-def _day_or_number(value: Any, name: str) -> Fraction:
-    day = as_day(value)
+def _end(value: Any, other: Any, name: str) -> Fraction:
+    """Read one end of a pair: a day if both ends are dates, which numbers are not, otherwise a number."""
+    day = None if _is_number(value) or not are_dates((value, other)) else as_day(value)
     return exact(value, name) if day is None else day
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Fraction | Decimal)
+
+
+def bounds_are_dates(bounds: Any) -> bool:
+    """Tell whether bounds as a curator writes them, one pair or one for each column, have a pair of dates."""
+    pairs = bounds if isinstance(bounds, list | tuple) else ()
+    if pairs and all(map(_is_number, pairs)):
+        return False
+    return are_dates(bounds) or any(isinstance(pair, list | tuple) and are_dates(pair) for pair in pairs)
 
 
 def check_pair(

@@ -82,15 +82,6 @@ def are_dates(values: Any) -> bool:
     return bool(given) and all(as_day(value) is not None for value in given)
 
 
-def bounds_are_dates(bounds: Any) -> bool:
-    """Tell whether bounds as a curator writes them, one pair or one for each column, have a pair of dates."""
-    if are_dates(bounds):
-        return True
-    return isinstance(bounds, list | tuple) and any(
-        isinstance(pair, list | tuple) and are_dates(pair) for pair in bounds
-    )
-
-
 def shown_day(day: float | Fraction) -> str:
     """Return the date of a day, the nearest one, as people write it."""
     at = round(float(day))

@@ -16,13 +16,10 @@ from discreet.domain.unit import FOR_FLAGS, Rule
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
 from discreet.models.layout import UNIT
-from discreet.models.shapes import Interval
+from discreet.models.shapes import Interval, RecordShape
 from discreet.names import shown_label
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
-
-_NO = ("0", "false", "no", "f", "n")
-_YES = ("1", "true", "yes", "t", "y")
 
 
 def _words(words: str | int | Iterable[str | int], owner: str) -> tuple[str, ...]:
@@ -33,6 +30,10 @@ def _words(words: str | int | Iterable[str | int], owner: str) -> tuple[str, ...
 
 def _spellings(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for w in words for form in (w, w.capitalize(), w.upper())))
+
+
+_NO = _spellings(("0", "false", "no", "f", "n"))
+_YES = _spellings(("1", "true", "yes", "t", "y"))
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Bernoulli(Family):
     name: ClassVar[str] = "bernoulli"
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
+    geometry: ClassVar[RecordShape] = Interval(grid=UNIT, cells=("no", "yes"))
     statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
@@ -85,12 +87,8 @@ class Bernoulli(Family):
         read_labels([word for words in both for word in words or ()] or 2, self.name)  # distinct in all
 
     @property
-    def geometry(self) -> Interval:
-        return Interval(grid=UNIT, cells=("no", "yes"))
-
-    @property
-    def vocabulary(self) -> tuple[tuple[str, ...], ...]:
-        return self.no or _spellings(_NO), self.yes or _spellings(_YES)
+    def vocabulary(self) -> tuple[tuple[str, ...], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.no or _NO, self.yes or _YES
 
     def __repr__(self) -> str:
         words = "" if self.yes is None or self.no is None else f"yes={list(self.yes)!r}, no={list(self.no)!r}"

@@ -40,6 +40,7 @@ class Categorical(Family):
     name: ClassVar[str] = "categorical"
     prior_type: ClassVar[type[Prior]] = Dirichlet
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
+    draw_axes: ClassVar[Mapping[str, int]] = {"p": 1}
     labels: tuple[str, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, labels: int | Iterable[str | int] | None = None, *, k: int | None = None) -> None:
@@ -48,19 +49,15 @@ class Categorical(Family):
         object.__setattr__(self, "labels", read_labels(labels if k is None else k))
 
     @property
-    def geometry(self) -> Cells:
+    def geometry(self) -> Cells:  # pyright: ignore[reportIncompatibleVariableOverride]
         return Cells(self.labels)
 
     @property
-    def draw_axes(self) -> dict[str, int]:
-        return {"p": 1}
-
-    @property
-    def n_probabilities(self) -> int:
+    def n_probabilities(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return len(self.labels)
 
     @property
-    def vocabulary(self) -> tuple[tuple[str, ...], ...]:
+    def vocabulary(self) -> tuple[tuple[str, ...], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return tuple(zip(self.labels))
 
     @property

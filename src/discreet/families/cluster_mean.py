@@ -152,7 +152,7 @@ class ClusterMean(RecordSums):
     # -- declarations -------------------------------------------------------------------------------------
 
     @property
-    def n_columns(self) -> int:
+    def n_columns(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 1 if self.weights is None else 2
 
     @property

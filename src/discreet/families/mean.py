@@ -38,13 +38,10 @@ class Mean(RecordSums):
     engines: ClassVar[str] = "mean"
     draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
     only_outside: ClassVar[Outside | None] = "clip"
+    geometry: ClassVar[RecordShape] = Quadratic(1)
 
     def capped(self, max_rows: int) -> ClusterMean:
         return ClusterMean(max_rows)
 
     def weighted(self, weights: Any, weight_bounds: Any) -> ClusterMean:
         return ClusterMean(1, read_weights(weights, weight_bounds))
-
-    @property
-    def geometry(self) -> RecordShape:
-        return Quadratic(1)

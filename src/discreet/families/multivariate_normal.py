@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,6 +43,7 @@ class MultivariateNormal(Family):
     engines: ClassVar[str] = "multivariate_normal"
     prior_type: ClassVar[type[Prior]] = NormalInverseWishart
     draw_names: ClassVar[tuple[str, ...]] = ("normal_mean", "covariance")
+    draw_axes: ClassVar[Mapping[str, int]] = {"normal_mean": 1, "covariance": 2}
     dim: int
 
     def __post_init__(self) -> None:
@@ -55,19 +56,15 @@ class MultivariateNormal(Family):
         object.__setattr__(self, "dim", int(dim))
 
     @property
-    def geometry(self) -> Quadratic:
+    def geometry(self) -> Quadratic:  # pyright: ignore[reportIncompatibleVariableOverride]
         return Quadratic(self.dim)
 
     @property
-    def n_columns(self) -> int:
+    def n_columns(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.dim
 
     def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
         return dict.fromkeys(("mean", "sd", *self.draw_names), tuple(columns))
-
-    @property
-    def draw_axes(self) -> dict[str, int]:
-        return {"normal_mean": 1, "covariance": 2}
 
     @property
     def support(self) -> Support:

@@ -52,10 +52,7 @@ class NegativeBinomial(Likelihood):
     draw_names: ClassVar[tuple[str, ...]] = ("mean", "dispersion")
     only_outside: ClassVar[Outside | None] = "clip"
     seconds_to_draw: ClassVar[float] = 2e-4
-
-    @property
-    def geometry(self) -> RecordShape:
-        return Quadratic(1)
+    geometry: ClassVar[RecordShape] = Quadratic(1)
 
     @property
     def support(self) -> Support:

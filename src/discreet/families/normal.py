@@ -42,6 +42,7 @@ class Normal(Family):
     name: ClassVar[str] = "normal"
     prior_type: ClassVar[type[Prior]] = NormalInverseGamma
     draw_names: ClassVar[tuple[str, ...]] = ("mean", "variance")
+    geometry: ClassVar[RecordShape] = Quadratic(1)
 
     def __new__(cls, *, mean: float | None = None, variance: float | None = None) -> Normal:
         if mean is not None and variance is not None:
@@ -51,10 +52,6 @@ class Normal(Family):
 
     def __repr__(self) -> str:
         return f"Normal({', '.join(f'{name}={value!r}' for name, value in self.constants().items())})"
-
-    @property
-    def geometry(self) -> RecordShape:
-        return Quadratic(1)
 
     @property
     def support(self) -> Support:
@@ -123,14 +120,11 @@ class NormalKnownVariance(Normal):
 
     prior_type: ClassVar[type[Prior]] = NormalPrior
     draw_names: ClassVar[tuple[str, ...]] = ("mean",)
+    geometry: ClassVar[RecordShape] = Interval()
     variance: float
 
     def __init__(self, *, mean: float | None = None, variance: float) -> None:
         object.__setattr__(self, "variance", known(variance, "variance", positive=True))
-
-    @property
-    def geometry(self) -> RecordShape:
-        return Interval()
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         x = np.asarray(x, dtype=float)
@@ -180,15 +174,12 @@ class NormalKnownMean(Normal):
 
     prior_type: ClassVar[type[Prior]] = Gamma
     draw_names: ClassVar[tuple[str, ...]] = ("variance",)
+    geometry: ClassVar[RecordShape] = Interval()
     statistic_range: ClassVar[tuple[float, float]] = (0.0, np.inf)
     mean: float
 
     def __init__(self, *, mean: float, variance: float | None = None) -> None:
         object.__setattr__(self, "mean", known(mean, "mean"))
-
-    @property
-    def geometry(self) -> RecordShape:
-        return Interval()
 
     def measure(self, x: Any) -> Any:
         return (x - self.mean) * (x - self.mean)

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.domain.bounds import Bounds, check_pair, read_pairs
-from discreet.domain.dates import bounds_are_dates
+from discreet.domain.bounds import Bounds, bounds_are_dates, check_pair, read_pairs
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
@@ -57,33 +56,24 @@ class RecordSums(Model):
     measure_needs_arrays: ClassVar[bool] = False
     #: Whether bounds may be chosen from the rows, privately; if not, they must be declared.
     buys_bounds: ClassVar[bool] = True
+    #: Whether values are summed as they are: no :meth:`measure` of its own.
+    sums_values: ClassVar[bool] = True
+    #: Geometry of one record; one statistic in [-1, 1] unless a family says otherwise.
+    geometry: ClassVar[RecordShape] = Interval()
+    #: How many columns make one record.
+    n_columns: int = 1
+    #: How many axes one value of a draw has, by name; draws that are single numbers are left out.
+    draw_axes: ClassVar[Mapping[str, int]] = {}
+    #: For families whose parameter is a vector of probabilities, how many; ``None`` for all others.
+    n_probabilities: int | None = None
+    #: For families of labels, the accepted spellings of each; ``None`` for numeric families.
+    vocabulary: tuple[tuple[str, ...], ...] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.sums_values = cls.measure is RecordSums.measure
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
-
-    @property
-    def geometry(self) -> RecordShape:
-        """Geometry of one record; one statistic in [-1, 1] unless a family says otherwise."""
-        return Interval()
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns make one record."""
-        return 1
-
-    @property
-    def draw_axes(self) -> dict[str, int]:
-        """How many axes one value of a draw has, by name; draws that are single numbers are left out."""
-        return {}
-
-    @property
-    def n_probabilities(self) -> int | None:
-        """For families whose parameter is a vector of probabilities, how many; ``None`` for all others."""
-        return None
-
-    @property
-    def vocabulary(self) -> tuple[tuple[str, ...], ...] | None:
-        """For families of labels, the accepted spellings of each; ``None`` for numeric families."""
-        return None
 
     def measure(self, x: Any) -> Any:
         """Return the scalar whose sum is the statistic, from a column clipped to its bounds.
@@ -102,11 +92,6 @@ class RecordSums(Model):
         costs accuracy, never privacy.
         """
         return low, high
-
-    @property
-    def sums_values(self) -> bool:
-        """Whether values are summed as they are: no :meth:`measure` of its own."""
-        return type(self).measure is RecordSums.measure
 
     def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...] | None, tuple[Fraction, ...] | None]:
         """Return (shift, half) per column: the map z = (measure(x) - shift) / half onto [-1, 1]."""

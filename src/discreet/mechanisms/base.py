@@ -60,10 +60,11 @@ class Mechanism(metaclass=Constructed):
         raise UsageError("fit_check is for noisy totals.", hint="leave out fit_check")
 
     @abstractmethod
-    def check(self, model: Any, domain: Domain, layout: Layout | None = None, /) -> None:
+    def check(self, model: Any, domain: Domain, layout: Layout | None = None, /) -> Record | None:
         """Raise :class:`UsageError` for everything that can be refused before a row is read.
 
-        ``layout`` is the vector of the totals that will be read, if it reads totals.
+        ``layout`` is the vector of the totals that will be read, if it reads totals. Returned is the public record of
+        the release, if it follows from the declarations alone; otherwise :meth:`plan` will return it.
         """
 
     @abstractmethod

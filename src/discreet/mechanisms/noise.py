@@ -85,8 +85,9 @@ class NoiseMechanism(Mechanism):
                 break
         return said
 
-    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
-        self.scales(layout or model.layout(domain, "replace"))
+    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> NoiseRecord:
+        # noise does not depend on the number of records
+        return self.plan(model, domain, 1, layout)
 
     def plan(
         self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None

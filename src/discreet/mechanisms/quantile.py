@@ -11,8 +11,7 @@ from typing import Any
 from discreet.arguments import whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
-from discreet.domain.bounds import Bounds, check_pair, read_pairs
-from discreet.domain.dates import bounds_are_dates
+from discreet.domain.bounds import BoughtBounds, Bounds, bounds_are_dates, check_pair, read_pairs
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
@@ -27,7 +26,7 @@ _EXAMPLE = "for example dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 
 
 
 @dataclass(frozen=True)
-class PrivateQuantiles:
+class PrivateQuantiles(BoughtBounds):
     """Buy the bounds of a column instead of declaring them: two quantiles, chosen privately.
 
     ``dc.release(..., epsilon=0.5, bounds=dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 300),
@@ -121,13 +120,6 @@ class PrivateQuantiles:
             f"quantiles {plain(self.low)} and {plain(self.high)} within {within}, "
             f"{self.cells} cells, epsilon = {plain(self.epsilon)}"
         )
-
-
-def are_bought(bounds: Any) -> bool:
-    """Tell whether bounds are to be bought: private quantiles, or a list with some in it."""
-    if isinstance(bounds, list | tuple):
-        return any(isinstance(item, PrivateQuantiles) for item in bounds)
-    return isinstance(bounds, PrivateQuantiles)
 
 
 def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:

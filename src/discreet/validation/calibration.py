@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.arguments import MOST_DRAWS, flag, generator, one_of, whole
 from discreet.curator.publish import choose_mechanism
+from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.extras import needed_for
@@ -22,7 +23,7 @@ from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.quantile import are_bought, plan_choices
+from discreet.mechanisms.quantile import plan_choices
 from discreet.priors.base import Prior
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, plain

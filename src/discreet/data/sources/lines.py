@@ -31,7 +31,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.sources.conceal import sealed
 from discreet.data.sources.dates import text_days_sql
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.results import connect, in_duckdb, literal
@@ -54,7 +53,11 @@ class LineSource(Source):
 
     def __init__(self, path: Path, *, delimiter: str | None) -> None:
         self._path = self.header_of = path
-        first = sealed(self._header, f"{path} could not be read.")
+        try:
+            with self._open() as file:
+                first = file.readline(LONGEST)
+        except Exception:
+            raise DataError(f"{path} could not be read.") from None
         if first.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise DataError(f"{path} is UTF-16 text.", hint="save it as UTF-8")
         if not first.strip() or len(first) == LONGEST:
@@ -114,10 +117,6 @@ class LineSource(Source):
 
     def _open(self) -> io.BufferedIOBase:
         return gzip.open(self._path, "rb") if self._path.suffix.lower() == ".gz" else self._path.open("rb")
-
-    def _header(self) -> bytes:
-        with self._open() as file:
-            return file.readline(LONGEST)
 
     def _body(self) -> Iterator[bytes]:
         """Yield the bytes after the header, in blocks."""
