@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         families,
         mechanisms,
         models,
+        planning,
         priors,
         privacy,
         profiles,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from discreet.inference.analyst import infer
     from discreet.inference.posterior import Posterior
     from discreet.ledger import Ledger
+    from discreet.planning.plan import plan
     from discreet.privacy.composition import compose
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.metric_dp import MetricDP
@@ -96,6 +98,8 @@ __all__ = [
     "infer",
     "mechanisms",
     "models",
+    "plan",
+    "planning",
     "priors",
     "privacy",
     "profiles",
@@ -112,6 +116,7 @@ _MODULES = {
         "families",
         "mechanisms",
         "models",
+        "planning",
         "priors",
         "privacy",
         "profiles",
@@ -142,6 +147,7 @@ _HOMES = {
     "discreet.inference.analyst": ("infer",),
     "discreet.inference.posterior": ("Posterior",),
     "discreet.ledger": ("Ledger",),
+    "discreet.planning.plan": ("plan",),
     "discreet.privacy.composition": ("compose",),
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.metric_dp": ("MetricDP",),

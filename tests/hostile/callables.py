@@ -33,6 +33,7 @@ MODULES = (
     "discreet.profiles",
     "discreet.decisions",
     "discreet.mechanisms",
+    "discreet.planning",
     "discreet.validation",
     "discreet.privacy",
     "discreet.privacy.amplification",
@@ -90,6 +91,8 @@ RECORDS = {
     "Posterior": "made by infer",
     "decisions.Response": "made by respond",
     "decisions.SamplingBound": "made by respond",
+    "planning.Plan": "made by plan",
+    "planning.Division": "made by plan",
     "validation.Calibration": "made by calibrate",
     "validation.Discrepancy": "made by discrepancy",
     "validation.Distinguishability": "made by distinguish",
@@ -112,6 +115,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "check": lambda: {"data": ROWS, "model": dc.Bernoulli()},
     "coarsen": lambda: {"release": dc.release(ROWS, dc.Bernoulli(), epsilon=1), "epsilon": 0.1},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
+    "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),
         "n": 20,
@@ -558,6 +562,7 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
 #: Methods that are a protocol between parts of the library, not entry points: engines and mechanisms call them with
 #: arrays, layouts and records that they made themselves, many of them in inner loops.
 _PROTOCOL = """
+    plausible simulate
     accept accounted affine_map aims best bounds cells check
     check_bounds check_prior imputed_in_words weak_prior_in_words
     constants contains counts descent draw encode from_constants

@@ -16,7 +16,7 @@ from discreet.domain.bounds import Bounds
 from discreet.domain.dates import are_dates, as_day, shown_day
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
+from discreet.families.bounded_column import BoundedColumn
 from discreet.models.layout import Layout
 from discreet.models.shapes import UNIT
 from discreet.rational import exact, plain, sqrt_up, text
@@ -32,7 +32,7 @@ _MOST_IN_WORDS = 12
 
 
 @dataclass(frozen=True, init=False)
-class Histogram(RecordSums):
+class Histogram(BoundedColumn):
     r"""The distribution of a column: the probability of every bin, and what follows from it.
 
     ``Histogram(bins=64)`` cuts the bounds into bins of equal width; ``Histogram(edges=[0, 17, 64, 100])`` names their

@@ -25,6 +25,9 @@ from discreet.priors.base import Prior
 
 Theta = Mapping[str, np.ndarray]
 
+# Parameters drawn from the prior, of which a few are taken that stand for all.
+_POOL = 2048
+
 
 class Updated(Protocol):
     """A prior after records were seen: values of the prior's variable can be drawn from it."""
@@ -156,6 +159,20 @@ class Likelihood(RecordSums):
     def prior_on_parameter(self) -> bool:
         """Whether the prior is a distribution of the parameters as they are drawn: no :meth:`named` of its own."""
         return type(self).named is Likelihood.named
+
+    def plausible(self, prior: Any, domain: Domain, size: int, rng: np.random.Generator) -> list[Theta]:
+        pool = self.draw(prior, _POOL, rng)
+        variance = np.trace(np.atleast_3d(self.statistic_covariance(pool)), axis1=-2, axis2=-1)
+        order = np.argsort(np.ravel(variance))[((np.arange(size) + 0.5) / size * _POOL).astype(int)]
+        return [{name: values[one] for name, values in pool.items()} for one in order]
+
+    def simulate(self, theta: Theta, domain: Domain, size: int, rng: np.random.Generator) -> np.ndarray:
+        if set(theta) != set(self.draw_names):
+            raise UsageError(
+                f"{self.name} expects {' and '.join(self.draw_names)}.",
+                hint=f'for example public={{"{self.draw_names[0]}": …}}',
+            )
+        return self.sample({name: np.asarray(value, float) for name, value in theta.items()}, size, rng)
 
     def read_prior(self, prior: Any, domain: Domain) -> Prior:
         """Return the analyst's prior, given as an object or as text, or a weak one on the scale of the bounds."""

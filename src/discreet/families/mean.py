@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.domain.declarations import Outside
+from discreet.families.bounded_column import BoundedColumn
 from discreet.families.cluster_mean import ClusterMean, read_weights
-from discreet.families.record_sums import RecordSums
 from discreet.models.shapes import Quadratic, RecordShape
 
 
 @dataclass(frozen=True)
-class Mean(RecordSums):
+class Mean(BoundedColumn):
     """The mean and the standard deviation of a column, assuming nothing but its bounds.
 
     ===========  ==================================================================

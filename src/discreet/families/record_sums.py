@@ -108,6 +108,20 @@ class RecordSums(Model):
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return self.geometry.coordinate_ranges(neighbors, domain.missing)
 
+    # -- what tables to expect, for planning ----------------------------------------------------------
+
+    def plausible(
+        self, prior: Any, domain: Domain, size: int, rng: np.random.Generator
+    ) -> list[Mapping[str, Any]]:
+        """Return parameters of tables that may be met, spread evenly over how variable their records are."""
+        raise UsageError(f"{self.name} does not say what tables to expect, so it cannot be planned.")
+
+    def simulate(
+        self, theta: Mapping[str, Any], domain: Domain, size: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw the records of such a table."""
+        raise UsageError(f"{self.name} does not say what tables to expect, so it cannot be planned.")
+
     # -- what is assumed: nothing, unless a family says so ---------------------------------------------
 
     @property

@@ -1,0 +1,145 @@
+"""``discreet plan``: which width a budget buys, and which budget a wanted width needs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.options import (
+    AsJson,
+    Bins,
+    Bounds,
+    Delta,
+    Epsilon,
+    Missing,
+    Model,
+    Neighbors,
+    PriorText,
+    Rho,
+    read_bounds,
+    read_model,
+)
+from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.errors import UsageError
+
+_EXPECTED = "What is expected of the table"
+
+
+def plan(
+    model: Model,
+    n: Annotated[
+        int, typer.Option("--n", metavar="N", help="About how many records, or people.", show_default=False)
+    ],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    width: Annotated[
+        str | None,
+        typer.Option(
+            "--width",
+            metavar="NUMBER",
+            help="Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
+            show_default=False,
+        ),
+    ] = None,
+    mechanism: Annotated[Literal["laplace", "gaussian"], typer.Option(help="Which noise.")] = "laplace",
+    bounds: Bounds = None,
+    bins: Bins = None,
+    missing: Missing = "count",
+    neighbors: Neighbors = "replace",
+    groups: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Into how many groups the records fall.", show_default=False),
+    ] = None,
+    prior: PriorText = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--public",
+            metavar="NAME=NUMBER",
+            help="Rough public value of a parameter, such as mean=40; repeat it for others.",
+            show_default=False,
+            rich_help_panel=_EXPECTED,
+        ),
+    ] = None,
+    parameter: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which parameter the width is of.", show_default="the first"),
+    ] = None,
+    prob: Annotated[float, typer.Option(metavar="P", help="Probability that the interval holds.")] = 0.95,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Also show other declarations under the same budget.")
+    ] = False,
+    output: Picture = None,
+    json: AsJson = False,
+) -> None:
+    """Say what a budget buys, or which budget a wanted width needs, before any row is read. Nothing is spent.
+
+    Tables are simulated as the prior, or rough public values, let one expect them; they are released and read like
+    real ones, and the widths of their intervals averaged.
+    """
+    family = read_model(model, bins)
+    limits = read_bounds(bounds)
+    check_picture(output)
+
+    from discreet.planning import plan as planned
+
+    found = planned(
+        family,  # pyright: ignore[reportArgumentType]
+        n=n,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        width=_number(width, "--width"),
+        mechanism=mechanism,
+        bounds=limits,
+        missing=missing,
+        neighbors=neighbors,
+        groups=groups,
+        prior=None if prior == "weak" else prior,
+        public=_public(public),
+        parameter=parameter,
+        prob=prob,
+    )
+    show_result("plan", _Compared(found) if compare else found, output, as_json=json)
+
+
+class _Compared:
+    """A plan, shown beside other declarations under the same budget."""
+
+    def __init__(self, plan: Any) -> None:
+        self._plan, self._others = plan, plan.compare()
+
+    def summary(self) -> str:
+        wide = max(len(name) for name in self._others)
+        rows = [f"  {name:{wide}}  {one.width:.4g}" for name, one in self._others.items()]
+        return "\n".join([self._plan.summary(), "", "Expected width under the same budget:", *rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self._plan.to_dict(),
+            "compared": {name: one.to_dict() for name, one in self._others.items()},
+        }
+
+    def plot(self, path: Any = None) -> Any:
+        return self._plan.plot(path)
+
+
+def _public(texts: list[str] | None) -> dict[str, float] | None:
+    """Read every ``--public NAME=NUMBER``."""
+    if not texts:
+        return None
+    pairs = [text.partition("=") for text in texts]
+    if any(not name.strip() or not given for name, given, _ in pairs):
+        raise UsageError("cannot read --public.", hint="write --public mean=40 --public sd=12")
+    return {name.strip(): _number(value, "--public") or 0.0 for name, _, value in pairs}
+
+
+def _number(text: str | None, option: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option} takes a number, got {text!r:.40}.") from None

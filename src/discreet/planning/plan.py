@@ -1,0 +1,395 @@
+"""The verb plan: which width a budget buys, and which budget a wanted width needs, before any row is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arguments import generator, instance, positive, probability, whole
+from discreet.curator.publish import choose_mechanism
+from discreet.domain.declarations import Missing, Neighbors, Outside
+from discreet.errors import UsageError
+from discreet.families.record_sums import RecordSums
+from discreet.mechanisms.base import Mechanism
+from discreet.models.base import Model
+from discreet.planning.risk import risk_in_words
+from discreet.planning.tables import Tables, expected_tables
+from discreet.privacy.guarantees import check_neighbors
+from discreet.rational import Number, exact
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.planning.division import Division
+
+#: A budget that stands for no noise.
+_ENDLESS = 1e6
+#: Simulated tables, at first and for the answer; fewer of families of numbers, which are read by quadrature or chains.
+_FEW, _FEWER, _ALL = 6, 10, 24
+#: A solved width may be off by so much.
+_CLOSE = 0.005
+_STEPS = 12
+_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Which of the budgets of a mechanism is varied, and the mechanism at any value of it."""
+
+    mechanism: str
+    varied: str
+    delta: Number | None = None
+
+    def at(self, value: float) -> Mechanism:
+        """Return the mechanism with this much of the varied budget."""
+        budget: dict[str, Any] = {"epsilon": None, "rho": None, "delta": self.delta}
+        return choose_mechanism(self.mechanism, **(budget | {self.varied: value}))
+
+    def nothing(self, n: int) -> float:
+        """Return a budget that stands for nothing but noise: a thousand times what ``n`` records can add up to."""
+        return (1e-3 / n) ** (2 if self.varied == "rho" else 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release is expected to tell: :meth:`summary` in words, :meth:`plot` as a picture.
+
+    Attributes
+    ----------
+    epsilon, delta, rho
+        The budget, given or solved for; None for those that the mechanism does not take.
+    width, sd
+        Mean width of the interval that holds ``prob``, and mean posterior standard deviation, under that budget.
+    floor, ceiling
+        The mean width without any noise, and with nothing but noise: what the prior says.
+    """
+
+    model: str
+    n: int
+    parameter: str
+    prob: float
+    neighbors: Neighbors
+    mechanism: str
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    width: float
+    sd: float
+    floor: float
+    ceiling: float
+    expects: str
+    #: Whether the table is expected to be as something public says, and not as experience does.
+    public: bool = False
+    wanted: float | None = None
+    groups: int | None = None
+    budget: Budget = field(repr=False, default_factory=lambda: Budget("laplace", "epsilon"))
+    tables: Tables | None = field(repr=False, compare=False, default=None)
+    again: Callable[..., Any] | None = field(repr=False, compare=False, default=None)
+
+    @property
+    def spent(self) -> float:
+        """The budget that was varied: epsilon, or rho."""
+        return float(self.epsilon if self.budget.varied == "epsilon" else self.rho)  # pyright: ignore
+
+    def curve(self, points: int = 9) -> tuple[np.ndarray, np.ndarray]:
+        """Return budgets around the planned one, and the mean width under each."""
+        budgets = self.spent * np.geomspace(1 / 30, 30, whole(points, "points", least=2, most=200))
+        assert self.tables is not None
+        return budgets, np.array([self.tables.width(self.budget.at(b), _FEW).width for b in budgets])
+
+    def compare(self) -> dict[str, Plan]:
+        """Return what else could be declared under the same budget, by name, from the narrowest interval on.
+
+        Gaussian noise under the same epsilon allows an exception of probability 1e-6, and Laplace noise none; the
+        neighbor relation says what is protected. The best of them is a choice about promises, not only about widths.
+        """
+        assert self.again is not None
+        other: Neighbors = "add_remove" if self.neighbors == "replace" else "replace"
+        found = {"as planned": self, f"neighbors={other!r}": self.again(neighbors=other)}
+        if self.mechanism == "laplace":
+            found["gaussian noise, delta=1e-6"] = self.again(mechanism="gaussian", delta=_DELTA)
+        elif self.epsilon is not None:
+            found["laplace noise"] = self.again(mechanism="laplace", delta=None)
+        if self.public and self.tables is not None and self.tables.domain.bounds is not None:
+            pairs = [
+                (low - (high - low) / 2, high + (high - low) / 2) for low, high in self.tables.domain.bounds
+            ]
+            with suppress(UsageError):  # a family may not allow bounds beyond its support
+                found["bounds twice as wide"] = self.again(bounds=pairs)
+        if self.groups is not None:
+            found["twice as many groups"] = self.again(groups=2 * self.groups)
+        return dict(sorted(found.items(), key=lambda item: item[1].width))
+
+    def guarantee(self) -> Any:
+        """Return what a release under this plan promises."""
+        return self.budget.at(self.spent).guarantee(self.neighbors)
+
+    def summary(self) -> str:
+        """Return the plan in words."""
+        percent = f"{100 * self.prob:g}%"
+        spent = ", ".join(
+            f"{name} = {value:.4g}"
+            for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
+            if value is not None
+        )
+        what = f"{self.model}, {self.n:,} records" + (f" in {self.groups:,} groups" if self.groups else "")
+        lines = [
+            f"{what}: {spent} ({self.mechanism} noise, neighbors: {self.neighbors})",
+            f"{percent} interval of {self.parameter}: expected width {self.width:.4g}"
+            f" (plus or minus {self.width / 2:.4g}), posterior sd {self.sd:.4g}",
+            f"without noise it would be {self.floor:.4g}; with nothing but noise {self.ceiling:.4g}",
+            f"expected of the table: {self.expects}",
+            *risk_in_words(self.guarantee()),
+            "No row was read and nothing was spent, as long as what this plan was given is public.",
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        names = (
+            "model",
+            "n",
+            "groups",
+            "parameter",
+            "prob",
+            "neighbors",
+            "mechanism",
+            "epsilon",
+            "delta",
+            "rho",
+        )
+        found = ("wanted", "width", "sd", "floor", "ceiling", "expects")
+        return {
+            **{name: getattr(self, name) for name in (*names, *found)},
+            "risk": risk_in_words(self.guarantee()),
+        }
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the expected width against the budget, with the wanted width, the floor and the ceiling as lines."""
+        from discreet.reporting.planning import plot_plan
+
+        return plot_plan(self, path=path)
+
+
+def plan(
+    model: RecordSums | Mapping[str, RecordSums],
+    *,
+    n: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    width: Any = None,
+    mechanism: str = "laplace",
+    bounds: Any = None,
+    outside: Outside | None = None,
+    missing: Missing | None = None,
+    neighbors: Neighbors = "replace",
+    groups: Any = None,
+    prior: Any = None,
+    public: Any = None,
+    parameter: str | None = None,
+    prob: float = 0.95,
+    rng: Any = 0,
+) -> Plan | Division:
+    """Say what a budget buys, or which budget a wanted width needs, before any row is read.
+
+    Tables are simulated as the prior, or what is public about such tables, lets one expect them; they are released and
+    read like real ones, and the widths of their intervals averaged. Nothing is spent.
+
+    Parameters
+    ----------
+    model
+        The model to be released, such as ``dc.Mean()``. Or several by name: the budget is then divided among them
+        (:class:`Division`), so that their widths, each as a share of what it is without data, add up to the least; or,
+        with ``width`` by name, so that every wanted width is met.
+    n
+        About how many records (people, if a release has ``unit``) the table has.
+    epsilon, delta, rho
+        The budget. Leave it out and give ``width`` to have it solved for.
+    width
+        The wanted full width of the interval: 0.04 for plus or minus 2 points of a share.
+    mechanism, bounds, outside, missing, neighbors
+        As in :func:`release`. With several models, ``bounds`` are by name.
+    groups
+        Into how many groups the records fall, about equally many in each, or their names; the width is then that of
+        one group.
+    prior
+        As in :func:`infer`.
+    public
+        What is publicly known of such tables: rough values of the parameters, ``{"mean": 40, "sd": 12}`` or
+        ``{"p": 0.2}``, or a list of public records. With several models by name.
+    parameter
+        Which of the draws is to have this width; the first one of the model unless given.
+    prob
+        The probability that the interval holds.
+    rng
+        Seed of the simulation: plans are the same every time unless it is changed.
+
+    Returns
+    -------
+    Plan, or a Division of the budget among several models
+    """
+    n, prob, rng = whole(n, "n"), probability(prob, "prob"), generator(rng)
+    check_neighbors(neighbors)
+    common = {
+        "n": n,
+        "mechanism": mechanism,
+        "outside": outside,
+        "missing": missing,
+        "neighbors": neighbors,
+        "groups": groups,
+        "prob": prob,
+    }
+    if isinstance(model, Mapping):
+        from discreet.planning.division import divide_budget
+
+        return divide_budget(
+            model,
+            epsilon,
+            delta,
+            rho,
+            width,
+            bounds,
+            prior,
+            public,
+            parameter,
+            common,
+            int(rng.integers(2**31)),
+        )
+    model = instance(model, "model", Model, "a family such as dc.Mean()").require(
+        RecordSums, "a plan is for a family"
+    )
+    given = {"epsilon": epsilon, "rho": rho}
+    named = [name for name, value in given.items() if value is not None]
+    if (width is None) == (not named):
+        raise UsageError(
+            "give either a budget or a wanted width.",
+            hint="epsilon=0.5, or width=0.04 for plus or minus 0.02",
+        )
+    if mechanism not in ("laplace", "gaussian"):
+        choose_mechanism(mechanism, epsilon, delta, rho)
+        raise UsageError("a plan is for noise: mechanism='laplace' or 'gaussian'.")
+    varied = named[0] if named else ("rho" if mechanism == "gaussian" and delta is None else "epsilon")
+    budget = Budget(mechanism, varied, delta)
+    if named:
+        choose_mechanism(mechanism, epsilon, delta, rho)
+    number = _number_of_groups(groups)
+    tables = expected_tables(
+        model,
+        n=n,
+        size=_FEWER if model.has_numbers and model.assumption else _ALL,
+        prior=prior,
+        public=public,
+        groups=number,
+        parameter=parameter,
+        prob=prob,
+        neighbors=neighbors,
+        rng=rng,
+        bounds=bounds,
+        outside=outside,
+        missing=missing,
+    )
+    floor = tables.width(budget.at(_ENDLESS)).width
+    ceiling = tables.width(budget.at(budget.nothing(n)), _FEW).width
+    wanted = None if width is None else positive(width, "width")
+    asked = given[varied]
+    if wanted is not None:
+        value = _solve(tables, budget, wanted, floor, ceiling, n)
+    else:
+        value = float(exact(0 if asked is None else asked, varied))
+    found = tables.width(budget.at(value))
+    again = partial(
+        plan,
+        model,
+        **{**common, varied: value, "delta": delta},
+        bounds=bounds,
+        prior=prior,
+        public=public,
+        parameter=parameter,
+    )
+    return Plan(
+        model=model.name,
+        n=n,
+        parameter=tables.parameter,
+        prob=prob,
+        neighbors=neighbors,
+        mechanism=mechanism,
+        epsilon=value if varied == "epsilon" else None,
+        delta=None if delta is None else float(delta),
+        rho=value if varied == "rho" else None,
+        width=found.width,
+        sd=found.sd,
+        floor=floor,
+        ceiling=ceiling,
+        expects=_expects(public),
+        public=public is not None,
+        wanted=wanted,
+        groups=number,
+        budget=budget,
+        tables=tables,
+        again=again,
+    )
+
+
+def _expects(public: Any) -> str:
+    if public is None:
+        return "what the prior, or experience with bounded columns, lets expect"
+    if isinstance(public, Mapping):
+        return ", ".join(f"{name} about {value}" for name, value in public.items())
+    return f"records like {np.size(public):,} public ones"
+
+
+def _number_of_groups(groups: Any) -> int | None:
+    if groups is None:
+        return None
+    return whole(len(groups) if isinstance(groups, list | tuple) else groups, "groups", least=2)
+
+
+def _solve(tables: Tables, budget: Budget, wanted: float, floor: float, ceiling: float, n: int) -> float:
+    """Return the budget under which the mean width is the wanted one.
+
+    The part of a width that noise makes is about inversely proportional to epsilon, or to the root of rho: a few secant
+    steps on the logarithms of both, inside a bracket, with few tables at first.
+    """
+    if wanted <= floor * (1 + _CLOSE):
+        needed = n * (floor / wanted) ** 2 * 1.2
+        raise UsageError(
+            f"a width of {wanted:g} cannot be reached with {n:,} records: without any noise it is {floor:.3g}.",
+            hint=f"about {needed:,.0f} records would do, or a width above {floor:.3g}",
+        )
+    if wanted >= ceiling * (1 - _CLOSE):
+        raise UsageError(
+            f"a width of {wanted:g} needs no data: the prior alone has {ceiling:.3g}.", hint="ask for less"
+        )
+    low, high, guess = np.log(budget.nothing(n)), np.log(_ENDLESS), 0.0
+    for most in (_FEW, None):
+        seen: list[tuple[float, float]] = []
+        for _ in range(_STEPS):
+            found = np.log(tables.width(budget.at(float(np.exp(guess))), most).width / wanted)
+            if abs(found) < _CLOSE:
+                break
+            low, high = (guess, high) if found > 0 else (low, guess)
+            seen.append((guess, found))
+            guess = _next(seen, low, high, budget.varied)
+        low, high = np.log(budget.nothing(n)), np.log(_ENDLESS)
+    return float(np.exp(guess))
+
+
+def _next(seen: list[tuple[float, float]], low: float, high: float, varied: str) -> float:
+    """Return the next guess of a log budget: a secant step, or the middle of the bracket if it leads outside."""
+    (x, y) = seen[-1]
+    slope = -0.5 if varied == "rho" else -1.0
+    if len(seen) > 1 and seen[-2][0] != x:
+        steep = (y - seen[-2][1]) / (x - seen[-2][0])
+        slope = steep if steep < -1e-3 else slope
+    guess = x - y / slope
+    return guess if low < guess < high else (low + high) / 2

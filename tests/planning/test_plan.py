@@ -1,0 +1,184 @@
+"""Plans: widths that come true, budgets that reach a wanted width, divisions that are the best, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import UsageError
+from discreet.planning.division import _shares
+from discreet.planning.plan import Plan
+from discreet.planning.risk import posterior_odds, risk_in_words
+
+MEAN = {"model": dc.Mean(), "n": 500, "bounds": (0, 100), "public": {"mean": 30, "sd": 12}}
+
+
+def planned(**arguments: Any) -> Plan:
+    found = dc.plan(arguments.pop("model"), **arguments)
+    assert isinstance(found, Plan)
+    return found
+
+
+def achieved(plan: Plan, rows: Any, releases: int, rng: np.random.Generator, **declared: Any) -> np.ndarray:
+    """Return the widths that real releases under a plan have."""
+    widths = []
+    for _ in range(releases):
+        release = dc.release(rows(rng), epsilon=plan.epsilon, **declared)
+        low, high = dc.infer(release, draws=2000, rng=rng).interval(plan.prob)[plan.parameter]
+        widths.append(high - low)
+    return np.array(widths)
+
+
+def test_a_share_gets_the_width_that_was_planned(rng: np.random.Generator) -> None:
+    plan = planned(model=dc.Bernoulli(), n=700, width=0.12, public={"p": 0.3})
+    assert plan.width == pytest.approx(0.12, rel=0.01)
+    widths = achieved(plan, lambda source: source.random(700) < 0.3, 40, rng, model=dc.Bernoulli())
+    error = widths.std() / np.sqrt(widths.size)
+    assert abs(widths.mean() - 0.12) < 0.05 * 0.12 + 3.3 * error
+    # the control: half the budget does not reach it
+    less = plan.epsilon / 2 if plan.epsilon is not None else 0.0
+    half = [
+        np.subtract(
+            *dc.infer(dc.release(rng.random(700) < 0.3, dc.Bernoulli(), epsilon=less)).interval()["p"]
+        )
+        for _ in range(20)
+    ]
+    assert np.mean(np.abs(half)) > 0.12 * 1.2
+
+
+def test_a_mean_gets_the_width_that_was_planned(rng: np.random.Generator) -> None:
+    plan = planned(**MEAN, epsilon=0.3)
+    rows = lambda source: source.beta(3.8, 8.9, 500) * 100  # noqa: E731  (mean 29.9, sd 12.4)
+    widths = achieved(plan, rows, 40, rng, model=dc.Mean(), bounds=(0, 100))
+    error = widths.std() / np.sqrt(widths.size)
+    assert abs(widths.mean() - plan.width) < 0.05 * plan.width + 3.3 * error
+    assert plan.floor < plan.width < plan.ceiling
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    share = {"model": dc.Bernoulli(), "n": 90, "epsilon": 1}
+    assert planned(**share) == planned(**share)
+
+
+@pytest.mark.slow
+def test_more_budget_and_more_records_make_narrower_intervals() -> None:
+    widths = [planned(**MEAN, epsilon=e).width for e in (0.1, 1, 10)]
+    assert widths == sorted(widths, reverse=True)
+    assert planned(**{**MEAN, "n": 5000}, epsilon=1).width < widths[1]
+
+
+def test_records_that_are_public_stand_for_those_to_come() -> None:
+    known = planned(model=dc.Bernoulli(), n=1000, epsilon=1, public={"p": 0.05})
+    like = planned(model=dc.Bernoulli(), n=1000, epsilon=1, public=np.arange(4000) % 20 == 0)
+    assert like.width == pytest.approx(known.width, rel=0.05)
+
+
+@pytest.mark.slow
+def test_groups_are_planned_for_one_group() -> None:
+    alone = planned(model=dc.Bernoulli(), n=250, epsilon=1, public={"p": 0.3})
+    grouped = planned(model=dc.Bernoulli(), n=1000, groups=4, epsilon=1, public={"p": 0.3})
+    # a record may change groups, so each has twice the noise
+    assert alone.width < grouped.width < 2 * alone.width
+
+
+def test_gaussian_noise_is_planned_in_rho_or_with_delta() -> None:
+    rho = planned(model=dc.Bernoulli(), n=1000, width=0.1, mechanism="gaussian", public={"p": 0.3})
+    assert rho.epsilon is None
+    assert rho.rho is not None
+    assert rho.width == pytest.approx(0.1, rel=0.01)
+    both = planned(
+        model=dc.Bernoulli(), n=1000, epsilon=1, delta=1e-6, mechanism="gaussian", public={"p": 0.3}
+    )
+    assert both.delta == 1e-6
+
+
+@pytest.mark.slow
+def test_other_declarations_are_compared() -> None:
+    others = planned(**MEAN, epsilon=0.5).compare()
+    assert list(others.values()) == sorted(others.values(), key=lambda one: one.width)
+    assert others["bounds twice as wide"].width > others["as planned"].width
+
+
+def test_a_division_is_the_best_on_its_grid(rng: np.random.Generator) -> None:
+    parts = 240
+    at = np.arange(1, parts + 1) / parts
+    losses = [np.minimum(1.0, scale / at) for scale in (0.01, 0.05, 0.2)]
+    shares = _shares(losses)
+    assert sum(shares) == pytest.approx(1)
+    found = sum(loss[round(share * parts) - 1] for loss, share in zip(losses, shares, strict=True))
+    best = min(
+        losses[0][i - 1] + losses[1][j - 1] + losses[2][parts - i - j - 1]
+        for i, j in itertools.product(range(1, parts), repeat=2)
+        if i + j < parts
+    )
+    assert found == pytest.approx(best)
+
+
+@pytest.mark.slow
+def test_a_budget_is_divided_better_than_equally() -> None:
+    models = {"common": dc.Bernoulli(), "rare": dc.Bernoulli(), "age": dc.Mean()}
+    public = {"common": {"p": 0.5}, "rare": {"p": 0.01}, "age": {"mean": 40, "sd": 10}}
+    division = dc.plan(models, n=400, epsilon=0.3, bounds={"age": (0, 100)}, public=public)
+    assert not isinstance(division, Plan)
+    assert division.total == pytest.approx(0.3)
+    equal = [
+        dc.plan(model, n=400, epsilon=0.1, bounds=(0, 100) if name == "age" else None, public=public[name])
+        for name, model in models.items()
+    ]
+    assert division.loss < sum(one.width / one.ceiling for one in equal if isinstance(one, Plan))
+    assert set(division.split) == set(models)
+    made = dc.release(
+        {"common": [0, 1], "rare": [0, 0], "age": [3, 4]}, models, epsilon=0.3, split=division.split,
+        bounds={"age": (0, 100)},
+    )  # fmt: skip
+    assert float(made["age"].guarantee.budgets()["epsilon"]) == pytest.approx(
+        division.plans["age"].spent, rel=1e-4
+    )
+
+
+def test_wanted_widths_add_up_to_a_total() -> None:
+    division = dc.plan(
+        {"a": dc.Bernoulli(), "b": dc.Bernoulli()},
+        n=1000,
+        width={"a": 0.1, "b": 0.2},
+        public={"a": {"p": 0.3}, "b": {"p": 0.3}},
+    )
+    assert not isinstance(division, Plan)
+    assert division.split["a"] > division.split["b"]
+    assert [one.width for one in division.plans.values()] == pytest.approx([0.1, 0.2], rel=0.01)
+
+
+def test_the_risk_is_that_of_the_definition() -> None:
+    assert posterior_odds(0.0, 0.01) == pytest.approx(0.01)
+    assert posterior_odds(np.log(3), 0.5) == pytest.approx(0.75)
+    assert "73.1%" in risk_in_words(dc.PureDP(1))[0]
+    assert "exception" in risk_in_words(dc.ZeroConcentratedDP(0.01))[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"model": dc.Bernoulli(), "n": 700, "width": 0.01, "public": {"p": 0.3}}, "cannot be reached"),
+        ({"model": dc.Bernoulli(), "n": 700, "width": 0.99}, "needs no data"),
+        ({"model": dc.Bernoulli(), "n": 0, "width": 0.1}, "n must be"),
+        ({"model": dc.Mean(), "n": 10, "epsilon": 1, "bounds": (100, 0)}, "bounds"),
+        ({"model": dc.Mean(), "n": 10, "epsilon": 1}, "needs bounds"),
+        ({"model": dc.Mean(), "n": 10, "bounds": (0, 1)}, "either a budget or a wanted width"),
+        ({"model": dc.Mean(), "n": 10, "epsilon": 1, "width": 1, "bounds": (0, 1)}, "either a budget"),
+        ({"model": dc.Bernoulli(), "n": 10, "epsilon": -1}, "positive"),
+        ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "public": {"q": 1}}, "expects p"),
+        ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "parameter": "mean"}, "no parameter"),
+        ({**MEAN, "epsilon": 1, "public": {"mean": 30, "sd": 90}}, "no column within the bounds"),
+        ({"model": "bernoulli", "n": 10, "epsilon": 1}, "model must be a family"),
+        ({"model": {}, "n": 10, "epsilon": 1}, "no model"),
+        ({"model": {"a": dc.Bernoulli()}, "n": 10, "epsilon": 1, "width": {"a": 1}}, "either a budget"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        planned(**arguments)
+    assert "\n" not in caught.value.message
