@@ -66,6 +66,7 @@ def main() -> None:
     write_means(np.random.default_rng(26), first=80)
     write_fit_checks(np.random.default_rng(27), first=90)
     write_counts_and_dates(np.random.default_rng(27), first=100)
+    write_metrics(np.random.default_rng(28), first=110)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -83,6 +84,24 @@ def write_means(rng: np.random.Generator, *, first: int) -> None:
         ),
     }  # fmt: skip
     write(cases, rng, first=first)
+
+
+def write_metrics(rng: np.random.Generator, *, first: int) -> None:
+    column = np.where(rng.random(300) < 0.05, np.nan, rng.gamma(2, 15, 300))
+    by_unit: dict[str, Any] = {"metric": "absolute", "epsilon_per_unit": "0.01"}
+    save(
+        "mean-metric",
+        release_with(
+            lambda noise: int(noise.sample(1, rng)[0]), column, dc.Mean(), dc.mechanisms.Laplace(**by_unit),
+            bounds=("-3", "100"),
+        ),
+        first,
+    )  # fmt: skip
+    sampling = dc.mechanisms.PosteriorSampling("gamma:2,1", support=("0.01", 1), **by_unit)
+    drawn = sample_with(
+        RandomSource.seeded(rng), column, dc.Exponential(), sampling, bounds=(0, 100), impute=30
+    )
+    save("exponential-metric-sample", drawn, first + 1)
 
 
 def write_fit_checks(rng: np.random.Generator, *, first: int) -> None:

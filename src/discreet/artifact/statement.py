@@ -11,7 +11,8 @@ from discreet.domain.dates import shown_day
 from discreet.domain.unit import Unit
 from discreet.models.grouped import Grouped
 from discreet.names import shown, shown_label
-from discreet.privacy import ApproxDP, PureDP, RenyiDP, ZeroConcentratedDP
+from discreet.privacy import ApproxDP, MetricDP, PureDP, RenyiDP, ZeroConcentratedDP
+from discreet.privacy.metric.per_unit import grid_step
 from discreet.rational import plain
 
 #: Beyond this e^epsilon is over 20,000, and the promise says nothing about anybody.
@@ -122,9 +123,12 @@ def _who(release: Release) -> str:
     if release.unit is not None:
         return _which_person(release, release.unit)
     if release.neighbors == "replace":
+        other = "any other record"
+        if isinstance(release.guarantee, MetricDP):
+            other = "another, the better the closer their values are"
         return (
             "It protects every single record of the table: whatever that record holds, and even if it were replaced by "
-            f"any other record. The number of records, {release.records}, is public and not protected."
+            f"{other}. The number of records, {release.records}, is public and not protected."
         )
     return (
         "It protects every single record of the table: whatever that record holds, and whether it is in the table at "
@@ -158,6 +162,8 @@ def _how_much(release: Release) -> str:
             f"no conclusion from this file becomes more than {factor} times likelier or less likely "
             f"because of one {_whom(release)}."
         )
+    if isinstance(promised, MetricDP):
+        return _how_much_by_distance(release, promised)
     if isinstance(promised, ApproxDP):
         factor = _factor(promised.epsilon)
         return (
@@ -178,6 +184,21 @@ def _how_much(release: Release) -> str:
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
     return f"{divergence}. {_in_words(_implied_epsilon(promised), _whom(release))}".rstrip()
+
+
+def _how_much_by_distance(release: Release, promised: MetricDP) -> str:
+    """Say what is promised of close values, and what of any two."""
+    whom, each, far = _whom(release), promised.epsilon, promised.metric.diameter
+    unit = f" {shown(release.unit_label)}" if release.unit_label else ""
+    named = f" ({unit[1:]})" if unit else ""
+    return (
+        f"if the value of one {whom} changes by one unit{named}, no conclusion from this file becomes more than "
+        f"{_factor(each)} times likelier or less likely; by d units, e to the power of {plain(each)} d. Values count "
+        f"as rounded, to steps of {_number(grid_step(release.domain))}. Between a {whom} with a value and one without, "
+        f"and between any two, d is at most {plain(far)}{unit}, so that no conclusion at all becomes more than "
+        f"{_factor(each * far)} times likelier because of one {whom}: values that are close to each other are "
+        "protected well, values that are far apart less."
+    )
 
 
 def _in_words(epsilon: Fraction | None, whom: str) -> str:
@@ -207,13 +228,15 @@ def _implied_epsilon(promised: ZeroConcentratedDP | RenyiDP) -> Fraction | None:
 
 def _weakness(release: Release) -> list[str]:
     """Say that a promise is too weak to mean much."""
-    promised = release.guarantee
+    promised = release.guarantee.to_neighbors()
     epsilon = promised.budgets().get("epsilon")
     if isinstance(promised, ZeroConcentratedDP) or (
         isinstance(promised, RenyiDP) and len(promised.orders) > 1
     ):
         epsilon = _implied_epsilon(promised) or _HIGHEST_RHO
     weak = epsilon is not None and epsilon > HIGHEST_EPSILON
+    if weak and isinstance(release.guarantee, MetricDP):
+        return ["Whether a value is near one bound or the other is hardly protected at all."]
     return ["So weak a promise protects hardly anybody."] if weak else []
 
 

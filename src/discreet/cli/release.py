@@ -51,7 +51,9 @@ from discreet.cli.sampling import (
     AnyMechanism,
     AnyMissing,
     AnyOutside,
+    EpsilonPerUnit,
     Impute,
+    Metric,
     Mode,
     Order,
     Prior,
@@ -87,6 +89,8 @@ def release(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
+    metric: Metric = None,
+    epsilon_per_unit: EpsilonPerUnit = None,
     mechanism: AnyMechanism = "laplace",
     bounds: BoughtBounds = None,
     bins: Bins = None,
@@ -182,6 +186,8 @@ def release(
         "mode": mode,
     }
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    if metric is not None or epsilon_per_unit is not None:
+        budget |= {"metric": metric, "epsilon_per_unit": epsilon_per_unit}
     chosen = choose_mechanism(mechanism, family, budget, options)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     if not explain:
@@ -320,6 +326,7 @@ def _note_weakness(guarantee: Guarantee) -> None:
     from discreet.artifact.statement import HIGHEST_EPSILON
     from discreet.rational import plain as decimal
 
-    epsilon = guarantee.budgets().get("epsilon")
+    # of a promise per unit of distance, what its unit is worth is for the curator to say
+    epsilon = None if "diameter" in guarantee.budgets() else guarantee.budgets().get("epsilon")
     if epsilon is not None and epsilon > HIGHEST_EPSILON:
         print(f"note: epsilon = {decimal(epsilon)} protects nobody in practice.", file=sys.stderr)

@@ -50,6 +50,25 @@ ReadMechanism = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+Metric = Annotated[
+    Literal["absolute"] | None,
+    typer.Option(
+        "--metric",
+        help="A promise that fades with the distance between values, for laplace and posterior-sample.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
+EpsilonPerUnit = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon-per-unit",
+        metavar="NUMBER",
+        help="With --metric: privacy loss between records whose values are one unit apart.",
+        show_default=False,
+        rich_help_panel=BUDGET,
+    ),
+]
 AnyOutside = Annotated[
     Literal["redact", "clip"] | None,
     typer.Option(
@@ -146,22 +165,41 @@ def choose_mechanism(
     name: str, family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of ``release`` that say which mechanism with which budget."""
+    budget = dict(budget)
+    per_unit = {option: budget.pop(option) for option in ("metric", "epsilon_per_unit") if option in budget}
+    if per_unit:
+        if name not in ("laplace", "posterior-sample"):
+            raise UsageError(
+                f"--metric and --epsilon-per-unit are for laplace and posterior-sample, not {name}."
+            )
+        for option, value in budget.items():
+            if value is not None:
+                raise UsageError(f"--epsilon-per-unit is a budget of its own: leave out --{option}.")
+        if name == "posterior-sample":
+            return {"mechanism": _posterior_sample(family, budget, options, per_unit)}
     build = MECHANISMS.get(name)
     if build is not None:
         return {"mechanism": build(family, budget, options)}
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise UsageError(f"--{given[0]} is for mechanisms that release samples, and {name} adds noise.")
+    if per_unit:
+        from discreet.mechanisms.noise import Laplace
+
+        return {"mechanism": Laplace(**per_unit)}
     return {"mechanism": name, **budget}
 
 
 def _posterior_sample(
-    family: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    family: Model,
+    budget: Mapping[str, str | None],
+    options: Mapping[str, Any],
+    per_unit: Mapping[str, Any] | None = None,
 ) -> Mechanism:
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
-    given = _tempered("posterior-sample", family, budget, options, ("samples",))
-    return PosteriorSampling(given.pop("prior"), **given)
+    given = _tempered("posterior-sample", family, budget, options, ("samples",), paid=bool(per_unit))
+    return PosteriorSampling(given.pop("prior"), **given, **(per_unit or {}))
 
 
 def _tempered(
@@ -171,6 +209,8 @@ def _tempered(
     options: Mapping[str, Any],
     optional: Sequence[str],
     needed: Sequence[str] = (),
+    *,
+    paid: bool = False,
 ) -> dict[str, Any]:
     """Return what mechanisms with a tempered likelihood take: prior, epsilon, support, and options of their own."""
     from discreet.families.base import Family
@@ -190,7 +230,7 @@ def _tempered(
         if options[option] is None:
             example = "--prior beta:1,1 --support=0.01,0.99" + "".join(f" --{each} 20" for each in needed)
             raise UsageError(f"{name} needs --{option}.", hint=f"for example {example}")
-    if budget["epsilon"] is None:
+    if budget["epsilon"] is None and not paid:
         raise UsageError(f"{name} needs --epsilon.")
     own = {option: options[option] for option in (*needed, *optional) if options[option] is not None}
     support = read_support(family, options["support"])

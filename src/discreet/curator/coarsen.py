@@ -82,6 +82,10 @@ def coarsen_with(source: RandomSource, release: Release, **budget: Number | None
         )
     kind = NOISES[before.name]
     given = {name: value for name, value in budget.items() if value is not None}
+    if "diameter" in release.guarantee.budgets():
+        raise UsageError(
+            "a release under a metric has no coarser version: make another release from the rows."
+        )
     if set(given) != set(release.guarantee.budgets()):
         raise UsageError(
             f"a coarser version takes {' and '.join(release.guarantee.budgets())}, as the release does."

@@ -141,8 +141,9 @@ def declare(
         )
     choices = None
     if are_bought(bounds):
-        if mechanism.every_record:
-            raise UsageError("samples need declared bounds: private quantiles are for noisy totals.")
+        if mechanism.needs_bounds:
+            what = "samples need" if mechanism.every_record else "a distance between records needs"
+            raise UsageError(f"{what} declared bounds: private quantiles are for noisy totals.")
         choices = plan_choices(bounds, model.require(RecordSums, "private quantiles are bounds of a family"))
         # bounds to be bought cannot be wider than this, and no declaration depends on how much narrower they get
         bounds = [how.within for how in choices]
@@ -159,6 +160,7 @@ def declare(
         # how many rows satisfy a filter is private, so the number of usable values is one of the totals
         missing = "count"
     domain = model.read_domain(bounds, outside, missing, impute)
+    mechanism = mechanism.within(model, domain, neighbors)
     purpose = "samples" if mechanism.every_record else "statistics"
     guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
     if checker is not None:

@@ -364,7 +364,7 @@ def privatize(
     neighbors: Neighbors,
 ) -> Release:
     """Release exact totals that are known already, in layout order and grid steps, for simulation."""
-    layout = model.layout(domain, neighbors)
+    layout, mechanism = model.layout(domain, neighbors), mechanism.within(model, domain, neighbors)
     guarantees = {"statistics": mechanism.guarantee(neighbors)}
     asked = Declaration(None, model, mechanism, columns, domain, neighbors, layout, guarantees)
     public = n_records if neighbors == "replace" else None

@@ -219,7 +219,8 @@ def _halving(release: Release) -> str:
     budgets = release.guarantees.get("statistics", release.guarantee).budgets()
     if "rho" in budgets:
         return f"rho = {plain(4 * budgets['rho'])} would halve it"
-    return f"epsilon = {plain(2 * budgets['epsilon'])} would halve it"
+    whose = " per unit" if "diameter" in budgets else ""
+    return f"epsilon = {plain(2 * budgets['epsilon'])}{whose} would halve it"
 
 
 def _two_modes(release: Release, draws: Mapping[str, np.ndarray]) -> tuple[str, ...]:

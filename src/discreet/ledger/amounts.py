@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from discreet.ledger.filters import Countable
+from discreet.ledger.filters import Chargeable
+from discreet.privacy.metric_dp import MetricDP
 from discreet.rational import plain, text
 
 _DIGITS = 6
@@ -32,11 +33,12 @@ def _digits_before(value: Fraction) -> int:
     return power + (value >= Fraction(10) ** power)
 
 
-def asked_of(parts: Sequence[Countable]) -> str:
+def asked_of(parts: Sequence[Chargeable]) -> str:
     """Print what a charge asks for: the amounts of each kind added up."""
     sums: dict[str, dict[str, Fraction]] = {}
     for part in parts:
-        kind = sums.setdefault(part.kind, {})
-        for name, value in part.budgets().items():
+        per_unit = isinstance(part, MetricDP)
+        kind = sums.setdefault(part.metric.name if per_unit else part.kind, {})
+        for name, value in {"epsilon per unit": part.epsilon}.items() if per_unit else part.budgets().items():
             kind[name] = kind.get(name, Fraction(0)) + value
     return " and ".join(in_words(kind) for kind in sums.values())

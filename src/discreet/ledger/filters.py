@@ -49,6 +49,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.ledger.renyi_filter import conversion, default_orders, pure_curve, round_up
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from discreet.privacy.metric_dp import MetricDP, PseudoMetric
 from discreet.privacy.renyi import RenyiDP
 from discreet.rational import Number, exact, plain, text
 
@@ -57,6 +58,8 @@ KINDS: dict[str, type[PureDP] | type[ApproxDP] | type[ZeroConcentratedDP] | type
     kind.kind: kind for kind in (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP)
 }
 Countable = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP
+#: What a charge may be besides: it counts as what it says about neighbors.
+Chargeable = Countable | MetricDP
 
 # What a charge adds to a curve where it promises nothing: more than any budget can be.
 _ENDED = Fraction(10) ** 301
@@ -126,18 +129,28 @@ def read_totals(value: Mapping[str, Any]) -> Totals:
     return Totals(value["charges"], **amounts, curves=curves, renyi_delta=held, renyi=value.get("renyi", 0))
 
 
-def guarantee_json(guarantee: Countable) -> dict[str, Any]:
+def guarantee_json(guarantee: Chargeable) -> dict[str, Any]:
     """Return a guarantee as JSON, with its neighbors and unit."""
     amounts: dict[str, Any] = {name: text(value) for name, value in guarantee.budgets().items()}
     if isinstance(guarantee, RenyiDP):
         amounts = {name: [text(v) for v in getattr(guarantee, name)] for name in ("orders", "epsilons")}
+    if isinstance(guarantee, MetricDP):
+        amounts["metric"] = guarantee.metric.name
     return {"kind": guarantee.kind, **amounts, "neighbors": guarantee.neighbors, "unit": guarantee.unit}
 
 
-def read_guarantee(value: Mapping[str, Any]) -> Countable:
+def read_guarantee(value: Mapping[str, Any]) -> Chargeable:
     """Read a guarantee from JSON."""
     rest = dict(value)
-    return KINDS[rest.pop("kind")](**rest)
+    kind = rest.pop("kind")
+    if kind == MetricDP.kind:
+        return MetricDP(metric=PseudoMetric(rest.pop("metric"), rest.pop("diameter")), **rest)
+    return KINDS[kind](**rest)
+
+
+def chargeable(guarantee: Guarantee) -> Chargeable:
+    """Return the guarantee if a ledger can charge it, or say why not."""
+    return guarantee if isinstance(guarantee, MetricDP) else countable(guarantee, "charge")
 
 
 def countable(guarantee: Guarantee, what: str) -> Countable:
@@ -167,9 +180,10 @@ def counted(part: Guarantee, budget: Countable) -> Countable:
 
     The neighbors must be the budget's. One conversion is made: replacing a record is removing one and adding one, so a
     charge for ``add_remove`` counts against a budget for ``replace`` as group privacy for two says: 2 epsilon, 4 rho,
-    or (2 epsilon, (1 + e^epsilon) delta). Nothing is converted the other way.
+    or (2 epsilon, (1 + e^epsilon) delta). Nothing is converted the other way. A charge per unit of a distance counts as
+    what it says about any two neighbors: epsilon times the largest distance.
     """
-    charge = countable(part, "charge")
+    charge = countable(part.to_neighbors(), "charge")
     if charge.unit != budget.unit:
         raise UsageError(
             f"the budget protects the unit {budget.unit or 'record'}, the charge the unit {charge.unit or 'record'}."

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.ledger.amounts import asked_of
 from discreet.ledger.filters import (
+    Chargeable,
     Countable,
     Terms,
     Totals,
@@ -31,7 +32,8 @@ class Step:
     analyst: str | None
     model: str | None
     charged: str
-    #: What the charge counts as, if that is something else: one for ``add_remove`` under a budget for ``replace``.
+    #: What the charge counts as, if that is something else: one for ``add_remove`` under a budget for ``replace``, one
+    #: per unit of a distance.
     counts_as: str | None
     spent: Mapping[str, Fraction]
     share: float
@@ -85,7 +87,6 @@ def openings(ledger: Ledger) -> dict[str, str]:
     return {entry.content["dataset"]: entry.time for entry in ledger.entries() if entry.kind == "open"}
 
 
-def _counts_as(parts: Sequence[Countable], budget: Countable) -> str | None:
-    if all(part.neighbors == budget.neighbors for part in parts):
-        return None
-    return asked_of([counted(part, budget) for part in parts])
+def _counts_as(parts: Sequence[Chargeable], budget: Countable) -> str | None:
+    counts = [counted(part, budget) for part in parts]
+    return None if counts == list(parts) else asked_of(counts)

@@ -16,6 +16,7 @@ from discreet.ledger.amounts import in_words
 from discreet.ledger.filters import (
     Terms,
     Totals,
+    chargeable,
     countable,
     guarantee_json,
     read_guarantee,
@@ -80,7 +81,7 @@ class Ledger:
             )
         self._sealed = bool(first[1].content["sealed"])
         stored = first[1].content["budget"]
-        recorded = None if stored is None else read_guarantee(stored)
+        recorded = None if stored is None else countable(read_guarantee(stored), "budget")
         if self._default not in (None, recorded):
             raise UsageError(
                 "this ledger has another default budget, and budgets cannot be changed.",
@@ -198,7 +199,7 @@ class Ledger:
                 "dataset": dataset,
                 "analyst": analyst,
                 "model": model,
-                "guarantees": [guarantee_json(countable(part, "charge")) for part in parts],
+                "guarantees": [guarantee_json(chargeable(part)) for part in parts],
             }
             made = self._append(session, head, "charge", content)
             for scope, terms, totals in after:

@@ -51,6 +51,15 @@ class Mechanism(metaclass=Constructed):
             raise UsageError(refusal, hint=hint)
         return mechanism
 
+    @property
+    def needs_bounds(self) -> bool:
+        """Whether bounds must be declared, and cannot be bought."""
+        return self.every_record
+
+    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
+        """Return the mechanism for these declarations: a budget per unit of distance learns what the distance is."""
+        return self
+
     @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what a release through this mechanism promises, for everything it releases together."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import floor
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
@@ -23,12 +24,14 @@ from discreet.privacy import (
     DiscreteGaussian,
     DiscreteLaplace,
     Guarantee,
+    MetricDP,
     PureDP,
     ZeroConcentratedDP,
 )
 from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
 from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, float_up, sqrt_up
 
 # the share of a coarser budget that pays for what a sum of discrete Gaussians lacks of being one
@@ -121,31 +124,69 @@ class NoiseMechanism(Mechanism):
 class Laplace(NoiseMechanism):
     """Add discrete Laplace noise of scale b_j = w_j D1 / epsilon to each coordinate.
 
+    Give ``epsilon``; or, for a promise that fades with distance, ``metric="absolute"`` with ``epsilon_per_unit``, the
+    loss between two records whose values are one unit apart.
+
     Privacy
     -------
-    Neighbors: either relation; the layout's sensitivity is for the one declared.
+    Neighbors: either relation; the layout's sensitivity is for the one declared. Under a metric: ``replace``.
     Sensitivity: D1 = sup over neighbors of ``sum_j |change_j| / w_j``, joint, grid steps included.
     Theorem: the log-ratio of the two mass functions at any output is at most ``sum_j |change_j| / b_j``
     <= epsilon, so the release is epsilon-DP (Dwork et al. 2006; on integers Ghosh, Roughgarden and Sundararajan
     2009). Scales are rounded up, which only strengthens it.
+
+    Under a metric: a record that moves by d of the largest distance D changes ``sum_j |change_j| / w_j`` by at most
+    S d / D (:mod:`discreet.privacy.metric.per_unit`), and b_j = w_j S / (epsilon_per_unit D), so the same sum is at
+    most epsilon_per_unit d, and adds up over the records of two tables.
     """
 
     name: ClassVar[str] = "discrete_laplace"
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
     record = LaplaceRecord
-    epsilon: Fraction
+    budget: Fraction | PerUnit
 
-    def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", positive_budget(epsilon, "epsilon"))
+    def __init__(
+        self, epsilon: Number | None = None, *, metric: Any = None, epsilon_per_unit: Number | None = None
+    ) -> None:
+        per_unit = PerUnit.read(metric, epsilon_per_unit)
+        if (epsilon is None) == (per_unit is None):
+            raise UsageError("laplace noise takes either epsilon, or metric with epsilon_per_unit.")
+        if epsilon is not None:
+            object.__setattr__(self, "budget", positive_budget(epsilon, "epsilon"))
+        else:
+            object.__setattr__(self, "budget", per_unit)
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP:
-        return PureDP(self.epsilon, neighbors=neighbors)
+    @property
+    def epsilon(self) -> Fraction:
+        """The loss between any two neighbors, at most."""
+        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+
+    @property
+    def needs_bounds(self) -> bool:
+        return isinstance(self.budget, PerUnit)
+
+    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Laplace:
+        if not isinstance(self.budget, PerUnit):
+            return self
+        known = copy.copy(self)
+        object.__setattr__(known, "budget", self.budget.within(model, domain, neighbors))
+        return known
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
+        if isinstance(self.budget, PerUnit):
+            return self.budget.guarantee(neighbors)
+        return PureDP(self.budget, neighbors=neighbors)
 
     def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
-        return Laplace(self.epsilon * (1 - share)), Laplace(self.epsilon * share)
+        if isinstance(self.budget, PerUnit):
+            raise UsageError("a fit check counts values, and has no budget per unit of distance.")
+        return Laplace(self.budget * (1 - share)), Laplace(self.budget * share)
+
+    def sensitivity(self, layout: Layout) -> Fraction:
+        return self.budget.sensitivity if isinstance(self.budget, PerUnit) else layout.l1_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
-        return layout.l1_sensitivity / self.epsilon
+        return self.sensitivity(layout) / self.epsilon
 
     @classmethod
     def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:

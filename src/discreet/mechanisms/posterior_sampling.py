@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,24 +11,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.artifact import Samples
-from discreet.artifact.records.posterior_sample import PosteriorSampleRecord, labels_support
+from discreet.artifact.records.posterior_sample import (
+    PosteriorSampleRecord,
+    labels_support,
+    range_and_slack,
+)
 from discreet.domain.bounds import read_pairs
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
+from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
-from discreet.privacy import PureDP
+from discreet.privacy import MetricDP, PureDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
 from discreet.privacy.costs.parameter_grid import (
-    SLACK,
     ParameterGrid,
     check_support,
     grid_cells,
     grid_refusal,
 )
 from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
 
@@ -47,6 +53,9 @@ class PosteriorSampling(Mechanism):
         The family's conjugate prior, or its text. It is part of the guarantee and is not tempered.
     epsilon
         The price of all samples together.
+    metric, epsilon_per_unit
+        Instead of ``epsilon``: a promise that fades with distance. ``metric="absolute"``, and the price of all samples
+        between two records whose values are one unit apart.
     samples
         How many draws. Each costs its share: the temperature grows in proportion.
     support
@@ -71,6 +80,12 @@ class PosteriorSampling(Mechanism):
     T = max(1, N R / epsilon) are epsilon-DP. The printed forms take 2C >= R for the range. The support must stay
     inside the parameter's range: at p = 0 or 1 a single record changes the posterior without limit.
 
+    Under a metric: two records at a distance d, of at most D, change the log-likelihood over a range of at most R d / D
+    (:meth:`~discreet.privacy.costs.parameter_grid.ParameterGrid.range`), so the same temperature for epsilon = D
+    epsilon_per_unit makes the loss at most d epsilon_per_unit, at every distance (Dimitrakakis et al. 2017, theorem 8.1
+    with the range in place of 2L). Distances are on the grid of :mod:`discreet.privacy.metric.per_unit`; the rounding
+    of scores is charged per smallest distance.
+
     For one parameter, and for the mean and variance of ``Normal()``, the draw is the exponential mechanism on a finite
     public grid: scores are integers computed exactly from the exact sums, their rounding (2^-51 of log-ratio) is in the
     temperature, and OpenDP reports the noisy maximum in exact arithmetic. For ``Categorical`` it is a truncated
@@ -83,7 +98,7 @@ class PosteriorSampling(Mechanism):
 
     name: ClassVar[str] = "posterior_sample"
     prior: Prior
-    epsilon: Fraction
+    budget: Fraction | PerUnit
     samples: int
     support: Any
     range_bound: Fraction | None
@@ -94,6 +109,8 @@ class PosteriorSampling(Mechanism):
         prior: Prior | str,
         *,
         epsilon: Number | None = None,
+        metric: Any = None,
+        epsilon_per_unit: Number | None = None,
         samples: int = 1,
         support: Any = None,
         range_bound: Number | None = None,
@@ -104,7 +121,12 @@ class PosteriorSampling(Mechanism):
             raise UsageError(
                 "posterior sampling needs a prior, which is part of its guarantee.", hint=_EXAMPLE
             )
-        if epsilon is None:
+        budget: Fraction | PerUnit | None = PerUnit.read(metric, epsilon_per_unit)
+        if epsilon is not None:
+            if budget is not None:
+                raise UsageError("give either epsilon, or metric with epsilon_per_unit.", hint=_EXAMPLE)
+            budget = positive_budget(epsilon, "epsilon")
+        if budget is None:
             raise UsageError("posterior sampling needs epsilon.", hint=_EXAMPLE)
         if support is None:
             raise UsageError(
@@ -114,7 +136,7 @@ class PosteriorSampling(Mechanism):
         bound = None if range_bound is None else positive_budget(range_bound, "range_bound")
         for name, value in {
             "prior": prior,
-            "epsilon": positive_budget(epsilon, "epsilon"),
+            "budget": budget,
             "samples": read_samples(samples),
             "support": support,
             "range_bound": bound,
@@ -122,8 +144,25 @@ class PosteriorSampling(Mechanism):
         }.items():
             object.__setattr__(self, name, value)
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP:
-        return PureDP(self.epsilon, neighbors=neighbors)
+    @property
+    def epsilon(self) -> Fraction:
+        """The price between any two neighbors, at most."""
+        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+
+    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> PosteriorSampling:
+        if not isinstance(self.budget, PerUnit):
+            return self
+        return self._for(self.budget.within(model, domain, neighbors))
+
+    def _for(self, budget: PerUnit) -> PosteriorSampling:
+        known = copy.copy(self)
+        object.__setattr__(known, "budget", budget)
+        return known
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
+        if isinstance(self.budget, PerUnit):
+            return self.budget.guarantee(neighbors)
+        return PureDP(self.budget, neighbors=neighbors)
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         self._record(conjugate_family(self, family), domain)
@@ -162,7 +201,8 @@ class PosteriorSampling(Mechanism):
             support = support_pairs(family, self.support)
             check_support(family, support)
             cells = grid_cells(family, self.cells)
-            needed, slack = ParameterGrid(family, domain, self.prior, support, cells).range(), SLACK
+            grid = ParameterGrid(family, domain, self.prior, support, cells)
+            needed, slack = range_and_slack(grid, per_distance=isinstance(self.budget, PerUnit))
             extra = {"cells": Fraction(cells)}
         if self.range_bound is not None:
             if self.range_bound < needed:

@@ -67,6 +67,14 @@ class RecordShape(ABC):
     def l2_sensitivity_squared(self, neighbors: Neighbors, missing: Missing) -> Fraction:
         """Return the supremum of the squared L2 change, in widths, before rounding to the grid."""
 
+    def metric_sensitivity(self, missing: Missing) -> Fraction | None:
+        """Return the L1 change under ``replace``, in widths, per distance of two records, times the largest distance.
+
+        Of records on the grid, so no step is added; None where records have no distance.
+        :mod:`discreet.privacy.metric.per_unit` defines it.
+        """
+        return None
+
     def layout(
         self,
         neighbors: Neighbors,
@@ -164,6 +172,10 @@ class Interval(RecordShape):
     def l2_sensitivity_squared(self, neighbors: Neighbors, missing: Missing) -> Fraction:
         return Fraction(4) if neighbors == "replace" else Fraction(1)
 
+    def metric_sensitivity(self, missing: Missing) -> Fraction | None:
+        # the change of z is the distance, up to 2; a value that goes missing moves z by 1 and the count by 1
+        return Fraction(2)
+
     def unmap(
         self, usable: np.ndarray, features: np.ndarray, shift: np.ndarray, half: np.ndarray
     ) -> np.ndarray:
@@ -254,6 +266,11 @@ class Quadratic(RecordShape):
             return from_nothing
         between = Fraction(max(4 * k * (1 + d - k) for k in range(d + 1)))
         return max(between, from_nothing) if missing == "count" else between
+
+    def metric_sensitivity(self, missing: Missing) -> Fraction | None:
+        # z changes by the distance and its square by twice as much, near a bound; the largest distance is 2. A value
+        # that goes missing moves them by 1 each, and the count by half a width: less.
+        return Fraction(6) if self.n_columns == 1 else None
 
     def unmap(
         self, usable: np.ndarray, features: np.ndarray, shift: np.ndarray, half: np.ndarray

@@ -36,7 +36,6 @@ from discreet.privacy.guarantees import (
     ZeroConcentratedDP,
     failure_probability,
 )
-from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import LEAST_EPSILON, float_result_up, short_up
 from discreet.rational import Number, float_down, plain
@@ -95,7 +94,7 @@ class Sorted:
     @classmethod
     def of(cls, parts: Sequence[Guarantee]) -> Sorted:
         """Sort a list, or raise for kinds that are not known to compose."""
-        plain_parts = [part.to_neighbors() if isinstance(part, MetricDP) else part for part in parts]
+        plain_parts = [part.to_neighbors() for part in parts]
         sorted_parts = cls(
             pure=tuple(p for p in plain_parts if isinstance(p, PureDP)),
             approx=tuple(p for p in plain_parts if isinstance(p, ApproxDP)),

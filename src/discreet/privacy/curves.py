@@ -18,7 +18,6 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, PureDP, ZeroConcentratedDP
-from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
 from discreet.rational import float_down
@@ -124,8 +123,7 @@ def _interpolated(curve: RenyiDP, orders: np.ndarray) -> np.ndarray:
 
 def curve_at(guarantee: Guarantee, order: Fraction) -> Fraction:
     """Return a rational bound on the Rényi divergence of one order that a guarantee implies."""
-    if isinstance(guarantee, MetricDP):
-        return curve_at(guarantee.to_neighbors(), order)
+    guarantee = guarantee.to_neighbors()
     if isinstance(guarantee, ZeroConcentratedDP):
         return guarantee.rho * order
     if isinstance(guarantee, PureDP):

@@ -102,6 +102,10 @@ class Guarantee(metaclass=Constructed):
         fill(whole, neighbors=neighbors, parts=tuple(part.restated(neighbors) for part in self.parts))
         return whole
 
+    def to_neighbors(self) -> Guarantee:
+        """Return what it says about neighbors: the guarantee itself, unless it is about distances."""
+        return self
+
     def to_replace(self) -> Guarantee:
         """Return what a guarantee for ``add_remove`` says about ``replace``: the record leaves, another comes.
 

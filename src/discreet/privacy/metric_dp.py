@@ -109,9 +109,10 @@ class MetricDP(Guarantee):
         return {"epsilon": self.epsilon, "delta": self.delta, "diameter": self.metric.diameter}
 
     def describe(self) -> str:
+        failing = f" and delta = {plain(self.delta)}" if self.delta else ""
         return (
-            f"differential privacy with epsilon = {plain(self.epsilon)} and delta = {plain(self.delta)} "
-            f"per unit of the distance “{self.metric.name}”"
+            f"differential privacy with epsilon = {plain(self.epsilon)}{failing} per unit of the distance "
+            f"“{self.metric.name}”"
         )
 
     def to_neighbors(self) -> PureDP | ApproxDP:
@@ -135,4 +136,4 @@ class MetricDP(Guarantee):
     def _together(self) -> Guarantee:
         from discreet.privacy.composition import compose
 
-        return compose(*(part.to_neighbors() for part in self.parts or (self,) if isinstance(part, MetricDP)))
+        return compose(*(part.to_neighbors() for part in self.parts or (self,)))

@@ -21,10 +21,12 @@ from discreet.privacy import (
     DiscreteGaussian,
     DiscreteLaplace,
     Guarantee,
+    MetricDP,
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
 )
+from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 from discreet.rational import text
 
 if TYPE_CHECKING:
@@ -74,7 +76,10 @@ class NoiseRecord(Record):
             raise ValueError("a noise scale is not positive")
         check_totals(release)
         unit_scale = min(scale / width for scale, width in scales)
-        if not self.is_enough(unit_scale, layout, release.guarantees["statistics"]):
+        promised = release.guarantees["statistics"]
+        if isinstance(promised, MetricDP):
+            layout, promised = _under_metric(release, promised)
+        if not self.is_enough(unit_scale, layout, promised):
             raise ValueError("its noise is less than its guarantee needs")
         check_choices(release)
         check_selection(release)
@@ -128,6 +133,12 @@ class GaussianRecord(NoiseRecord):
 
     name = "discrete_gaussian"
     distribution = DiscreteGaussian
+
+
+def _under_metric(release: Release, promised: MetricDP) -> tuple[Layout, Guarantee]:
+    """Return what noise must be enough for: the sensitivity under the distance, and epsilon at the largest one."""
+    needed = metric_sensitivity(release.model, release.domain)
+    return replace(release.layout, l1_sensitivity=needed), PureDP(whole_epsilon(promised, release.domain))
 
 
 def _approx_delta(layout: Layout, unit_scale: Fraction, promised: ApproxDP) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.artifact.records.base import SamplingRecord
 from discreet.artifact.samples import Samples
-from discreet.privacy import PureDP
+from discreet.privacy import MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
 from discreet.privacy.costs.parameter_grid import (
     SLACK,
@@ -19,6 +19,7 @@ from discreet.privacy.costs.parameter_grid import (
     grid_cells,
     grid_refusal,
 )
+from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -46,6 +47,7 @@ class PosteriorSampleRecord(SamplingRecord):
         if samples.arithmetic != ("exact" if k is None else "floating"):
             raise ValueError("its samples claim another arithmetic than their mechanism has")
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
+        promised = release.guarantees["samples"]
         draws = samples.arrays()
         if k is not None:
             least = tuple(low for low, _ in self.support)
@@ -67,14 +69,23 @@ class PosteriorSampleRecord(SamplingRecord):
             grid = ParameterGrid(
                 family, release.domain, self.conjugate, self.support, grid_cells(family, int(cells))
             )
-            needed, slack = grid.range() * (1 - ROOM), SLACK
+            needed, slack = range_and_slack(grid, per_distance=isinstance(promised, MetricDP))
+            needed *= 1 - ROOM
             if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
                 raise ValueError("a draw lies outside its support")
-        promised = release.guarantees["samples"]
-        if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+        if claimed < needed or temperature < 1:
             raise ValueError("its temperature is less than its guarantee needs")
-        if samples.count * (claimed / temperature + slack) > promised.epsilon:
+        if samples.count * (claimed / temperature + slack) > whole_epsilon(promised, release.domain):
             raise ValueError("its temperature is less than its guarantee needs")
+
+
+def range_and_slack(grid: ParameterGrid, *, per_distance: bool) -> tuple[Fraction, Fraction]:
+    """Return the range that a temperature is for and what rounding adds: of any two records, or per distance."""
+    if not per_distance:
+        return grid.range(), SLACK
+    # refuses records that have no distance
+    metric_sensitivity(grid.family, grid.domain)
+    return grid.range(per_distance=True), grid.slack_per_distance()
 
 
 def labels_support(least: Sequence[Fraction], n_labels: int) -> tuple[tuple[Fraction, Fraction], ...]:

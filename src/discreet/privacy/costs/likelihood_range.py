@@ -87,6 +87,17 @@ def quadratic_range(slopes: np.ndarray) -> float:
     return float(exact + _STEP * (a.max() + b.max()) + 2.0**-49 * np.abs(slopes).max())
 
 
+def steepest_quadratic(slopes: np.ndarray) -> float:
+    r"""Return the range for z and z^2 per distance of two records, times the largest distance, 2.
+
+    On the grid, records at a distance of t differ by at most t in z and 2 t in z^2, so that the difference of d between
+    two parameters is at most t (abs(A) + 2 abs(B)), which is convex in (A, B) and reached as z and z' near a bound.
+    ``slopes`` are as for :func:`quadratic_range`, and their rounding is covered alike.
+    """
+    a, b = (np.abs(column[:, None] - column[None, :]) for column in slopes.T)
+    return float(2 * (a + 2 * b).max() + 2.0**-48 * np.abs(slopes).max())
+
+
 def simplex_range(n_labels: int, least: Fraction) -> Fraction:
     """Return the range for labels whose probabilities are all at least ``least``, rounded up.
 

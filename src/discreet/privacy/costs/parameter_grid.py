@@ -27,9 +27,15 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.normal import Normal as NormalFamily
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
+from discreet.models.layout import FINE
 from discreet.models.shapes import Interval
 from discreet.priors import Beta, Gamma, Normal, NormalInverseGamma, Prior
-from discreet.privacy.costs.likelihood_range import interval_range, quadratic_range, range_up
+from discreet.privacy.costs.likelihood_range import (
+    interval_range,
+    quadratic_range,
+    range_up,
+    steepest_quadratic,
+)
 from discreet.privacy.selection import ExponentialChoice
 
 #: The most points of a grid.
@@ -109,8 +115,11 @@ class ParameterGrid:
         assert half is not None
         return float(shift[0]), float(half[0])
 
-    def range(self) -> Fraction:
-        """Return the exact range of the log-likelihood difference over the grid and the bounds, rounded up."""
+    def range(self, *, per_distance: bool = False) -> Fraction:
+        """Return the exact range of the log-likelihood difference over the grid and the bounds, rounded up.
+
+        With ``per_distance``, that of two records per distance between them, times the largest distance.
+        """
         with np.errstate(all="ignore"):
             (slopes, levels), log_base = self.tables, self.log_base
         if not all((np.abs(table) < _STEEPEST).all() for table in (slopes, levels, log_base)):
@@ -119,7 +128,16 @@ class ParameterGrid:
             return range_up(interval_range(slopes[:, 0]))
         table = slopes.reshape(self.cells, self.cells, 2)
         # a mapped mean m and precision q make (a, b) = (m q, -q / 2): a box of (m, q) is a trapezoid of (a, b)
-        return range_up(quadratic_range(table[[0, 0, -1, -1], [0, -1, 0, -1]]))
+        corners = table[[0, 0, -1, -1], [0, -1, 0, -1]]
+        return range_up(steepest_quadratic(corners) if per_distance else quadratic_range(corners))
+
+    def slack_per_distance(self) -> Fraction:
+        """Return what rounding scores adds per distance between two records, times the largest distance.
+
+        Two different records may be as close as one step of the squares, which counts as half a step of the values.
+        """
+        closest = FINE / 2 if len(self.axes) > 1 else FINE
+        return SLACK * 2 / closest
 
     def distribution(
         self, features: Sequence[Fraction], n_records: int, temperature: Fraction
