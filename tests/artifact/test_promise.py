@@ -75,5 +75,5 @@ def test_a_curve_that_its_noise_does_not_keep_is_refused() -> None:
 def test_a_release_of_noise_cannot_promise_a_metric() -> None:
     made = dc.release([1, 0, 1, 1], dc.Bernoulli(), epsilon=1)
     claimed: dict[str, Any] = {"statistics": dc.MetricDP(1, 0, "hamming")}
-    with pytest.raises(ReleaseFileError, match="no noise of this version"):
+    with pytest.raises(ReleaseFileError, match="per unit of distance"):
         dc.Release.from_json(replace(made, guarantees=claimed).to_json())
