@@ -61,8 +61,8 @@ def show_charges(steps: Sequence[Step]) -> Iterator[Table | str]:
     yield shown
     if any(step.counts_as for step in newest):
         yield (
-            "* counts as more under this budget: a charge about adding or removing a record as two, because replacing "
-            "one is both (rho: as four); a charge per unit of distance as many as the largest distance has units."
+            "* is about adding or removing a record: replacing one is both, so this budget counts it double (rho: four "
+            "times); or it is per unit of distance, and counts once for every unit of the largest distance."
         )
 
 
