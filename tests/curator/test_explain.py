@@ -112,10 +112,17 @@ def test_it_says_what_follows_from_the_declarations(tmp_path):
 
 def test_the_queries_are_those_that_run(tmp_path):
     """The text of the plan, run by hand, brings back the columns that a release adds up."""
+    with duckdb.connect() as connection:
+        rows = connection.from_arrow(pa.Table.from_pandas(SMALL))
+        rows.create("held")
+        told = dc.release(connection.table("held"), dc.Mean(), **NUMBER, explain=True)
+        query, _ = told.releases[""].queries
+        assert query.engine == "your DuckDB"
+        assert connection.execute(query.text).fetchall() == [(1.0,), (2.0,), (None,)]
+    # numbers of a Parquet file take no query
     told = dc.release(parquet(SMALL, tmp_path), dc.Mean(), **NUMBER, explain=True)
     (query,) = told.releases[""].queries
-    assert query.engine == "DuckDB"
-    assert duckdb.connect().execute(query.text).fetchall() == [(1.0,), (2.0,), (None,)]
+    assert (query.engine, query.text) == ("this process", f"x of {tmp_path / 'rows.parquet'}")
 
 
 def test_nothing_is_drawn_read_or_charged(tmp_path, monkeypatch):
@@ -158,7 +165,7 @@ def test_on_the_command_line(as_json, tmp_path, capsys):
     if as_json:
         read = json.loads(said)
         assert read["schema"] == "discreet/release-explain/1"
-        assert read["releases"][""]["queries"][0]["engine"] == "DuckDB"
+        assert read["releases"][""]["queries"][0]["engine"] == "this process"
     else:
         assert "Leaves the engine" in said
     assert [file.name for file in tmp_path.iterdir()] == ["rows.parquet"]

@@ -1,15 +1,13 @@
-"""Sources that compute for themselves: Polars frames, DuckDB relations, Parquet files, tables of other engines.
+"""Sources that compute for themselves: Polars frames, DuckDB relations, tables of other engines.
 
 Only sums leave the engine, where it can make them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -28,7 +26,7 @@ from discreet.data.sources.kinds import (
     takes_keys,
     wrong_type,
 )
-from discreet.data.sources.memory import BATCH, BatchSource, ColumnSource, as_text, one_column
+from discreet.data.sources.memory import BatchSource, ColumnSource, one_column
 from discreet.data.sources.queries import BESIDE, engine_of, stream
 from discreet.data.sources.results import (
     arrow_reader,
@@ -46,8 +44,6 @@ from discreet.objects import BLANKS, NUMBER_PATTERN, type_name
 
 # names that Polars and DuckDB give to the type of a column of nulls
 _EMPTY_TYPES = ("Null", '"NULL"', "NULL")
-# labels up to which their values are read as a dictionary
-_FEW_LABELS = 1000
 # rows per batch of a relation that streams from the caller's connection into ours
 _STREAMED = 1 << 17
 
@@ -152,7 +148,7 @@ class DuckSource(Source):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
         names = [quoted(self._relation.columns[at]) for at in positions]
-        types, kinds = self._kinds(positions, needs)
+        types, kinds = self.kinds(positions, needs)
         # wide numbers and enumerations travel as text, which both sides read alike
         empty = self._empty(positions)
         casts = [
@@ -177,7 +173,7 @@ class DuckSource(Source):
         beside = partial(in_duckdb, self._connection)
         return Picked(tuple(kinds), iter([frame.select(*columns)]), beside=beside)
 
-    def _kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
+    def kinds(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[list[Any], list[Kind]]:
         """Return the declared type of each column and the kind it is read as, or raise for the type."""
         schema = nw.from_native(self._relation).collect_schema()
         types = [list(schema.values())[at] for at in positions]
@@ -193,54 +189,6 @@ class DuckSource(Source):
 
     def close(self) -> None:
         self._connection.close()
-
-
-class ParquetSource(DuckSource):
-    """A Parquet file. Labels in text are read by Arrow: DuckDB gives up on a file if one string is not UTF-8."""
-
-    def __init__(self, relation: Any, connection: Any, path: Path) -> None:
-        super().__init__(relation, connection, foreign=False)
-        self._path = path
-        self._file: Any = None
-
-    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
-        texts = [
-            at
-            for at, need in zip(positions, needs, strict=True)
-            if (need.labels or need.key or need.presence) and str(self._relation.types[at]) == "VARCHAR"
-        ]
-        if texts:
-            import pyarrow.parquet as pq
-
-            n_labels = {
-                at: need.vocabulary.n_labels
-                for at, need in zip(positions, needs, strict=True)
-                if need.vocabulary is not None
-            }
-
-            # declared text is no number here either, whoever reads it
-            self._kinds(positions, needs)
-            # a dictionary, because few labels are many values; of many labels it costs more than it saves
-            words = [self._relation.columns[at] for at in texts if n_labels.get(at, math.inf) <= _FEW_LABELS]
-            file = self._file = pq.ParquetFile(self._path, read_dictionary=words)
-            schema = file.schema_arrow
-            names = [schema.names[at] for at in positions]
-            # Arrow finds columns by name only, so not if a name is taken twice
-            if all(schema.names.count(name) == 1 for name in names) and all(
-                as_text(schema.field(schema.names[at]).type) for at in texts
-            ):
-                # a name with a point in it may bring along a part of a nested column
-                batches = (batch.select(names) for batch in file.iter_batches(BATCH, columns=names))
-                reader = pa.RecordBatchReader.from_batches(
-                    pa.schema([schema.field(n) for n in names]), batches
-                )
-                return BatchSource(reader).pick(range(len(names)), needs)
-        return super().pick(positions, needs)
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        super().close()
 
 
 class QuerySource(Source):
@@ -309,19 +257,6 @@ def _arrow_type(dtype: Any) -> pa.DataType:
 def relation_source(relation: Any) -> DuckSource:
     """Take a relation that lives on the caller's connection."""
     return DuckSource(relation, connect(), foreign=True)
-
-
-def parquet_source(path: Path) -> ParquetSource:
-    """Open a Parquet file; only the columns asked for are read, a block at a time."""
-    absolute = str(path.absolute())
-    # the path is a name, not a pattern, and its folders are not columns
-    pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
-    connection = connect(absolute, pattern)
-    relation = sealed(
-        lambda: connection.read_parquet(pattern, hive_partitioning=False),
-        f"{path} is not a readable Parquet file.",
-    )
-    return ParquetSource(relation, connection, path)
 
 
 def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:

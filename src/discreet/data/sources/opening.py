@@ -105,7 +105,7 @@ def _unread(picked: Picked) -> Picked:
     """Return the columns; those that are read batch by batch without a row, if queries are only planned."""
     if picked.beside is not None or not is_planning():
         return picked
-    note("this process", "", "the columns, read in batches of Arrow arrays and added up by NumPy")
+    note("this process", picked.origin, "the columns, read in batches of Arrow arrays and added up by NumPy")
     return replace(picked, frames=iter(()))
 
 

@@ -45,7 +45,8 @@ class Picked:
     flags records that held something which is neither number nor label; if ``has_malformed``, a column ``malformed``
     flags lines that could not be split into fields, and ``unclosed`` those of them with an odd number of quotation
     marks. ``latin1`` says that text is UTF-8 decoded as Latin-1. ``beside`` brings a public table into the engine that
-    holds the frames, so that they can be joined there; a source in Arrow batches has none.
+    holds the frames, so that they can be joined there; a source in Arrow batches has none. ``origin`` is where such
+    batches are read from, as ``explain`` shows it.
     """
 
     kinds: tuple[Kind, ...]
@@ -54,6 +55,7 @@ class Picked:
     has_malformed: bool = False
     latin1: bool = False
     beside: Callable[[pa.Table], Frame] | None = None
+    origin: str = ""
 
 
 class Source(ABC):

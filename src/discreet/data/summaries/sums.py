@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,8 @@ from discreet.models.layout import Layout, Map
 _LARGEST_SUM = 2**63 - 1
 # coordinates that are worth an expression each
 _FEW = 64
-# numbers of a column that are worked on at a time: 256 KB, which stay in the cache
-_BLOCK = 1 << 15
+# numbers of a column that are worked on at a time: 512 KB, half of a common cache
+_BLOCK = 1 << 16
 # numbers of all features of a block: 32 MB
 _NUMBERS = 1 << 22
 
@@ -100,14 +100,15 @@ def summarize(
             n_records, totals = counts.n_records, label_sums(counts, family, layout)
         else:
             frames = picked.frames if domain.impute is None else imputed(picked.frames, domain.impute)
-            n_records, totals = 0, [0] * len(layout.names)
-            for frame in frames:
-                if is_here(frame) or family.measure_needs_arrays or len(layout.names) > _FEW:
-                    n, values = BlockSums(family, domain, layout).total(batches(frame, STREAMED))
-                else:
-                    n, values = sums_in_engine(frame, family, domain, layout)
-                n_records += n
-                totals = [total + value for total, value in zip(totals, values, strict=True)]
+            # all frames are where the first is, and one that is elsewhere is alone
+            first = next(frames, None)
+            if first is None:
+                n_records, totals = 0, [0] * len(layout.names)
+            elif is_here(first) or family.measure_needs_arrays or len(layout.names) > _FEW:
+                pieces = (batch for frame in chain([first], frames) for batch in batches(frame, STREAMED))
+                n_records, totals = BlockSums(family, domain, layout).total(pieces)
+            else:
+                n_records, totals = sums_in_engine(first, family, domain, layout)
         check_size(n_records, layout)
         return Summary(tuple(totals), n_records, names)
 
