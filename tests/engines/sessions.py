@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import os
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,26 +26,52 @@ def spark_connect() -> Any:
     return session
 
 
+#: What the Java processes of Spark write goes here: they keep the standard error that they were started with.
+SPARK_LOG = Path(tempfile.gettempdir()) / f"discreet-spark-{os.getpid()}.log"
+
+
 @cache
 def spark() -> Any:
-    """A classic Spark session with two worker processes."""
+    """A classic Spark session with two worker processes; everything that makes many small queries slow is off."""
     from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
 
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.executor.memory", "1g")
-        .getOrCreate()
-    )
+    # a compiler that is done early, and a collector that needs no threads
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": java,
+        "spark.executor.extraJavaOptions": java,
+        "spark.executor.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    screen = os.dup(2)
+    with SPARK_LOG.open("wb") as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            session = builder.getOrCreate()
+        finally:
+            os.dup2(screen, 2)
+            os.close(screen)
+    atexit.register(SPARK_LOG.unlink, missing_ok=True)
     atexit.register(session.stop)
     return session
 
 
-def spark_frame(session: Any, table: pa.Table, pieces: int = 3) -> Any:
-    return session.createDataFrame(table).repartition(pieces)
+def spark_frame(session: Any, table: pa.Table, pieces: int = 2) -> Any:
+    frame = session.createDataFrame(table)
+    for field in table.schema:
+        if pa.types.is_timestamp(field.type):
+            # what has no time zone gets that of the session
+            frame = frame.withColumn(field.name, frame[field.name].cast("timestamp_ntz"))
+    return frame.repartition(pieces)
 
 
 def dask_frame(table: pa.Table, pieces: int = 3) -> Any:

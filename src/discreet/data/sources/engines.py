@@ -27,7 +27,7 @@ from discreet.data.sources.kinds import (
     wrong_type,
 )
 from discreet.data.sources.memory import BatchSource, ColumnSource, one_column
-from discreet.data.sources.queries import BESIDE, engine_of, stream
+from discreet.data.sources.queries import BESIDE, days_in_spark, engine_of, stream
 from discreet.data.sources.results import (
     arrow_reader,
     connect,
@@ -208,11 +208,6 @@ class QuerySource(Source):
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
-        if any(need.dates for need in needs):
-            raise UsageError(
-                f"dates are not read from {self._engine} yet.",
-                hint="give days as numbers, or a Parquet file",
-            )
         if len(set(names)) < len(names):
             raise UsageError(f"two columns of the {self._engine} table have the same name.")
         kinds = [
@@ -220,12 +215,21 @@ class QuerySource(Source):
             for at, need in zip(positions, needs, strict=True)
         ]
         frame = self._frame.select(**{f"c{i}": nw.col(names[at]) for i, at in enumerate(positions)})
-        if self._engine != "Spark" and any(need.labels or need.key or need.presence for need in needs):
+        typed = [types[at] for at in positions]
+        if self._engine != "Spark":
+            streams = any(need.labels or need.key or need.presence or need.dates for need in needs)
+        else:
+            # Spark raises at text that is no date
+            streams = any(need.dates and is_text(dtype) for need, dtype in zip(needs, typed, strict=True))
+        if streams:
             return _streamed(frame, str(self._engine)).pick(range(len(positions)), needs)
+        for i, need in enumerate(needs):
+            if need.dates:
+                frame, typed[i] = nw.from_native(days_in_spark(frame.to_native(), f"c{i}")), nw.Float64()
         frame = frame.select(
             **{
-                f"c{i}": read_as(nw.col(f"c{i}"), types[at], kind)
-                for i, (at, kind) in enumerate(zip(positions, kinds, strict=True))
+                f"c{i}": read_as(nw.col(f"c{i}"), dtype, kind)
+                for i, (dtype, kind) in enumerate(zip(typed, kinds, strict=True))
             }
         )
         beside = partial(BESIDE[self._engine], self._frame.to_native())
@@ -251,7 +255,7 @@ def _arrow_type(dtype: Any) -> pa.DataType:
         return pa.bool_()
     if dtype.is_numeric():
         return pa.int64() if dtype.is_integer() else pa.float64()
-    return pa.string()
+    return pa.date32() if isinstance(dtype, nw.Date | nw.Datetime) else pa.string()
 
 
 def relation_source(relation: Any) -> DuckSource:

@@ -2,7 +2,8 @@
 
 Only results leave the engine: sums and counts, one row of them or one for each label or group. What needs every record
 (histograms, models of several columns, private bounds, samplers) is streamed from there, the columns that were asked
-for; so are labels and keys of Dask and Ibis, which have no common way to trim text, or raise at missing integers.
+for; so are labels, keys and dates of Dask and Ibis, which have no common way to trim text, or raise at missing
+integers, and dates in text on Spark, which raises at text that is none.
 
 Sums do not overflow: what is summed are integers of at most 33 bits, and a table that has more than 2^30 times as many
 rows as that allows in 64 bits is refused by its number of rows.
@@ -21,6 +22,7 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.sources.source import Frame
+from discreet.domain.dates import EARLIEST, LATEST
 
 # rows that travel together
 _STREAMED = 1 << 16
@@ -82,6 +84,13 @@ def numbered_rows(native: Any, engine: str) -> Any:
 
         return native.mutate(own=ibis.row_number())
     return native.assign(own=1).assign(own=lambda table: table["own"].cumsum())
+
+
+def days_in_spark(native: Any, name: str) -> Any:
+    """Return a Spark table whose column of dates, or of moments without a time zone, is days since 1970-01-01."""
+    functions = _spark_functions(native)
+    day = functions.datediff(native[name].cast("date"), functions.lit("1970-01-01").cast("date"))
+    return native.withColumn(name, functions.when(day.between(EARLIEST, LATEST), day).cast("double"))
 
 
 @contextmanager
