@@ -22,7 +22,7 @@ import discreet as dc
 from discreet import data
 from discreet.data.sources.opening import open_source
 from discreet.data.sources.source import Need
-from discreet.data.summaries import sums as fixed
+from discreet.data.summaries import engine_sums as fixed
 from discreet.objects import number
 from tests.data.builders import NUMERIC, SAME_TEXT, TEXT, Columns, arrow_table, declarations, expected
 
