@@ -19,7 +19,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WIDTH, LONGEST = 100, 120
-SKIPPED = {".venv", "_build", "node_modules", "discreet-demo", "build", ".git"}
+SKIPPED = {
+    ".venv",
+    ".venv-engines",
+    ".venv-spark",
+    "_build",
+    "node_modules",
+    "discreet-demo",
+    "build",
+    ".git",
+}
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,3}[.)])(\s+)(\[[ xX]\]\s+)?")

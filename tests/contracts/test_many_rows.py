@@ -90,7 +90,7 @@ def postgresql(table: pa.Table, folder: Path) -> Any:
 SOURCES: dict[str, Any] = {
     "pandas": lambda table, _: table.to_pandas(),
     "polars": lambda table, _: pl.from_arrow(table),
-    "polars lazy": lambda table, _: pl.from_arrow(table).lazy(),
+    "polars lazy": lambda table, _: pl.LazyFrame(table),
     "pyarrow": lambda table, _: table.combine_chunks(),
     "duckdb": lambda table, _: duckdb.connect(config={"threads": 2}).from_arrow(table),
     "csv": csv,
