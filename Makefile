@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-engines test-spark lint types wall unit slow docs pages bench studies clean
+.PHONY: help demo test test-engines test-spark test-browser lint types wall unit slow docs pages bench studies clean
 
 help:
 	@echo "make demo    install and run the demo"
 	@echo "make test    install and run lint, types, the wall contract and the tests"
 	@echo "make test-engines  tests on Spark Connect, Dask and Ibis, in an environment of their own"
 	@echo "make test-spark    the same tests on Apache Spark, which needs Java 17 or newer"
+	@echo "make test-browser  the report in Debian's Chromium (apt-get install chromium)"
 	@echo "make slow    the long statistical sweeps"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make pages   run what the README and the docs show again, and update the output"
@@ -46,6 +47,9 @@ test-engines: .venv-engines/.installed
 
 test-spark: .venv-spark/.installed
 	.venv-spark/bin/python -m pytest tests/engines -q $(FOREIGN)
+
+test-browser: .venv-browser/.installed
+	.venv-browser/bin/python -m pytest tests/browser -q $(FOREIGN)
 
 # what is inside those packages warns about versions of pandas and leaves sockets to the end of the process
 FOREIGN := -W ignore::FutureWarning -W ignore::DeprecationWarning -W ignore::ResourceWarning
@@ -117,6 +121,6 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-engines .venv-spark build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
+	rm -rf $(VENV) .venv-engines .venv-spark .venv-browser build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
 		.pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks studies scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

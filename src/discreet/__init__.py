@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.privacy.metric_dp import MetricDP
     from discreet.privacy.renyi import RenyiDP
+    from discreet.reporting.report import report
     from discreet.validation.calibration import calibrate
 
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "privacy",
     "profiles",
     "release",
+    "report",
     "validation",
 ]
 
@@ -152,6 +154,7 @@ _HOMES = {
     "discreet.privacy.guarantees": ("ApproxDP", "PureDP", "ZeroConcentratedDP"),
     "discreet.privacy.metric_dp": ("MetricDP",),
     "discreet.privacy.renyi": ("RenyiDP",),
+    "discreet.reporting.report": ("report",),
     "discreet.validation.calibration": ("calibrate",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -32,6 +32,7 @@ def test_demo_sets_three_readings_side_by_side(
     assert sorted(path.name for path in folder.iterdir()) == [
         "health.json",
         "health.png",
+        "report.html",
         "smoker.json",
         "smoker.png",
         "systolic_bp.json",

@@ -115,6 +115,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "check": lambda: {"data": ROWS, "model": dc.Bernoulli()},
     "coarsen": lambda: {"release": dc.release(ROWS, dc.Bernoulli(), epsilon=1), "epsilon": 0.1},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
+    "report": lambda: {"release": a_release(), "path": "report.html"},
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),

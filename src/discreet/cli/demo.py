@@ -64,7 +64,8 @@ def demo(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise DataError(f"cannot create {output}: {problem.strerror}.") from None
-    files = [output / f"{column}.{kind}" for column in questions for kind in ("json", "png")]
+    page = output / "report.html"
+    files = [*(output / f"{column}.{kind}" for column in questions for kind in ("json", "png")), page]
     for path in files:
         # the demo may replace its own releases, which cost nobody anything
         ensure_no_release(path, except_of=_DATASET)
@@ -76,6 +77,7 @@ def demo(
         from discreet.families.base import Family
         from discreet.inference.analyst import infer
         from discreet.reporting import plot_comparison
+        from discreet.reporting.report import report
 
         for column, family in questions.items():
             bounds = _BOUNDS if column == _PRESSURE else None
@@ -97,6 +99,14 @@ def demo(
                 title=f"Three readings of one survey, epsilon = {epsilon}",
                 axis_label=_AXES[column],
             )
+        aware = {column: posteriors[NOISE_AWARE] for column, posteriors in readings.items()}
+        report(
+            {column: output / f"{column}.json" for column in questions},
+            page,
+            posterior=aware,
+            title=_DATASET,
+            rng=2,
+        )
     rows = _rows(readings)
     if json:
         content = {

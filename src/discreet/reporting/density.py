@@ -7,7 +7,8 @@ import numpy as np
 #: Fewer draws than this are shown one by one.
 FEWEST_FOR_A_CURVE = 20
 
-_SUPPORT = {"p": (0.0, 1.0), "rate": (0.0, np.inf), "variance": (0.0, np.inf), "sd": (0.0, np.inf)}
+_SHARES = dict.fromkeys(("p", "initial", "transition", "emission", "class_probability"), (0.0, 1.0))
+_SUPPORT = {**_SHARES, "rate": (0.0, np.inf), "variance": (0.0, np.inf), "sd": (0.0, np.inf)}
 # The picture shows nearly all draws, or fewer where the last of them would stretch it by this share of its width:
 # a heavy tail or a few far draws would leave nothing to see of the rest.
 _NEARLY_ALL, _MOST = (0.001, 0.999), (0.005, 0.995)

@@ -1,0 +1,66 @@
+"""``discreet report``: release files in, one self-contained page out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import busy, console, plain, print_json
+from discreet.cli.files import (
+    ensure_distinct,
+    ensure_ending,
+    ensure_no_release,
+    ensure_writable,
+    load_release,
+)
+from discreet.cli.options import AsJson, PriorText, Seed, check_seed
+
+
+def report(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Release files.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
+    ] = Path("report.html"),
+    prior: PriorText = None,
+    prob: Annotated[
+        float, typer.Option(metavar="P", help="Probability of the intervals that the page opens with.")
+    ] = 0.95,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
+    ] = None,
+    seed: Seed = None,
+    json: AsJson = False,
+) -> None:
+    """Write one page that says what releases tell, how sure they are and what they promise. Free: no budget is spent.
+
+    The page needs no network: pictures, numbers and the script that lets its reader choose the probability of the
+    intervals are inside.
+    """
+    check_seed(seed)
+    ensure_ending(output, ".html", ".htm", option="--output")
+    for file in files:
+        ensure_distinct(output, file)
+    ensure_no_release(output)
+    ensure_writable(output, replace=True)
+    releases = {str(file): load_release(file) for file in files}
+
+    from discreet.reporting.report import report as write
+
+    with busy("Inferring and writing …"):
+        given = None if prior is None or prior.strip() == "weak" else prior
+        written = write(
+            releases if len(files) > 1 else next(iter(releases.values())),
+            output,
+            prior=given if len(files) == 1 else dict.fromkeys(releases, given),
+            prob=prob,
+            title=title,
+            rng=0 if seed is None else seed,
+        )
+    if json:
+        print_json("report", {"releases": [one.id for one in releases.values()], "files": [str(written)]})
+        return
+    console().print(f"Wrote {plain(str(written))}.", soft_wrap=True)
