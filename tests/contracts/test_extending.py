@@ -66,7 +66,7 @@ def test_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "release.json"
     dc.release(ROWS, dc.Categorical(["f", "m"]), column="sex", epsilon=1).save(path)
     with monkeypatch.context() as line:
-        line.setitem(ENGINES, "family", (f"{HERE}:PRIOR_ONLY", *ENGINES["family"]))
+        line.setitem(ENGINES, "categorical", (f"{HERE}:PRIOR_ONLY", *ENGINES["categorical"]))
         posterior = dc.infer(path, prior="dirichlet:8,2", draws=4000, rng=0)
         assert posterior.diagnostics.engine == "prior_only"
         assert posterior.draws["p"].mean(axis=0) == pytest.approx([0.8, 0.2], abs=0.02)

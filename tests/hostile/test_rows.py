@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.data.sources import memory
-from discreet.data.sources import opening as sources
+from discreet.data.sources import conceal, memory
 from discreet.errors import UsageError
 from tests.hostile.entries import ENTRIES, command_line
 from tests.hostile.objects import NEEDLES, WORD
@@ -152,7 +151,7 @@ def test_planted_leaks_are_found(
 ) -> None:
     monkeypatch.setattr(memory, "read_objects", leak)
     if not sealed:
-        monkeypatch.setattr(sources, "sealed", lambda action: action())
+        monkeypatch.setattr(conceal, "sealed", lambda action, message="": action())
     entry = "Normal"
     wrong: list[str] = []
     with printed() as screen:

@@ -13,7 +13,7 @@ from discreet.curator.publish import release_with
 from discreet.families.base import Family
 from discreet.families.likelihood import Likelihood
 from discreet.inference.diagnostics import ess
-from discreet.inference.engine import Question
+from discreet.inference.engine import Answer, Question, load, places
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.noise import NoiseMechanism
@@ -35,6 +35,11 @@ def ask(
     release: Release, prior: Prior, size: int, rng: np.random.Generator, chains: int = CHAINS
 ) -> Question:
     return Question(release, prior, record_prior(None), size, chains, rng)
+
+
+def exactly(asked: Question) -> Answer:
+    """Ask the most exact engine."""
+    return load(places(asked.release)[0]).draw(asked)
 
 
 def worst_gap(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.engines import registry
+from discreet.inference import engine as engine_module
 from discreet.inference.engines.gibbs import gibbs_engine
 
 YES_NO = [1] * 300 + [0] * 700
@@ -78,10 +78,10 @@ def test_auto_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.MonkeyPatch.context() as patch:
         quick = replace(gibbs_engine.GIBBS, predicted_seconds=lambda question: 1e-10)
         patch.setattr(gibbs_engine, "GIBBS", quick)
-        registry.load.cache_clear()
+        engine_module.load.cache_clear()
         how = dc.infer(normal, prior=normal.family.suggested_prior(normal.domain), rng=0).diagnostics
     assert how.engine == "gibbs"
-    registry.load.cache_clear()
+    engine_module.load.cache_clear()
     assert "augment would take about" in how.reason
 
 

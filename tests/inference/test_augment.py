@@ -16,7 +16,6 @@ from discreet.families import registry
 from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
-from discreet.inference.engines import exact_engine as exact
 from discreet.inference.engines.augment import augment_engine as augment
 from discreet.inference.engines.augment.chain import Chain, Target, check_floor, ladder, starting_points
 from discreet.inference.missing_prior import missing_prior
@@ -25,6 +24,7 @@ from tests.inference.augmented import (
     CHAINS,
     LIMIT,
     ask,
+    exactly,
     importance_sample,
     release_of,
     typical_release,
@@ -53,7 +53,7 @@ def test_agrees_with_exact(
     prior = family.default_prior
     assert prior is not None
     mine = augment.draw(ask(release, prior, 1000, rng)).draws["p"]
-    theirs = exact.draw(ask(release, prior, 20_000, rng)).draws["p"]
+    theirs = exactly(ask(release, prior, 20_000, rng)).draws["p"]
     assert worst_gap(mine, theirs) < LIMIT
 
 
@@ -63,7 +63,7 @@ def test_wrong_noise_is_seen(rng: np.random.Generator, monkeypatch: pytest.Monke
     # a reading in the middle, where the noise makes most of the width
     release = replace(drawn, statistics=replace(drawn.totals, values=(0,)))
     prior = dc.priors.Beta(1, 1)
-    theirs = exact.draw(ask(release, prior, 20_000, rng)).draws["p"]
+    theirs = exactly(ask(release, prior, 20_000, rng)).draws["p"]
     honest = Target.of
     for factor, passes in ((1.0, True), (0.8, False), (1.2, False)):
 

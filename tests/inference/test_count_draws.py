@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discreet.inference.counts.weights import log_rising, sample_index
-from discreet.inference.engines.exact_engine import _betas
+from discreet.inference.models.bernoulli import _betas
 
 WEIGHTS = {
     "one": np.ones(1),

@@ -15,12 +15,12 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import privatize
 from discreet.families.base import Family
-from discreet.inference.counts.binary import binary_counts, yes_counts
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import log_rising
 from discreet.inference.engine import Question
-from discreet.inference.engines.exact_engine import bernoulli_counts, categorical_counts
 from discreet.inference.missing_prior import missing_prior
+from discreet.inference.models.bernoulli import bernoulli_counts, binary_counts, yes_counts
+from discreet.inference.models.categorical import categorical_counts
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise

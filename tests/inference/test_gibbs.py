@@ -14,8 +14,7 @@ from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families import Family
 from discreet.inference.diagnostics import bulk_ess
-from discreet.inference.engine import Question
-from discreet.inference.engines import exact_engine as exact
+from discreet.inference.engine import Answer, Question, load, places
 from discreet.inference.engines.gibbs import cell_tree as tree
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 from discreet.inference.engines.gibbs import plain, walkers
@@ -60,6 +59,11 @@ def ask(
     release: Release, prior: Any, rng: np.random.Generator, size: int = 4000, records: Any = None
 ) -> Question:
     return Question(release, prior, record_prior(records), size, 4, rng)
+
+
+def exactly(asked: Question) -> Answer:
+    """Ask the most exact engine."""
+    return load(places(asked.release)[0]).draw(asked)
 
 
 def least_ess(draws: dict[str, np.ndarray]) -> float:
@@ -139,7 +143,7 @@ def test_counts_against_the_exact_engine(
     family, prior, bounds = MODELS[name]
     release = simulated(family, prior, bounds, 1000, mechanism, rng, **how)
     asked = ask(release, prior, rng)
-    ours, theirs = gibbs.draw(asked).draws["p"], exact.draw(asked).draws["p"]
+    ours, theirs = gibbs.draw(asked).draws["p"], exactly(asked).draws["p"]
     ours, theirs = ours.reshape(4000, -1), theirs.reshape(4000, -1)
     for j in range(ours.shape[1]):
         ess = float(bulk_ess(ours[:, j].reshape(4, -1)))
@@ -161,7 +165,7 @@ def reading(n: int, epsilon: float, z: int) -> Release:
 def test_bernoulli_at_the_boundary(n: int, epsilon: float, count: float, rng: np.random.Generator) -> None:
     asked = ask(reading(n, epsilon, int(2 * count - n)), Beta(1, 1), rng, 40_000)
     ours = gibbs.draw(asked).draws["p"]
-    theirs = np.sort(exact.draw(asked).draws["p"])
+    theirs = np.sort(exactly(asked).draws["p"])
     gap = distance(ours, theirs, (np.arange(40_000) + 0.5) / 40_000)
     # the bound is for the distributions; two sets of 40,000 draws blur it by 0.01 at most
     assert gap < 0.025

@@ -15,10 +15,10 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
-from discreet.inference.engines import exact_engine as exact
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.target import Target
+from discreet.inference.engines.scalar import line_draws as exact
 from discreet.inference.record_prior import record_prior
 from discreet.priors import Gamma
 from tests.statistical.controls import Truncated, Variant, ranks

@@ -16,9 +16,9 @@ from discreet.curator.publish import privatize, release_with
 from discreet.errors import EngineError
 from discreet.families.base import Family
 from discreet.inference.engine import Question
-from discreet.inference.engines import exact_engine as exact
 from discreet.inference.engines.scalar import inversion
 from discreet.inference.engines.scalar import line_draws as draws
+from discreet.inference.engines.scalar import line_draws as exact
 from discreet.inference.engines.scalar import series_kernels as kernels
 from discreet.inference.engines.scalar import sum_likelihood as sums
 from discreet.inference.engines.scalar.line import LineDensity, line_density

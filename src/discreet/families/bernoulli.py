@@ -60,6 +60,7 @@ class Bernoulli(Family):
 
     question: ClassVar[str] = "Share"
     name: ClassVar[str] = "bernoulli"
+    engines: ClassVar[str] = "bernoulli"
     prior_type: ClassVar[type[Prior]] = Beta
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
     geometry: ClassVar[RecordShape] = Interval(grid=UNIT, cells=("no", "yes"))

@@ -38,6 +38,7 @@ class Categorical(Family):
 
     question: ClassVar[str] = "Shares"
     name: ClassVar[str] = "categorical"
+    engines: ClassVar[str] = "categorical"
     prior_type: ClassVar[type[Prior]] = Dirichlet
     draw_names: ClassVar[tuple[str, ...]] = ("p",)
     draw_axes: ClassVar[Mapping[str, int]] = {"p": 1}

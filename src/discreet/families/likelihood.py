@@ -54,6 +54,8 @@ class Likelihood(RecordSums):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        # a subclass may change the density, and never inherits a formula or a proof
+        cls.engines = cls.__dict__.get("engines", "family")
         if cls.draw is not Likelihood.draw:
             # engines name values that they found themselves, and would pass such a method by
             raise UsageError(

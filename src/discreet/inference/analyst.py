@@ -17,8 +17,20 @@ from discreet.errors import EngineError, MissingPackageError, OutOfReachError, U
 from discreet.inference import sampled
 from discreet.inference.cautions import warnings_about
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.engine import LAST, LONG, NEVER, PATIENCE, Answer, Engine, Question, TooLong, allowed
-from discreet.inference.engines.registry import EngineName, load, places
+from discreet.inference.engine import (
+    LAST,
+    LONG,
+    NEVER,
+    PATIENCE,
+    Answer,
+    Engine,
+    Question,
+    TooLong,
+    allowed,
+    load,
+    places,
+)
+from discreet.inference.engines.registry import EngineName
 from discreet.inference.fit_check import FitResult, fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.posterior import Posterior
@@ -186,7 +198,9 @@ def posterior_of(
     about: str | None = None,
 ) -> Posterior:
     """Return the posterior that an engine's answer makes, with its labels, its table and its units."""
-    axes = {**release.model.axis_labels(release.columns), **answer.labels}
+    axes = dict(answer.labels)
+    if any(draws.ndim > 1 for draws in answer.draws.values()):
+        axes = {**release.model.axis_labels(release.columns), **axes}
     labels = {name: words for name, words in axes.items() if name in answer.draws}
     return Posterior(
         answer.draws,

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
+from discreet.inference.engines.registry import ENGINES
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.record_prior import CountPrior, RecordPrior
 
@@ -150,6 +152,18 @@ class Engine:
     automatic: bool = True
     foretold: bool = False
     last_resort: bool = False
+
+
+def places(release: Release) -> tuple[str, ...]:
+    """Return the engines that read a release, most exact first: its model's, or those of its draws."""
+    return ENGINES[release.model.engines if release.samples is None else release.sampling_record.engines]
+
+
+@cache
+def load(place: str) -> Engine:
+    """Import an engine."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def reads_all(release: Release) -> None:

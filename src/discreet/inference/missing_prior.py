@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any
 
@@ -38,9 +38,26 @@ _HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbe
 
 @dataclass(frozen=True)
 class MissingPrior(ABC):
-    """A prior on how many of ``n_records`` are missing, and so on the usable count from ``low`` to ``high``."""
+    """A prior on how many of ``n_records`` are missing, and so on the usable count from ``low`` to ``high``.
+
+    ``least`` and ``most`` are the smallest and the largest possible number of missing values.
+    """
 
     n_records: int
+    least: int = field(init=False, default=0)
+    most: int = field(init=False, default=0)
+    low: int = field(init=False, default=0)
+    high: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        least, most = self._ends()
+        ends = {"least": least, "most": most, "low": self.n_records - most, "high": self.n_records - least}
+        for name, value in ends.items():
+            object.__setattr__(self, name, value)
+
+    def _ends(self) -> tuple[int, int]:
+        """Return the smallest and the largest possible number of missing values."""
+        return 0, self.n_records
 
     @abstractmethod
     def log_missing(self, k: np.ndarray) -> np.ndarray:
@@ -49,26 +66,6 @@ class MissingPrior(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Return the prior in words, for diagnostics."""
-
-    @property
-    def most(self) -> int:
-        """Largest possible number of missing values."""
-        return self.n_records
-
-    @property
-    def least(self) -> int:
-        """Smallest possible number of missing values."""
-        return 0
-
-    @property
-    def low(self) -> int:
-        """Smallest possible usable count."""
-        return self.n_records - self.most
-
-    @property
-    def high(self) -> int:
-        """Largest possible usable count."""
-        return self.n_records - self.least
 
     def log_mass(self, n: np.ndarray) -> np.ndarray:
         """Return the log prior of usable counts inside [low, high], up to a constant."""
@@ -146,13 +143,8 @@ class ShareMissing(MissingPrior):
         log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         return np.where(inside, log_ways + xlogy(k, self.share) + xlog1py(n - k, -self.share), -np.inf)
 
-    @property
-    def most(self) -> int:
-        return 0 if self.share == 0 else self.n_records
-
-    @property
-    def least(self) -> int:
-        return self.n_records if self.share == 1 else 0
+    def _ends(self) -> tuple[int, int]:
+        return self.n_records if self.share == 1 else 0, 0 if self.share == 0 else self.n_records
 
     def nodes(self) -> np.ndarray:
         low, high = self.likely()
@@ -181,13 +173,8 @@ class MissingBetween(MissingPrior):
     def log_missing(self, k: np.ndarray) -> np.ndarray:
         return np.where((k >= self.fewest) & (k <= self.largest), 0.0, -np.inf)
 
-    @property
-    def most(self) -> int:
-        return self.largest
-
-    @property
-    def least(self) -> int:
-        return self.fewest
+    def _ends(self) -> tuple[int, int]:
+        return self.fewest, self.largest
 
     def describe(self) -> str:
         return f"every number from {self.fewest} to {self.largest} alike"
@@ -205,13 +192,9 @@ class WeightedMissing(MissingPrior):
         with np.errstate(divide="ignore"):
             return np.where(inside, np.log(self.weights[np.where(inside, k, 0).astype(np.int64)]), -np.inf)
 
-    @property
-    def most(self) -> int:
-        return int(np.flatnonzero(self.weights)[-1])
-
-    @property
-    def least(self) -> int:
-        return int(np.flatnonzero(self.weights)[0])
+    def _ends(self) -> tuple[int, int]:
+        possible = np.flatnonzero(self.weights)
+        return int(possible[0]), int(possible[-1])
 
     def nearest(self, n: float, *, above: bool) -> int | None:
         possible = self.n_records - np.flatnonzero(self.weights)[::-1]

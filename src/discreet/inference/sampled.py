@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from discreet.artifact import Release
 from discreet.errors import EngineError, UsageError
-from discreet.inference.engine import Answer
-from discreet.inference.engines.registry import load, places
+from discreet.inference.engine import Answer, load, places
 
 _WORDS = {
     "temperature": "temperature {}",

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
 from typing import Literal
 
-from discreet.artifact import Release
-from discreet.inference.engine import Engine
-
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
+
+# which any family can be read by, beside an exact one
+_OF_FAMILIES = (
+    "discreet.inference.engines.augment.augment_engine:AUGMENT",
+    "discreet.inference.engines.gibbs.gibbs_engine:GIBBS",
+    "discreet.inference.engines.gibbs.plain:PLAIN",
+    "discreet.inference.engines.naive:NAIVE",
+)
 
 #: The engines of each kind of model, by the name that a model gives in ``engines``, as ``module:name``: most exact
 #: first. They are imported when they are needed, because some bring a compiler along.
 ENGINES: dict[str, tuple[str, ...]] = {
+    "bernoulli": ("discreet.inference.models.bernoulli:EXACT", *_OF_FAMILIES),
+    "categorical": ("discreet.inference.models.categorical:EXACT", *_OF_FAMILIES),
     "cluster_mean": (
         "discreet.inference.models.cluster_mean:GRID",
         "discreet.inference.models.cluster_mean:NAIVE",
     ),
-    "family": (
-        "discreet.inference.engines.exact_engine:EXACT",
-        "discreet.inference.engines.augment.augment_engine:AUGMENT",
-        "discreet.inference.engines.gibbs.gibbs_engine:GIBBS",
-        "discreet.inference.engines.gibbs.plain:PLAIN",
-        "discreet.inference.engines.naive:NAIVE",
-    ),
+    "family": ("discreet.inference.engines.scalar.line_draws:EXACT", *_OF_FAMILIES),
     "hidden_markov": (
         "discreet.inference.models.hidden_markov.hidden_markov_engine:GIBBS",
         "discreet.inference.models.hidden_markov.hidden_markov_engine:NAIVE",
@@ -55,16 +54,3 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "none": (),
     "released_draws": ("discreet.inference.engines.released_draws.draws_engine:EXACT",),
 }
-
-
-def places(release: Release) -> tuple[str, ...]:
-    """Return the engines that read a release, most exact first: its model's, or those of its draws."""
-    kind = release.model.engines if release.samples is None else release.sampling_record.engines
-    return ENGINES[kind]
-
-
-@cache
-def load(place: str) -> Engine:
-    """Import an engine."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)

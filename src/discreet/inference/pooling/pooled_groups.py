@@ -16,11 +16,10 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families import Bernoulli, Mean, Normal, Poisson
-from discreet.inference.counts.binary import BinaryCounts, YesCounts
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.engine import Question
-from discreet.inference.engines.exact_engine import bernoulli_counts
 from discreet.inference.group_posteriors import GroupPosteriors
+from discreet.inference.models.bernoulli import BinaryCounts, YesCounts, bernoulli_counts
 from discreet.inference.pooling.group_curves import (
     Curve,
     curve_of_cells,

@@ -1,4 +1,4 @@
-"""The posterior of the one parameter of a family with one bounded statistic, and independent draws from it."""
+"""The exact engine of a family with one bounded statistic: the posterior of its one parameter, and draws from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import betaincinv, betaln, expit, gammaincinv, gammaln, log_e
 from discreet import priors
 from discreet.artifact import Release
 from discreet.errors import EngineError
-from discreet.inference.engine import NEVER, Question
+from discreet.inference.engine import NEVER, Answer, Engine, Question
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted
 from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.normal_sums import NormalSum
@@ -128,11 +128,11 @@ def density(question: Question) -> tuple[Axis, LineDensity]:
     return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
 
 
-def draw(question: Question) -> dict[str, np.ndarray]:
+def draw(question: Question) -> Answer:
     """Draw the parameter from its exact posterior, independently."""
     axis, posterior = density(question)
     points = posterior.sample(question.size, question.rng)
-    return question.release.family.named(axis.value(points))
+    return Answer(question.release.family.named(axis.value(points)))
 
 
 def _log_gamma_ends(prior: priors.Gamma) -> tuple[float, float]:
@@ -151,3 +151,6 @@ def _log_beta_end(a: float, b: float) -> float:
     # likewise: P(x) = x^a / (a B(a, b)) there
     low = np.log(least) if least > _LEAST else (np.log(_TAIL) + np.log(a) + betaln(a, b)) / a
     return max(float(low), -_LONGEST)
+
+
+EXACT = Engine("exact", refusal, draw, predicted_seconds)

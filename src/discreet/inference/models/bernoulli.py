@@ -1,7 +1,11 @@
-r"""Exact posterior of the yes and no counts behind a Bernoulli release under ``replace``.
+r"""The exact engine of a Bernoulli release: the yes and no counts are enumerated and drawn, then the parameter.
 
-With c yes among u usable records, the release saw z = 2c - u plus noise and, when missing values are counted, u plus
-noise. Given the data the parameter is Beta(a + c, b + u - c), so the posterior is a mixture over the latent counts:
+No approximation beyond dropping less than 1e-12 of the mass, and the cost follows the width of the noise, not the
+number of records. Under ``add_remove`` the two counts are the cells of :mod:`discreet.inference.counts.latent_cells`.
+
+Under ``replace``, with c yes among u usable records, the release saw z = 2c - u plus noise and, when missing values are
+counted, u plus noise. Given the data the parameter is Beta(a + c, b + u - c), so the posterior is a mixture over the
+latent counts:
 
     P(u, c | y)  ~  p(u) g_a(c) g_b(u - c) / g_{a+b}(u) * noise_z(y_z - 2c + u) * noise_u(y_u - u),
 
@@ -19,17 +23,21 @@ from functools import cached_property
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from discreet.artifact import Release
 from discreet.errors import OutOfReachError
+from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import (
     DEPTH,
+    dirichlet_columns,
     locate,
     log_rising,
     rough_log_rising,
     sample_index,
     spread,
 )
-from discreet.inference.engine import too_wide
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.engine import Answer, Engine, Question, reads_all, too_wide
+from discreet.inference.record_prior import CountPrior, RecordPrior
+from discreet.priors import Beta
 from discreet.privacy import Noise
 
 # Some ten seconds of work; with missing values counted epsilon would have to be below 0.0015 to need more.
@@ -171,6 +179,32 @@ class YesCounts:
         return self.n - yes, yes
 
 
+def draw(question: Question) -> Answer:
+    """Draw from the exact posterior, independently."""
+    prior, rng = question.prior, question.rng
+    counts = bernoulli_counts(question.release, prior, question.usable)
+    drawn = counts.sample(question.size, rng)
+    no, yes = drawn.T if isinstance(drawn, np.ndarray) else drawn
+    usable = counts.n if isinstance(counts, YesCounts) else no + yes
+    a, b = float(prior.a), float(prior.b)
+    p = _betas(a + yes, b + no, a + b + usable, rng)
+    return Answer({"p": p}, table={"usable": no + yes, "yes": yes})
+
+
+def bernoulli_counts(
+    release: Release, prior: Beta, records: CountPrior
+) -> BinaryCounts | YesCounts | CellCounts:
+    """Return the posterior of the no and yes counts; ``records`` is the prior on how many are usable."""
+    values, noise = release.totals.values, release.noise
+    if release.records is None:
+        alpha = np.array([prior.b, prior.a], dtype=float)
+        return cell_counts(alpha, np.array(values), noise, records, None)
+    if len(values) == 1:
+        return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
+    usable = RecordPrior(0, release.records) if records.high is None else records
+    return binary_counts(prior.a, prior.b, usable, (values[0], noise[0]), (values[1], noise[1]))
+
+
 def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
     """Enumerate the counts of yes among ``n`` usable records, from the reading of z = 2 yes - n."""
     low, high = 0, n
@@ -294,3 +328,44 @@ def _hull(nodes: np.ndarray, heavy: np.ndarray) -> tuple[int, int]:
     first = np.searchsorted(nodes, heavy.min(), side="left") - 1
     last = np.searchsorted(nodes, heavy.max(), side="right")
     return int(nodes[max(first, 0)]), int(nodes[min(last, nodes.size - 1)])
+
+
+def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
+    """Draw one Beta(a, b) variable for each pair; ``total`` is a + b, which may be one number for all.
+
+    One round of Cheng's rejection from a log-logistic (1978, algorithm BB) accepts at least two in three with a handful
+    of array operations, in less time than two gammas take; the others are drawn afresh. The log odds beyond those of
+    the mean are x = s logit(u), and x is accepted with probability exp(a x) / (1 + share (e^x - 1))^total over
+    4 u (1 - u), which small steps x keep accurate however large ``a`` is.
+    """
+    if min(a.min(), b.min()) <= 1:
+        return dirichlet_columns(np.stack([b, a]), rng)[1]
+    u, v = rng.random((2, a.size))
+    against = 1.0 - u
+    # in place from here on: arrays that stay in the cache are a twentieth of the time of ``infer``
+    x = a * b
+    x *= 2.0
+    x -= total
+    np.sqrt(np.divide(total - 2.0, x, out=x), out=x)
+    v *= u
+    v *= against
+    v *= 4.0
+    # a uniform of 0 has no logarithm; it is rejected, as minus infinity is not above itself
+    with np.errstate(divide="ignore"):
+        log_level = np.log(v, out=v)
+        x *= np.log(np.divide(u, against, out=u), out=u)
+    risen = np.expm1(x, out=u)
+    out = a / total
+    risen *= out
+    x *= a
+    x -= total * np.log1p(risen, out=against)
+    accepted = x > log_level
+    (rejected,) = np.logical_not(accepted, out=accepted).nonzero()
+    out += risen
+    risen += 1.0
+    out /= risen
+    out[rejected] = rng.beta(a[rejected], b[rejected])
+    return out
+
+
+EXACT = Engine("exact", reads_all, draw)
