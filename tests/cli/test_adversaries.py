@@ -57,7 +57,7 @@ def test_adversary_prints_the_path_and_draws_it(capsys: pytest.CaptureFixture[st
     ("command", "words"),
     [
         ("distinguish", "give the guarantee"),
-        ("distinguish --epsilon 1 --rho 1", "give the guarantee"),
+        ("distinguish --epsilon 1 --rho 1", "--rho alone"),
         ("distinguish --epsilon 1 --error 0.7", "got --error=0.7"),
         ("distinguish --epsilon 1 --error 0", "got --error=0"),
         ("distinguish --epsilon 1 --distance 0", "got --distance 0"),

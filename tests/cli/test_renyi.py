@@ -55,7 +55,7 @@ def test_a_query_is_answered() -> None:
         (f"{SMOKER} --order 2 --epsilon 0.1", "needs --prior"),
         (f"{SMOKER} --prior beta:6,12 --epsilon 0.1", "needs --order"),
         (f"{SMOKER} --prior beta:6,12 --order 2", "needs --epsilon"),
-        (f"{FULL} --delta 1e-6", "takes epsilon with --order"),
+        (f"{FULL} --delta 1e-6", "takes no --delta"),
         (f"{FULL} --support=0.1,0.9", "no --support"),
         (f"{FULL} --mode direct --samples 9", "would take an epsilon of 1.722"),
         (FULL.replace("--order 2", "--order 1"), "must be above 1"),

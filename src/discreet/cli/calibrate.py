@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import console, paragraph, plain, print_json
+from discreet.cli.console import console, paragraph, plain, print_json, print_written
 from discreet.cli.options import (
     AsJson,
     BoughtBounds,
@@ -20,24 +21,27 @@ from discreet.cli.options import (
     Outside,
     Rho,
     Within,
+    check_seed,
+    output_option,
     read_bounds_or_quantiles,
     read_model,
     read_records,
 )
 from discreet.cli.pictures import Picture, check_picture
-from discreet.cli.sampling import Mode, Order, ReadMechanism, Samples, Support, choose_mechanism
+from discreet.cli.sample_mechanisms import choose_mechanism
+from discreet.cli.sampling import Mode, Order, ReadMechanism, Samples, Support
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.families.likelihood import Likelihood
     from discreet.priors import Prior
 
-_SIMULATED, _OUTPUT = "What is simulated, and how it is read", "Output"
+_simulated = partial(typer.Option, rich_help_panel="What is simulated, and how it is read")
 
 
 def calibrate(
     model: Model,
-    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of records.", show_default=False)],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of records.")],
     prior: Annotated[
         str | None,
         typer.Option(
@@ -59,10 +63,9 @@ def calibrate(
     mode: Mode = None,
     engine: Annotated[
         EngineName,
-        typer.Option(
+        _simulated(
             metavar="ENGINE",
             help="The engine under test: auto (as in infer), exact, augment, gibbs, plain or naive.",
-            rich_help_panel=_SIMULATED,
         ),
     ] = "auto",
     outside: Outside = "clip",
@@ -70,46 +73,37 @@ def calibrate(
     neighbors: Neighbors = "replace",
     records: Annotated[
         str | None,
-        typer.Option(
+        _simulated(
             metavar="LOW,HIGH",
             help="Uniform prior on a private count of records, from which it is drawn.",
             show_default="0,2n",
-            rich_help_panel=_SIMULATED,
         ),
     ] = None,
-    trials: Annotated[
-        int, typer.Option(metavar="N", help="Number of releases to simulate.", rich_help_panel=_SIMULATED)
-    ] = 1000,
+    trials: Annotated[int, _simulated(metavar="N", help="Number of releases to simulate.")] = 1000,
     draws: Annotated[
         int,
-        typer.Option(
-            metavar="N", help="Posterior draws to rank the truth among.", rich_help_panel=_SIMULATED
-        ),
+        _simulated(metavar="N", help="Posterior draws to rank the truth among."),
     ] = 99,
     seed: Annotated[
         int | None,
-        typer.Option(
+        _simulated(
             metavar="N",
             help="Seed, for the same result again.",
-            show_default=False,
-            rich_help_panel=_SIMULATED,
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
+        _simulated(
             metavar="N",
             help="Number of processes.",
             show_default="one for each core, if worth while",
-            rich_help_panel=_SIMULATED,
         ),
     ] = None,
     false_alarm: Annotated[
         float,
-        typer.Option(
+        output_option(
             metavar="P",
             help="How often the verdict may condemn a calibrated posterior.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = 0.01,
     output: Picture = None,
@@ -124,8 +118,7 @@ def calibrate(
     """
     from discreet import families
 
-    if seed is not None and seed < 0:
-        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+    check_seed(seed)
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
     family = read_model(model).require(families.Likelihood, "records are simulated of a family")
@@ -155,9 +148,11 @@ def calibrate(
     found = simulate(family, **arguments, rng=seed)
     if output is not None:
         found.plot(output, false_alarm=false_alarm)
-    files = [] if output is None else [str(output)]
     if json:
-        print_json("calibrate", {**found.to_dict(false_alarm), "seed": seed, "files": files})
+        print_json(
+            "calibrate",
+            {**found.to_dict(false_alarm), "seed": seed, "files": [] if output is None else [str(output)]},
+        )
         return
     out = console()
     summary = found.summary(false_alarm)
@@ -168,8 +163,7 @@ def calibrate(
     out.print()
     for line in summary.sentences:
         out.print(paragraph(line))
-    for file in files:
-        out.print(f"Wrote {plain(file)}.", soft_wrap=True)
+    print_written(output)
 
 
 def _prior(family: Likelihood, text: str | None, bounds: Any) -> Prior | None:

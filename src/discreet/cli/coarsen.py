@@ -5,32 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli.console import console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_writable, load_release
-from discreet.cli.options import BUDGET, AsJson, Delta, Epsilon, ReleaseFile, Rho
+from discreet.cli.options import (
+    AsJson,
+    Delta,
+    Epsilon,
+    Force,
+    ReleaseFile,
+    Rho,
+    budget_option,
+    written_option,
+)
 
 
 def coarsen(
     file: ReleaseFile,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
+        written_option(help="Release file to write."),
     ],
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
     ledger: Annotated[
         str | None,
-        typer.Option(
+        budget_option(
             metavar="URL",
             help="Ledger that the release was charged to; it notes the new file, which costs nothing more.",
-            show_default=False,
-            rich_help_panel=BUDGET,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
+    force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Add noise: turn a release file into one for a smaller budget, for readers who are to know less.

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
 
@@ -41,6 +43,12 @@ def print_json(verb: str, content: Mapping[str, Any]) -> None:
     print(
         json.dumps({"schema": f"discreet/{verb}/1", **content}, indent=2, allow_nan=False, ensure_ascii=False)
     )
+
+
+def print_written(*paths: Path | None, content: str = "") -> None:
+    """Say which files were written, and what they hold."""
+    for path in filter(None, paths):
+        console().print(f"Wrote {plain(str(path))}{content}.", soft_wrap=True)
 
 
 def guarantee_json(guarantee: Guarantee) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Delta, Epsilon, Rho
+from discreet.cli.options import AsJson, Delta, Epsilon, Rho, read_budget
 from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
@@ -29,16 +29,12 @@ def distinguish(
     Somebody sees releases with this guarantee and has to say which of two tables is behind them. No test, however
     clever, has both errors below the least error. The Python function of this name also computes the best test.
     """
-    from discreet.privacy import ApproxDP, PureDP, ZeroConcentratedDP
     from discreet.validation import distinguish as compute
 
     check_picture(output)
     if not 0 < error < 0.5:
         raise UsageError(f"the error must be above 0 and below 0.5, that of guessing, got --error={error:g}.")
-    if rho is not None and epsilon is None and delta is None:
-        guarantee = ZeroConcentratedDP(rho)
-    elif epsilon is not None and rho is None:
-        guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    else:
+    guarantee = read_budget(epsilon, delta, rho)
+    if guarantee is None:
         raise UsageError("give the guarantee of one release: --epsilon, --epsilon with --delta, or --rho.")
     show_result("distinguish", compute(guarantee, distance=distance, delta=error), output, as_json=json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, print_written
 from discreet.cli.files import (
     ensure_distinct,
     ensure_ending,
@@ -17,7 +17,6 @@ from discreet.cli.files import (
     load_release,
 )
 from discreet.cli.options import (
-    ENGINE,
     AsJson,
     Chains,
     Draws,
@@ -27,16 +26,18 @@ from discreet.cli.options import (
     Records,
     Seed,
     check_seed,
+    engine_option,
+    output_option,
     read_missing,
     read_records,
 )
+from discreet.cli.pictures import Plot, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.priors import Prior
 
-_OUTPUT = "Output"
 _DRAWS, _CHAINS = 4000, 4
 
 
@@ -46,7 +47,6 @@ def infer(
         typer.Argument(
             metavar="FILE...",
             help="Release file; several are read together, as samples of one population.",
-            show_default=False,
         ),
     ],
     prior: PriorText = None,
@@ -58,47 +58,31 @@ def infer(
     seed: Seed = None,
     pool: Annotated[
         bool | None,
-        typer.Option(
+        engine_option(
             "--pool/--no-pool",
             metavar="",
             help="Groups, or several files: let them borrow from each other; or read each for itself.",
-            show_default=False,
-            rich_help_panel=ENGINE,
         ),
     ] = None,
     same_table: Annotated[
         bool | None,
-        typer.Option(
+        engine_option(
             "--same-table/--other-tables",
             metavar="",
             help="Several files: readings of one table; or of tables that share no row.",
-            show_default=False,
-            rich_help_panel=ENGINE,
         ),
     ] = None,
-    prob: Annotated[
-        float, typer.Option(metavar="P", help="Probability of the intervals.", rich_help_panel=_OUTPUT)
-    ] = 0.95,
+    prob: Annotated[float, output_option(metavar="P", help="Probability of the intervals.")] = 0.95,
     output: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             "--output",
             "-o",
             metavar="FILE",
             help="Save the draws as a NetCDF file (.nc) that ArviZ reads.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Save a picture: .png, .pdf or .svg.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
+    plot: Plot = None,
     json: AsJson = False,
 ) -> None:
     """Infer the parameter behind a release, noise included. Free: no budget is spent."""
@@ -109,8 +93,7 @@ def infer(
     counts, expected = read_records(records), read_missing(missing)
     if output is not None:
         ensure_ending(output, ".nc", option="--output")
-    if plot is not None:
-        ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
+    check_picture(plot, "--plot")
     written = [path for path in (output, plot) if path is not None]
     for path in written:
         for file in files:
@@ -166,8 +149,7 @@ def infer(
     out.print(plain(str(summary)), soft_wrap=True)
     if engine == "auto" and not handed_on:
         out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
-    for path in written:
-        out.print(f"Wrote {plain(str(path))}.", soft_wrap=True)
+    print_written(*written)
 
 
 def _prior(text: str | None, release: Release) -> Prior | str | None:

@@ -9,28 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.accounts import show_accounts, show_charges
-from discreet.cli.console import console, paragraph, plain, print_json
-from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
-from discreet.cli.options import AsJson, Neighbors
+from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.files import ensure_writable
+from discreet.cli.options import AsJson, Neighbors, read_budget, written_option
+from discreet.cli.pictures import Plot, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
-    from discreet.privacy.guarantees import Guarantee
 
 Url = Annotated[
     str,
     typer.Argument(
         metavar="URL",
         help="sqlite:///budget.db, or postgresql://user@host/database.",
-        show_default=False,
     ),
 ]
 _PER_ANALYST = "Budget of each analyst"
 
 
 def _amount(help_: str, panel: str | None = None) -> Any:
-    return typer.Option(metavar="NUMBER", help=help_, show_default=False, rich_help_panel=panel)
+    return typer.Option(metavar="NUMBER", help=help_, rich_help_panel=panel)
 
 
 def init(
@@ -44,7 +43,6 @@ def init(
         typer.Option(
             metavar="NAME",
             help="Open this data set, also in a ledger that exists. Without it, the budget is that of every new one.",
-            show_default=False,
         ),
     ] = None,
     renyi_share: Annotated[
@@ -64,8 +62,8 @@ def init(
     """
     from discreet.ledger import Ledger
 
-    budget = _budget(epsilon, delta, rho, neighbors, "--")
-    per_analyst = _budget(analyst_epsilon, analyst_delta, analyst_rho, neighbors, "--analyst-")
+    budget = read_budget(epsilon, delta, rho, neighbors)
+    per_analyst = read_budget(analyst_epsilon, analyst_delta, analyst_rho, neighbors, "--analyst-")
     if per_analyst is not None and dataset is None:
         raise UsageError("budgets of analysts belong to a data set: name it with --dataset.")
     if budget is None and dataset is None:
@@ -91,22 +89,16 @@ def show(
     url: Url,
     dataset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this data set.", show_default=False),
+        typer.Option(metavar="NAME", help="Only this data set."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Save a picture: .png, .pdf or .svg.", show_default=False),
-    ] = None,
+    plot: Plot = None,
     json: AsJson = False,
 ) -> None:
     """Show budgets, what is left of them, and the spend over time."""
     from discreet.ledger import Ledger
     from discreet.ledger.history import history, openings
 
-    if plot is not None:
-        ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
-        ensure_no_release(plot)
-        ensure_writable(plot, replace=True)
+    check_picture(plot, "--plot")
     kept = Ledger(url)
     accounts = [one for one in kept.accounts() if dataset in (None, one.dataset)]
     if dataset is not None and not accounts:
@@ -125,8 +117,7 @@ def show(
     out.print(f"Ledger {kept.id} at {plain(kept.url)}", soft_wrap=True)
     for part in (*show_accounts(accounts), *show_charges(steps)):
         out.print(part)
-    if plot is not None:
-        out.print(f"Wrote {plain(str(plot))}.", soft_wrap=True)
+    print_written(plot)
     out.print(f"Head: {kept.head}", soft_wrap=True)
 
 
@@ -134,13 +125,11 @@ def verify(
     url: Url,
     against: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Release file charged to this ledger; can be repeated.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="Release file charged to this ledger; can be repeated."),
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="A head that was noted earlier.", show_default=False),
+        typer.Option(metavar="HASH", help="A head that was noted earlier."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -182,7 +171,7 @@ def export(
     url: Url,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default="print"),
+        written_option(help="File to write.", show_default="print"),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -210,24 +199,7 @@ def export(
     if json:
         print_json("ledger-export", {"file": str(output), "entries": n})
     else:
-        console().print(f"Wrote {plain(str(output))}: {n:,} entries.", soft_wrap=True)
-
-
-def _budget(
-    epsilon: str | None, delta: str | None, rho: str | None, neighbors: Any, option: str
-) -> Guarantee | None:
-    """Read a budget from the options that begin with ``option``."""
-    from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
-
-    if rho is not None and epsilon is None and delta is None:
-        return ZeroConcentratedDP(rho, neighbors=neighbors)
-    if rho is not None or (delta is not None and epsilon is None):
-        raise UsageError(f"give {option}epsilon, {option}epsilon with {option}delta, or {option}rho alone.")
-    if epsilon is None:
-        return None
-    if delta is None:
-        return PureDP(epsilon, neighbors=neighbors)
-    return ApproxDP(epsilon, delta, neighbors=neighbors)
+        print_written(output, content=f": {n:,} entries")
 
 
 def _facts(kept: Ledger) -> dict[str, Any]:

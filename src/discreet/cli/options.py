@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,29 +13,31 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.models.base import Model as AnyModel
+    from discreet.privacy.guarantees import Guarantee
 
-#: Headings of the budget's, the engines' and the people's options in the help.
-BUDGET, ENGINE = "Budget", "How to compute"
+#: Options under a heading of their own in the help.
+budget_option = partial(typer.Option, rich_help_panel="Budget")
+engine_option = partial(typer.Option, rich_help_panel="How to compute")
+output_option = partial(typer.Option, rich_help_panel="Output")
+#: The file that a command is there to write.
+written_option = partial(typer.Option, "--output", "-o", metavar="FILE")
 
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
         help="File: .csv, .tsv (also .gz) or .parquet; or postgresql://user@host/database, with --table or --query.",
-        show_default=False,
     ),
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--table", metavar="NAME", help="Table of a database.", show_default=False),
+    typer.Option("--table", metavar="NAME", help="Table of a database."),
 ]
 Query = Annotated[
     str | None,
-    typer.Option(
-        "--query", metavar="SQL", help="One SELECT, run read-only in a database.", show_default=False
-    ),
+    typer.Option("--query", metavar="SQL", help="One SELECT, run read-only in a database."),
 ]
-ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.", show_default=False)]
+ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.")]
 Model = Annotated[
     str,
     typer.Option(
@@ -43,7 +46,6 @@ Model = Annotated[
         metavar="MODEL",
         help="Model, with its known constants: mean, histogram, bernoulli, normal:variance=4, "
         '"categorical:labels=a|b|c" …, or a file that declares it: survey.toml, survey.json.',
-        show_default=False,
     ),
 ]
 Bins = Annotated[
@@ -62,7 +64,6 @@ Columns = Annotated[
         "-c",
         metavar="NAME",
         help="Column; repeat it for a multivariate family. A model of several columns names its own.",
-        show_default=False,
     ),
 ]
 Bounds = Annotated[
@@ -71,7 +72,6 @@ Bounds = Annotated[
         "--bounds",
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column.",
-        show_default=False,
     ),
 ]
 BoughtBounds = Annotated[
@@ -81,7 +81,6 @@ BoughtBounds = Annotated[
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column. "
         "Or quantiles:LOW,HIGH, bought with --bounds-epsilon.",
-        show_default=False,
     ),
 ]
 Within = Annotated[
@@ -90,27 +89,22 @@ Within = Annotated[
         "--within",
         metavar="LOW,HIGH",
         help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
-        show_default=False,
     ),
 ]
 BoundsEpsilon = Annotated[
     str | None,
-    typer.Option(
+    budget_option(
         "--bounds-epsilon",
         metavar="NUMBER",
         help="Privacy loss of bounds that are bought, beside that of the totals.",
-        show_default=False,
-        rich_help_panel=BUDGET,
     ),
 ]
 FitCheck = Annotated[
     str | None,
-    typer.Option(
+    budget_option(
         "--fit-check",
         metavar="SHARE",
         help="Share of the budget, such as 0.2, for counts that tell whether the column follows the model.",
-        show_default=False,
-        rich_help_panel=BUDGET,
     ),
 ]
 Outside = Annotated[
@@ -131,28 +125,22 @@ Neighbors = Annotated[
 ]
 Epsilon = Annotated[
     str | None,
-    typer.Option(
-        "--epsilon", metavar="NUMBER", help="Privacy loss.", show_default=False, rich_help_panel=BUDGET
-    ),
+    budget_option("--epsilon", metavar="NUMBER", help="Privacy loss."),
 ]
 Delta = Annotated[
     str | None,
-    typer.Option(
+    budget_option(
         "--delta",
         metavar="NUMBER",
         help="Failure probability, with epsilon.",
-        show_default=False,
-        rich_help_panel=BUDGET,
     ),
 ]
 Rho = Annotated[
     str | None,
-    typer.Option(
+    budget_option(
         "--rho",
         metavar="NUMBER",
         help="Zero-concentrated privacy loss.",
-        show_default=False,
-        rich_help_panel=BUDGET,
     ),
 ]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
@@ -186,32 +174,28 @@ MissingShare = Annotated[
 ]
 EngineOption = Annotated[
     EngineName,
-    typer.Option(
+    engine_option(
         "--engine",
         # a line of help is too short for all the names
         metavar="ENGINE",
         help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
         "never the last two.",
-        rich_help_panel=ENGINE,
     ),
 ]
 Draws = Annotated[
     int,
-    typer.Option("--draws", metavar="N", help="Number of draws over all chains.", rich_help_panel=ENGINE),
+    engine_option("--draws", metavar="N", help="Number of draws over all chains."),
 ]
-Chains = Annotated[
-    int, typer.Option("--chains", metavar="N", help="Number of chains.", rich_help_panel=ENGINE)
-]
+Chains = Annotated[int, engine_option("--chains", metavar="N", help="Number of chains.")]
 Seed = Annotated[
     int | None,
-    typer.Option(
+    engine_option(
         "--seed",
         metavar="N",
         help="Seed, for the same draws again.",
-        show_default=False,
-        rich_help_panel=ENGINE,
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 
 
@@ -283,6 +267,23 @@ def read_bounds_or_quantiles(
     low, high = read_pair(texts[0].removeprefix(_QUANTILES).removeprefix(":"), "--bounds", _QUANTILES_HINT)
     ranges = [read_pair(text, "--within", _QUANTILES_HINT) for text in within]
     return PrivateQuantiles(low, high, within=ranges, epsilon=epsilon)
+
+
+def read_budget(
+    epsilon: str | None, delta: str | None, rho: str | None, neighbors: Any = "replace", option: str = "--"
+) -> Guarantee | None:
+    """Read a budget, if there is one, from the options that begin with ``option``."""
+    from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+
+    if rho is not None and epsilon is None and delta is None:
+        return ZeroConcentratedDP(rho, neighbors=neighbors)
+    if rho is not None or (delta is not None and epsilon is None):
+        raise UsageError(f"give {option}epsilon, {option}epsilon with {option}delta, or {option}rho alone.")
+    if epsilon is None:
+        return None
+    if delta is None:
+        return PureDP(epsilon, neighbors=neighbors)
+    return ApproxDP(epsilon, delta, neighbors=neighbors)
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

@@ -2,120 +2,100 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from discreet.errors import UsageError
 
-PEOPLE = "People with several rows, groups and weights"
+people_option = partial(typer.Option, rich_help_panel="People with several rows, groups and weights")
 
 Unit = Annotated[
     str | None,
-    typer.Option(
+    people_option(
         "--unit",
         metavar="NAME",
         help="Column that tells people apart: each person, with all rows, is then one record.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 PerUnit = Annotated[
     str | None,
-    typer.Option(
+    people_option(
         "--per-unit",
         metavar="RULE",
         help="How a person's rows become one record: any, all, mean, sum, max, min, count or last.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 MaxRows = Annotated[
     int | None,
-    typer.Option(
+    people_option(
         "--max-rows",
         metavar="K",
         help="Instead of --per-unit: at most so many rows of each person count, for a mean of rows.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(
+    people_option(
         "--weights",
         metavar="NAME",
         help="Column of survey weights, clipped to --weight-bounds; for means.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 WeightBounds = Annotated[
     str | None,
-    typer.Option(
+    people_option(
         "--weight-bounds",
         metavar="LOW,HIGH",
         help="Public bounds of the weights, decided without looking.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 RowBounds = Annotated[
     list[str] | None,
-    typer.Option(
+    people_option(
         "--row-bounds",
         metavar="LOW,HIGH",
         help="What each row is clipped to before the rule; the bounds of the record unless given.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 LastBy = Annotated[
     str | None,
-    typer.Option(
+    people_option(
         "--last-by",
         metavar="NAME",
         help="Column by which a row is the last, for --per-unit last.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 NullUnit = Annotated[
     Literal["leave_out", "own"],
-    typer.Option(
+    people_option(
         "--null-unit",
         help="Rows without a unit are left out, or each a person of its own.",
-        rich_help_panel=PEOPLE,
     ),
 ]
 By = Annotated[
     list[str] | None,
-    typer.Option(
+    people_option(
         "--by",
         metavar="NAME=LABEL|LABEL…",
         help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 Groups = Annotated[
     Literal["private"] | None,
-    typer.Option(
+    people_option(
         "--groups",
         help="Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 
 MaxGroups = Annotated[
     int | None,
-    typer.Option(
+    people_option(
         "--max-groups",
         metavar="G",
         help="In at most how many groups of --by a person counts, with one record in each.",
-        show_default=False,
-        rich_help_panel=PEOPLE,
     ),
 ]
 
@@ -126,7 +106,6 @@ Where = Annotated[
         "--where",
         metavar="CONDITION",
         help="Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
-        show_default=False,
     ),
 ]
 

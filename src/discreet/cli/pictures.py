@@ -5,22 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
-import typer
-
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import console, plain, print_json, print_written
 from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.options import output_option
 
-Picture = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Save a picture: .png, .pdf or .svg.",
-        show_default=False,
-        rich_help_panel="Output",
-    ),
-]
+_HELP = "Save a picture: .png, .pdf or .svg."
+Picture = Annotated[Path | None, output_option("--output", "-o", metavar="FILE", help=_HELP)]
+Plot = Annotated[Path | None, output_option("--plot", metavar="FILE", help=_HELP)]
 
 
 class Result(Protocol):
@@ -39,10 +30,10 @@ class Result(Protocol):
         ...
 
 
-def check_picture(output: Path | None) -> None:
+def check_picture(output: Path | None, option: str = "--output") -> None:
     """Raise before any work is done if the picture could not be written."""
     if output is not None:
-        ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
+        ensure_ending(output, ".png", ".pdf", ".svg", option=option)
         ensure_no_release(output)
         ensure_writable(output, replace=True)
 
@@ -51,11 +42,8 @@ def show_result(verb: str, found: Result, output: Path | None, *, as_json: bool)
     """Print the text or the numbers, and write the picture."""
     if output is not None:
         found.plot(output)
-    files = [] if output is None else [str(output)]
     if as_json:
-        print_json(verb, {**found.to_dict(), "files": files})
+        print_json(verb, {**found.to_dict(), "files": [] if output is None else [str(output)]})
         return
-    out = console()
-    out.print(plain(found.summary()), soft_wrap=True)
-    for file in files:
-        out.print(f"Wrote {plain(file)}.", soft_wrap=True)
+    console().print(plain(found.summary()), soft_wrap=True)
+    print_written(output)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import busy, console, paragraph, plain, print_json
-from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
-from discreet.cli.options import AsJson, Chains, Draws, Seed, check_seed
+from discreet.cli.console import busy, console, paragraph, plain, print_json, print_written
+from discreet.cli.files import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, check_seed, written_option
+from discreet.cli.pictures import Plot, check_picture
 from discreet.cli.profiles import MechanismFile
 from discreet.errors import DataError, UsageError
 
@@ -22,19 +23,15 @@ def privatize(
     mechanism: MechanismFile,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="CSV file, a line for each observation.", show_default=False),
+        typer.Argument(metavar="DATA", help="CSV file, a line for each observation."),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV file of reports to write.", show_default=False
-        ),
+        written_option(help="CSV file of reports to write."),
     ],
     value: Annotated[str, typer.Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
     profile: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Replace the file of reports if it exists.")
-    ] = False,
+    force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Draw one report for each observation, from the operating system's random numbers.
@@ -63,14 +60,12 @@ def privatize(
     if json:
         print_json("profiles-privatize", {"reports": len(reports), "file": str(output)})
     else:
-        console().print(f"Wrote {plain(str(output))}: {len(reports):,} reports.", soft_wrap=True)
+        print_written(output, content=f": {len(reports):,} reports")
 
 
 def infer(
     mechanism: MechanismFile,
-    reports: Annotated[
-        Path, typer.Argument(metavar="REPORTS", help="CSV file of reports.", show_default=False)
-    ],
+    reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="CSV file of reports.")],
     value: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
@@ -85,20 +80,14 @@ def infer(
     chains: Chains = 4,
     seed: Seed = None,
     prob: Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")] = 0.95,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Save a picture: .png, .pdf or .svg.", show_default=False),
-    ] = None,
+    plot: Plot = None,
     json: AsJson = False,
 ) -> None:
     """Infer the mix of profiles behind reports, and what these people observe, perturbation included."""
     from discreet.profiles import FittedMechanism, infer_mix
 
     check_seed(seed)
-    if plot is not None:
-        ensure_ending(plot, ".png", ".pdf", ".svg", option="--plot")
-        ensure_no_release(plot)
-        ensure_writable(plot, replace=True)
+    check_picture(plot, "--plot")
     fitted = FittedMechanism.load(mechanism)
     labels = {str(label): label for label in fitted.graph.categories}
     seen = _column(reports, value)
@@ -109,16 +98,15 @@ def infer(
         summary = posterior.summary(prob)
         if plot is not None:
             posterior.plot(plot)
-    files = [] if plot is None else [str(plot)]
     if json:
+        files = [] if plot is None else [str(plot)]
         print_json("profiles-infer", {"reports": len(seen), **summary.to_dict(), "files": files})
         return
     out = console()
     out.print(paragraph(f"{posterior.about}, {fitted.guarantee.describe()}"))
     out.print()
     out.print(plain(str(summary)), soft_wrap=True)
-    for file in files:
-        out.print(f"Wrote {plain(file)}.", soft_wrap=True)
+    print_written(plot)
 
 
 def _observations(data: Path, columns: dict[str, tuple[Name, ...]]) -> list[list[Name | None]]:

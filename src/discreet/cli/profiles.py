@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.console import busy, console, number, paragraph, plain, print_json, table
-from discreet.cli.files import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
-from discreet.cli.options import AsJson
+from discreet.cli.console import busy, console, number, paragraph, plain, print_json, print_written, table
+from discreet.cli.files import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.options import AsJson, Force, written_option
+from discreet.cli.pictures import check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.profiles import Audit, FittedMechanism, ProfileGraph, ProfileMechanism
 
-GraphFile = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.", show_default=False)
-]
+GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.")]
 MechanismFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="MECHANISM", help="Mechanism file, from discreet profiles fit.", show_default=False
-    ),
+    typer.Argument(metavar="MECHANISM", help="Mechanism file, from discreet profiles fit."),
 ]
 #: Mechanisms by the name in their files; ``auto`` is the smooth one for the graph.
 MechanismName = Literal[
@@ -50,20 +47,18 @@ def fit(
     graph: GraphFile,
     epsilon: Annotated[
         str,
-        typer.Option("--epsilon", metavar="NUMBER", help="Privacy loss of one report.", show_default=False),
+        typer.Option("--epsilon", metavar="NUMBER", help="Privacy loss of one report."),
     ],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Mechanism file to write.", show_default=False),
+        written_option(help="Mechanism file to write."),
     ],
     mechanism: MechanismOption = "auto",
     objective: Annotated[
         Literal["largest", "expected"],
         typer.Option(help="What smooth mechanisms keep small: the largest corruption, or the expected one."),
     ] = "largest",
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Replace the mechanism file if it exists.")
-    ] = False,
+    force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Fit a mechanism to a graph of profiles, checked in exact arithmetic. No data is read, no budget spent.
@@ -94,7 +89,7 @@ def fit(
             f"profiles, {number(float(fitted.corruption.max()))} for the worst."
         )
     )
-    out.print(f"Wrote {plain(str(output))}.", soft_wrap=True)
+    print_written(output)
 
 
 def audit(
@@ -154,14 +149,10 @@ def _show_audit(fitted: FittedMechanism, found: Audit, *, honored: bool) -> None
 
 
 def plot(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Graph or mechanism file.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Graph or mechanism file.")],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Picture to write: .png, .pdf or .svg.", show_default=False
-        ),
+        written_option(help="Picture to write: .png, .pdf or .svg."),
     ],
     kind: Annotated[
         Literal["spread", "costs", "flips"],
@@ -180,9 +171,7 @@ def plot(
     """Draw what a mechanism does to a graph's reports, beside randomized response."""
     from discreet.profiles import plots
 
-    ensure_ending(output, ".png", ".pdf", ".svg", option="--output")
-    ensure_no_release(output)
-    ensure_writable(output, replace=True)
+    check_picture(output)
     graph = _graph_of(file)
     if kind == "flips" and graph.n_categories != 2:
         raise UsageError(
@@ -200,7 +189,7 @@ def plot(
     if json:
         print_json("profiles-plot", {"kind": kind, "file": str(output)})
     else:
-        console().print(f"Wrote {plain(str(output))}.", soft_wrap=True)
+        print_written(output)
 
 
 def named(text: str, graph: ProfileGraph) -> Any:

@@ -11,7 +11,6 @@ import typer
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.files import ensure_distinct, ensure_writable
 from discreet.cli.options import (
-    BUDGET,
     AsJson,
     Bins,
     BoughtBounds,
@@ -21,16 +20,19 @@ from discreet.cli.options import (
     Delta,
     Epsilon,
     FitCheck,
+    Force,
     Model,
     Neighbors,
     Query,
     Rho,
     Table,
     Within,
+    budget_option,
     read_bounds_or_quantiles,
     read_columns,
     read_model,
     read_pair,
+    written_option,
 )
 from discreet.cli.people_options import (
     By,
@@ -47,6 +49,7 @@ from discreet.cli.people_options import (
     Where,
     read_by,
 )
+from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import (
     AnyMechanism,
     AnyMissing,
@@ -60,7 +63,6 @@ from discreet.cli.sampling import (
     Samples,
     Steps,
     Support,
-    choose_mechanism,
     read_impute,
 )
 from discreet.domain.declarations import REDACTED
@@ -83,7 +85,7 @@ def release(
     model: Model,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Release file to write.", show_default=False),
+        written_option(help="Release file to write."),
     ] = None,
     column: Columns = None,
     epsilon: Epsilon = None,
@@ -126,7 +128,6 @@ def release(
         typer.Option(
             metavar="NAME",
             help="Name of the data set, to be written into the file, and to be charged if there is a ledger.",
-            show_default=False,
         ),
     ] = None,
     unit_label: Annotated[
@@ -135,25 +136,20 @@ def release(
             "--unit-label",
             metavar="TEXT",
             help="Unit of the column's numbers, such as years; written into the file.",
-            show_default=False,
         ),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(
+        budget_option(
             metavar="URL",
             help="Ledger to charge before anything is released; discreet ledger init makes one.",
-            show_default=False,
-            rich_help_panel=BUDGET,
         ),
     ] = None,
     analyst: Annotated[
         str | None,
-        typer.Option(
+        budget_option(
             metavar="NAME",
             help="For whom, if analysts have budgets.",
-            show_default=False,
-            rich_help_panel=BUDGET,
         ),
     ] = None,
     explain: Annotated[
@@ -164,7 +160,7 @@ def release(
             help="Show the queries that would run, what leaves the engine, the noise and the cost; spend nothing.",
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")] = False,
+    force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Spend budget: turn rows into a private release file.

@@ -33,7 +33,6 @@ def respond(
             "-q",
             metavar="QUESTION",
             help="mean:rate, median:p, interval:rate:0.95 or 'event:p>0.5'; repeat it for more.",
-            show_default=False,
         ),
     ],
     prior: PriorText = None,

@@ -1,0 +1,142 @@
+"""Mechanisms that release samples, and how the command line's options become one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.cli.options import read_pair
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.base import Mechanism
+    from discreet.models.base import Model
+
+_SUPPORT_HINT = "write --support=LOW,HIGH, as in --support=0.01,0.99, and repeat it for every parameter."
+
+
+class _Taken(NamedTuple):
+    """A class of :mod:`discreet.mechanisms`, and the options that it needs, that it can do without, and an example."""
+
+    mechanism: str
+    needed: tuple[str, ...]
+    optional: tuple[str, ...]
+    example: str
+    #: Whether it samples the parameter of a family, over a support that has a range for each.
+    of_a_family: bool = False
+
+
+_FAMILY = "--epsilon 1 --prior beta:1,1 --support=0.01,0.99"
+_RENYI = "--prior beta:6,12 --order 2 --epsilon 0.1"
+
+#: Mechanisms that release samples, by their name on the command line.
+MECHANISMS: Mapping[str, _Taken] = {
+    "posterior-sample": _Taken(
+        "PosteriorSampling", ("prior", "support", "epsilon"), ("samples",), _FAMILY, of_a_family=True
+    ),
+    "private-metropolis": _Taken(
+        "PrivateMetropolis",
+        ("prior", "support", "steps", "epsilon"),
+        (),
+        f"{_FAMILY} --steps 20",
+        of_a_family=True,
+    ),
+    "private-annealing": _Taken(
+        "PrivateAnnealing", ("prior", "support", "epsilon"), ("samples",), _FAMILY, of_a_family=True
+    ),
+    "renyi-posterior": _Taken("RenyiPosterior", ("epsilon", "prior", "order"), ("samples", "mode"), _RENYI),
+    "statistical-query": _Taken(
+        "StatisticalQuery", ("epsilon", "prior", "order"), ("samples", "mode"), _RENYI
+    ),
+    "table-posterior": _Taken(
+        "TablePosterior", ("epsilon", "support"), ("prior", "samples"), "--epsilon 5 --support=0.01 --prior 1"
+    ),
+    "private-gibbs": _Taken(
+        "PrivateGibbs",
+        ("epsilon", "steps", "support"),
+        ("delta",),
+        "--epsilon 1 --steps 20 --support=0.02",
+    ),
+    "noisy-sgd": _Taken("NoisySGD", (), ("epsilon", "delta", "rho", "order"), "--epsilon 1 --delta 1e-6"),
+    "langevin": _Taken(
+        "Langevin", ("epsilon", "delta", "steps"), ("samples",), "--epsilon 1 --delta 1e-6 --steps 1000"
+    ),
+}
+
+
+def choose_mechanism(
+    name: str, model: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of ``release`` that say which mechanism with which budget."""
+    per_unit = {option: budget[option] for option in ("metric", "epsilon_per_unit") if option in budget}
+    budget = {option: value for option, value in budget.items() if option not in per_unit}
+    if per_unit:
+        if name not in ("laplace", "posterior-sample"):
+            raise UsageError(
+                f"--metric and --epsilon-per-unit are for laplace and posterior-sample, not {name}."
+            )
+        for option, value in budget.items():
+            if value is not None:
+                raise UsageError(f"--epsilon-per-unit is a budget of its own: leave out --{option}.")
+    if name in MECHANISMS:
+        return {"mechanism": _build(name, model, {**budget, **options}, per_unit)}
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise UsageError(f"--{given[0]} is for mechanisms that release samples, and {name} adds noise.")
+    if per_unit:
+        from discreet.mechanisms.noise import Laplace
+
+        return {"mechanism": Laplace(**per_unit)}
+    return {"mechanism": name, **budget}
+
+
+def _build(
+    name: str, model: Model, options: Mapping[str, Any], per_unit: Mapping[str, str | None]
+) -> Mechanism:
+    """Return a mechanism, or say which option it does not take or which it needs; ``per_unit`` stands for epsilon."""
+    from discreet import mechanisms
+    from discreet.families.base import Family
+
+    taken = MECHANISMS[name]
+    if taken.of_a_family:
+        instead = "models of labels take --mechanism table-posterior"
+        model = model.require(Family, f"{name} samples a family of one column", hint=instead)
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in taken.needed + taken.optional:
+            raise UsageError(f"{name} takes no --{option}.", hint=f"for example {taken.example}")
+    for option in taken.needed:
+        if option not in given and not (per_unit and option == "epsilon"):
+            raise UsageError(f"{name} needs --{option}.", hint=f"for example {taken.example}")
+    if "support" in given:
+        read = (
+            read_support(model, given["support"])
+            if taken.of_a_family
+            else _one_number(given["support"], name)
+        )
+        given["support"] = read
+    return getattr(mechanisms, taken.mechanism)(**given, **per_unit)
+
+
+def _one_number(texts: list[str], name: str) -> str:
+    if len(texts) != 1 or "," in texts[0]:
+        raise UsageError(
+            f"--support of {name} is one number, the least probability of a label.",
+            hint="write --support=0.01",
+        )
+    return texts[0]
+
+
+def read_support(family: Model, texts: list[str]) -> Any:
+    """Read ``--support``: one number for labels, else one pair for each parameter."""
+    if family.labels is None:
+        return [read_pair(text, "--support", _SUPPORT_HINT) for text in texts]
+    if len(texts) == 1 and "," not in texts[0] and "=" not in texts[0]:
+        return texts[0]
+    pairs = {label: number for label, _, number in (text.rpartition("=") for text in texts)}
+    if len(pairs) < len(texts) or not all(label and number for label, number in pairs.items()):
+        raise UsageError(
+            "--support of categorical is one number, or one for each label.",
+            hint="write --support=0.01, or --support a=0.01 --support b=0.05 …",
+        )
+    return pairs
