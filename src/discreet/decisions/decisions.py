@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class ZeroOne(Utility):
 
     event: Event
 
-    measure: ClassVar[tuple[str, int]] = ("chance of being right", 1)
+    measure = ("chance of being right", 1)
 
     def __post_init__(self) -> None:
         if isinstance(self.event, str):

@@ -89,7 +89,7 @@ class SquaredError(_Loss):
     0.25
     """
 
-    measure: ClassVar[tuple[str, int]] = ("squared error", -1)
+    measure = ("squared error", -1)
 
     def loss(self, values: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         return (values - candidates[:, None]) ** 2
@@ -108,7 +108,7 @@ class AbsoluteError(_Loss):
     Parameters are those of :class:`SquaredError`.
     """
 
-    measure: ClassVar[tuple[str, int]] = ("absolute error", -1)
+    measure = ("absolute error", -1)
 
     def loss(self, values: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         return np.abs(values - candidates[:, None])
@@ -141,9 +141,9 @@ class IntervalScore(_Loss):
 
     prob: float = 0.95
 
-    measure: ClassVar[tuple[str, int]] = ("interval score", -1)
-    _width: ClassVar[int | None] = 2
-    _candidates: ClassVar[str] = "pairs (low, high)"
+    measure = ("interval score", -1)
+    _width = 2
+    _candidates = "pairs (low, high)"
 
     def __post_init__(self) -> None:
         super().__post_init__()

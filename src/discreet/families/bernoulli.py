@@ -16,9 +16,8 @@ from discreet.domain.unit import FOR_FLAGS, Rule
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
 from discreet.models.layout import UNIT
-from discreet.models.shapes import Interval, RecordShape
+from discreet.models.shapes import Interval
 from discreet.names import shown_label
-from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 
 
@@ -58,13 +57,13 @@ class Bernoulli(Family):
         numbers may be words too: ``Bernoulli(yes=1, no=2)``.
     """
 
-    question: ClassVar[str] = "Share"
-    name: ClassVar[str] = "bernoulli"
-    engines: ClassVar[str] = "bernoulli"
-    prior_type: ClassVar[type[Prior]] = Beta
-    draw_names: ClassVar[tuple[str, ...]] = ("p",)
-    geometry: ClassVar[RecordShape] = Interval(grid=UNIT, cells=("no", "yes"))
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    question = "Share"
+    name = "bernoulli"
+    engines = "bernoulli"
+    prior_type = Beta
+    draw_names = ("p",)
+    geometry = Interval(grid=UNIT, cells=("no", "yes"))
+    statistic_range = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     unit_rules: ClassVar[tuple[tuple[Rule, ...], ...]] = (FOR_FLAGS,)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]

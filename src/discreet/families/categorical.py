@@ -36,11 +36,11 @@ class Categorical(Family):
     anything else is missing. Labels are a declaration: they must not be collected from the data.
     """
 
-    question: ClassVar[str] = "Shares"
-    name: ClassVar[str] = "categorical"
-    engines: ClassVar[str] = "categorical"
-    prior_type: ClassVar[type[Prior]] = Dirichlet
-    draw_names: ClassVar[tuple[str, ...]] = ("p",)
+    question = "Shares"
+    name = "categorical"
+    engines = "categorical"
+    prior_type = Dirichlet
+    draw_names = ("p",)
     draw_axes: ClassVar[Mapping[str, int]] = {"p": 1}
     labels: tuple[str, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 

@@ -46,11 +46,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from discreet.arguments import whole
 from discreet.domain.bounds import check_pair, read_pairs
-from discreet.domain.declarations import Domain, Neighbors, Outside
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
@@ -90,13 +90,13 @@ class ClusterMean(RecordSums):
     See the head of this module: joint over all rows of a person, under both neighbor relations, with the proof.
     """
 
-    question: ClassVar[str] = "Mean"
-    name: ClassVar[str] = "cluster_mean"
-    summary: ClassVar[str] = "clusters"
-    engines: ClassVar[str] = "cluster_mean"
-    draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
-    only_outside: ClassVar[Outside | None] = "clip"
-    buys_bounds: ClassVar[bool] = False
+    question = "Mean"
+    name = "cluster_mean"
+    summary = "clusters"
+    engines = "cluster_mean"
+    draw_names = ("mean", "sd")
+    only_outside = "clip"
+    buys_bounds = False
 
     max_rows: int = 1  # pyright: ignore[reportIncompatibleVariableOverride]
     weights: Weights | None = None

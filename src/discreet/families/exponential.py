@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Exponential(RateFamily):
     ===========  =========================================================
     """
 
-    name: ClassVar[str] = "exponential"
+    name = "exponential"
 
     @property
     def support(self) -> Support:

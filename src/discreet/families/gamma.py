@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammainc, gammaln, xlogy
@@ -24,7 +23,7 @@ class Gamma(RateFamily):
     ===========  =========================================================
     """
 
-    name: ClassVar[str] = "gamma"
+    name = "gamma"
     shape: float
 
     def __post_init__(self) -> None:

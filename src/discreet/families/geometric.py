@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
-from discreet.priors.base import Prior, three_digits
+from discreet.priors.base import three_digits
 from discreet.priors.beta import Beta
 
 
@@ -25,10 +24,10 @@ class Geometric(Family):
     ===========  =========================================================
     """
 
-    name: ClassVar[str] = "geometric"
-    prior_type: ClassVar[type[Prior]] = Beta
-    draw_names: ClassVar[tuple[str, ...]] = ("p",)
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    name = "geometric"
+    prior_type = Beta
+    draw_names = ("p",)
+    statistic_range = (0.0, np.inf)
 
     @property
     def support(self) -> Support:

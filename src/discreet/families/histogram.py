@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.arguments import listed, whole
 from discreet.domain.bounds import Bounds
 from discreet.domain.dates import are_dates, as_day, shown_day
-from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.errors import UsageError
 from discreet.families.bounded_column import BoundedColumn
 from discreet.models.layout import Layout
@@ -66,14 +66,14 @@ class Histogram(BoundedColumn):
     consistency. Qardaji, Yang and Li (2013), Understanding hierarchical methods for differentially private histograms.
     """
 
-    question: ClassVar[str] = "Distribution"
-    name: ClassVar[str] = "histogram"
-    summary: ClassVar[str] = "bins"
-    engines: ClassVar[str] = "histogram"
-    picture: ClassVar[str] = "distribution"
-    draw_names: ClassVar[tuple[str, ...]] = ("p",)
-    only_outside: ClassVar[Outside | None] = "clip"
-    buys_bounds: ClassVar[bool] = False
+    question = "Distribution"
+    name = "histogram"
+    summary = "bins"
+    engines = "histogram"
+    picture = "distribution"
+    draw_names = ("p",)
+    only_outside = "clip"
+    buys_bounds = False
     bins: int
     edges: tuple[Fraction, ...] | None
     branching: int

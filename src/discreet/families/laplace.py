@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Laplace(RateFamily):
     The location may lie inside or outside the bounds.
     """
 
-    name: ClassVar[str] = "laplace"
+    name = "laplace"
     location: float
 
     def __post_init__(self) -> None:

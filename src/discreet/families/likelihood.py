@@ -44,7 +44,7 @@ class Likelihood(RecordSums):
     release file records.
     """
 
-    engines: ClassVar[str] = "family"
+    engines = "family"
     #: Type of the prior.
     prior_type: ClassVar[type[Prior]]
     #: Whether the records have a likelihood; a query about them has none, and only released samples can be read.

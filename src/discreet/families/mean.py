@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from discreet.domain.declarations import Outside
 from discreet.families.bounded_column import BoundedColumn
 from discreet.families.cluster_mean import ClusterMean, read_weights
-from discreet.models.shapes import Quadratic, RecordShape
+from discreet.models.shapes import Quadratic
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,12 @@ class Mean(BoundedColumn):
     :class:`~discreet.mechanisms.Gaussian` have the theorems.
     """
 
-    question: ClassVar[str] = "Mean"
-    name: ClassVar[str] = "mean"
-    engines: ClassVar[str] = "mean"
-    draw_names: ClassVar[tuple[str, ...]] = ("mean", "sd")
-    only_outside: ClassVar[Outside | None] = "clip"
-    geometry: ClassVar[RecordShape] = Quadratic(1)
+    question = "Mean"
+    name = "mean"
+    engines = "mean"
+    draw_names = ("mean", "sd")
+    only_outside = "clip"
+    geometry = Quadratic(1)
 
     def capped(self, max_rows: int) -> ClusterMean:
         return ClusterMean(max_rows)

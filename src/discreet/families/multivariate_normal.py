@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -39,10 +39,10 @@ class MultivariateNormal(Family):
     distribution.
     """
 
-    name: ClassVar[str] = "multivariate_normal"
-    engines: ClassVar[str] = "multivariate_normal"
-    prior_type: ClassVar[type[Prior]] = NormalInverseWishart
-    draw_names: ClassVar[tuple[str, ...]] = ("normal_mean", "covariance")
+    name = "multivariate_normal"
+    engines = "multivariate_normal"
+    prior_type = NormalInverseWishart
+    draw_names = ("normal_mean", "covariance")
     draw_axes: ClassVar[Mapping[str, int]] = {"normal_mean": 1, "covariance": 2}
     dim: int
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.domain.declarations import Domain, Outside
+from discreet.domain.declarations import Domain
 from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.overdispersion import LOG_DISPERSIONS, CountsSeen, log_rises
 from discreet.families.record_sums import Support
-from discreet.models.shapes import Quadratic, RecordShape
-from discreet.priors.base import Prior, three_digits
+from discreet.models.shapes import Quadratic
+from discreet.priors.base import three_digits
 from discreet.priors.mean_dispersion import MeanDispersion
 
 # Counts whose statistics are looked up, not computed.
@@ -47,12 +47,12 @@ class NegativeBinomial(Likelihood):
     :class:`~discreet.models.shapes.Quadratic` for one column.
     """
 
-    name: ClassVar[str] = "negative_binomial"
-    prior_type: ClassVar[type[Prior]] = MeanDispersion
-    draw_names: ClassVar[tuple[str, ...]] = ("mean", "dispersion")
-    only_outside: ClassVar[Outside | None] = "clip"
-    seconds_to_draw: ClassVar[float] = 2e-4
-    geometry: ClassVar[RecordShape] = Quadratic(1)
+    name = "negative_binomial"
+    prior_type = MeanDispersion
+    draw_names = ("mean", "dispersion")
+    only_outside = "clip"
+    seconds_to_draw = 2e-4
+    geometry = Quadratic(1)
 
     @property
     def support(self) -> Support:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,7 +13,7 @@ from discreet.domain.bounds import distance_range
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
-from discreet.models.shapes import Interval, Quadratic, RecordShape
+from discreet.models.shapes import Interval, Quadratic
 from discreet.priors.base import Prior, three_digits
 from discreet.priors.gamma import Gamma
 from discreet.priors.normal import Normal as NormalPrior
@@ -39,10 +39,10 @@ class Normal(Family):
     add_remove; the others 2 and 1.
     """
 
-    name: ClassVar[str] = "normal"
-    prior_type: ClassVar[type[Prior]] = NormalInverseGamma
-    draw_names: ClassVar[tuple[str, ...]] = ("mean", "variance")
-    geometry: ClassVar[RecordShape] = Quadratic(1)
+    name = "normal"
+    prior_type = NormalInverseGamma
+    draw_names = ("mean", "variance")
+    geometry = Quadratic(1)
 
     def __new__(cls, *, mean: float | None = None, variance: float | None = None) -> Normal:
         if mean is not None and variance is not None:
@@ -118,9 +118,9 @@ class Normal(Family):
 class NormalKnownVariance(Normal):
     """What ``Normal(variance=)`` makes."""
 
-    prior_type: ClassVar[type[Prior]] = NormalPrior
-    draw_names: ClassVar[tuple[str, ...]] = ("mean",)
-    geometry: ClassVar[RecordShape] = Interval()
+    prior_type = NormalPrior
+    draw_names = ("mean",)
+    geometry = Interval()
     variance: float
 
     def __init__(self, *, mean: float | None = None, variance: float) -> None:
@@ -172,10 +172,10 @@ class NormalKnownVariance(Normal):
 class NormalKnownMean(Normal):
     """What ``Normal(mean=)`` makes."""
 
-    prior_type: ClassVar[type[Prior]] = Gamma
-    draw_names: ClassVar[tuple[str, ...]] = ("variance",)
-    geometry: ClassVar[RecordShape] = Interval()
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    prior_type = Gamma
+    draw_names = ("variance",)
+    geometry = Interval()
+    statistic_range = (0.0, np.inf)
     mean: float
 
     def __init__(self, *, mean: float, variance: float | None = None) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, pdtr
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Support, Theta
-from discreet.priors.base import Prior, three_digits
+from discreet.priors.base import three_digits
 from discreet.priors.gamma import Gamma
 
 
@@ -26,10 +25,10 @@ class Poisson(Family):
     ===========  =========================================================
     """
 
-    name: ClassVar[str] = "poisson"
-    prior_type: ClassVar[type[Prior]] = Gamma
-    draw_names: ClassVar[tuple[str, ...]] = ("rate",)
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    name = "poisson"
+    prior_type = Gamma
+    draw_names = ("rate",)
+    statistic_range = (0.0, np.inf)
 
     @property
     def support(self) -> Support:

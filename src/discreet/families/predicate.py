@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -13,7 +13,6 @@ from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
-from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 
 _UNIT = ((Fraction(0), Fraction(1)),)
@@ -37,11 +36,11 @@ class Predicate(Family):
     Bounds need not be given: they are (0, 1).
     """
 
-    name: ClassVar[str] = "predicate"
-    is_likelihood: ClassVar[bool] = False
-    prior_type: ClassVar[type[Prior]] = Beta
-    draw_names: ClassVar[tuple[str, ...]] = ("mean",)
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    name = "predicate"
+    is_likelihood = False
+    prior_type = Beta
+    draw_names = ("mean",)
+    statistic_range = (0.0, 1.0)
 
     def parse_bounds(self, bounds: Any) -> Bounds | None:
         return super().parse_bounds((0, 1) if bounds is None else bounds)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from discreet.domain.declarations import Domain
 from discreet.families.base import Family, Theta
-from discreet.priors.base import Prior, three_digits
+from discreet.priors.base import three_digits
 from discreet.priors.gamma import Gamma
 
 
@@ -18,9 +16,9 @@ class RateFamily(Family):
     Then eta = -rate and A(eta) = -power log(-eta), whatever ``t`` is.
     """
 
-    prior_type: ClassVar[type[Prior]] = Gamma
-    draw_names: ClassVar[tuple[str, ...]] = ("rate",)
-    statistic_range: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    prior_type = Gamma
+    draw_names = ("rate",)
+    statistic_range = (0.0, np.inf)
 
     @property
     def power(self) -> float:

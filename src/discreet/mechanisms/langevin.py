@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -90,9 +90,9 @@ class Langevin(Mechanism):
     4, whose step sizes make the noise of the dynamics enough for privacy. Welling and Teh (2011).
     """
 
-    name: ClassVar[str] = "langevin"
-    reads: ClassVar[Literal["totals", "records"]] = "records"
-    relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
+    name = "langevin"
+    reads = "records"
+    relations = ("replace", "add_remove")
     epsilon: Fraction
     delta: Fraction
     steps: int

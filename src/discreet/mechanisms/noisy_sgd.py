@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -97,8 +97,8 @@ class NoisySGD(Mechanism):
     amplification by iteration.
     """
 
-    name: ClassVar[str] = "noisy_sgd"
-    reads: ClassVar[Literal["totals", "records"]] = "records"
+    name = "noisy_sgd"
+    reads = "records"
     rho: Fraction
     step_size: Fraction | None
     order: Order

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class PosteriorSampling(Mechanism):
     Foulds, Geumlek, Welling and Chaudhuri (2016), sections 2.3 and 3. Dimitrakakis et al. (2017), algorithm 1.
     """
 
-    name: ClassVar[str] = "posterior_sample"
+    name = "posterior_sample"
     prior: Prior
     budget: Fraction | PerUnit
     samples: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class PrivateAnnealing(Mechanism):
     Foulds, Geumlek, Welling and Chaudhuri (2016), supplement C.2. Neal (2001), Annealed importance sampling.
     """
 
-    name: ClassVar[str] = "private_annealing"
+    name = "private_annealing"
     prior: Prior
     epsilon: Fraction
     samples: int

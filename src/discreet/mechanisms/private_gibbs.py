@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,8 +85,8 @@ class PrivateGibbs(Mechanism):
     descent with differentially private updates (parallel composition).
     """
 
-    name: ClassVar[str] = "private_gibbs"
-    reads: ClassVar[Literal["totals", "records"]] = "records"
+    name = "private_gibbs"
+    reads = "records"
     epsilon: Fraction
     delta: Fraction | None
     steps: int

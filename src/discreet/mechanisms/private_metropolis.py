@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class PrivateMetropolis(Mechanism):
     Foulds, Geumlek, Welling and Chaudhuri (2016), supplements C.1 and D. Barker (1965).
     """
 
-    name: ClassVar[str] = "private_metropolis"
+    name = "private_metropolis"
     prior: Prior
     epsilon: Fraction
     steps: int

@@ -81,7 +81,7 @@ class RenyiPosterior(Mechanism):
     differential privacy.
     """
 
-    name: ClassVar[str] = "renyi_posterior"
+    name = "renyi_posterior"
     #: The public record of each mode.
     _records: ClassVar[Mapping[str, type[SamplingRecord]]] = {
         "direct": DirectPosteriorRecord,

@@ -42,12 +42,12 @@ class StatisticalQuery(RenyiPosterior):
     place, so the ends are: the supremum is that of bits, and everything in :class:`RenyiPosterior` applies.
     """
 
-    name: ClassVar[str] = "statistical_query"
+    name = "statistical_query"
     _records: ClassVar[Mapping[str, type[SamplingRecord]]] = {
         "diffused": DiffusedQueryRecord,
         "concentrated": ConcentratedQueryRecord,
     }
-    _modes: ClassVar[tuple[str, ...]] = ("diffused", "concentrated")
+    _modes = ("diffused", "concentrated")
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         family = conjugate_family(self, family)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,8 +64,8 @@ class TablePosterior(Mechanism):
     exact sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
     """
 
-    name: ClassVar[str] = "table_posterior"
-    reads: ClassVar[Literal["totals", "records"]] = "records"
+    name = "table_posterior"
+    reads = "records"
     prior: Fraction
     epsilon: Fraction
     samples: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
@@ -22,7 +21,7 @@ class Beta(Prior):
     ==========  ==========================
     """
 
-    name: ClassVar[str] = "beta"
+    name = "beta"
     a: float
     b: float
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -25,7 +24,7 @@ class Dirichlet(Prior):
     ==========  ==============================================
     """
 
-    name: ClassVar[str] = "dirichlet"
+    name = "dirichlet"
     alpha: tuple[float, ...]
 
     def __init__(self, alpha: Iterable[float]) -> None:

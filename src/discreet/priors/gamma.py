@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -22,7 +21,7 @@ class Gamma(Prior):
     ==========  ==================================================
     """
 
-    name: ClassVar[str] = "gamma"
+    name = "gamma"
     shape: float
     rate: float
 

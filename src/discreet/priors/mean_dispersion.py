@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +24,7 @@ class MeanDispersion(Prior):
     ==========  =========================================================================
     """
 
-    name: ClassVar[str] = "mean_dispersion"
+    name = "mean_dispersion"
     mean_shape: float
     mean_rate: float
     dispersion_shape: float

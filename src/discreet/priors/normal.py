@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ class Normal(Prior):
     ==========  =====================================================
     """
 
-    name: ClassVar[str] = "normal"
+    name = "normal"
     mean: float
     sd: float
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -29,7 +28,7 @@ class NormalInverseGamma(Prior):
     In these coordinates n records with sums (s_1, s_2) of (x, x^2) add (s_1, s_2, n, n).
     """
 
-    name: ClassVar[str] = "normal_inverse_gamma"
+    name = "normal_inverse_gamma"
     mean: float
     kappa: float
     alpha: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -53,7 +53,7 @@ class NormalInverseWishart(Prior):
     df and the entries i <= j of the scale, row by row.
     """
 
-    name: ClassVar[str] = "normal_inverse_wishart"
+    name = "normal_inverse_wishart"
     mean: tuple[float, ...]
     kappa: float
     df: float

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
 
 from discreet.arguments import listed
 from discreet.checked import checked
@@ -37,7 +36,7 @@ class ComposedDP(Guarantee):
     they amount to for a given delta.
     """
 
-    kind: ClassVar[str] = "composed"
+    kind = "composed"
     parts: tuple[Guarantee, ...]
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)

@@ -128,7 +128,7 @@ class Guarantee(metaclass=Constructed):
 class PureDP(Guarantee):
     """For every event E and neighbors x, x': P[M(x) in E] <= e^epsilon P[M(x') in E]."""
 
-    kind: ClassVar[str] = "pure"
+    kind = "pure"
     epsilon: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
@@ -152,7 +152,7 @@ class PureDP(Guarantee):
 class ApproxDP(Guarantee):
     """For every event E and neighbors x, x': P[M(x) in E] <= e^epsilon P[M(x') in E] + delta."""
 
-    kind: ClassVar[str] = "approx"
+    kind = "approx"
     epsilon: Fraction
     delta: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
@@ -192,7 +192,7 @@ class ApproxDP(Guarantee):
 class ZeroConcentratedDP(Guarantee):
     """For every order a > 1 and neighbors x, x': the Rényi divergence D_a(M(x) || M(x')) is at most a rho."""
 
-    kind: ClassVar[str] = "zero_concentrated"
+    kind = "zero_concentrated"
     rho: Fraction
     neighbors: Neighbors = field(default="replace", kw_only=True)
     unit: str | None = field(default=None, kw_only=True)

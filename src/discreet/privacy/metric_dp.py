@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from discreet.arguments import shown
 from discreet.domain.declarations import Neighbors
@@ -72,7 +72,7 @@ class MetricDP(Guarantee):
     One of ``epsilon`` and ``delta`` may be 0. ``neighbors`` is the relation that the metric's diameter is over.
     """
 
-    kind: ClassVar[str] = "metric"
+    kind = "metric"
     epsilon: Fraction
     delta: Fraction
     metric: PseudoMetric

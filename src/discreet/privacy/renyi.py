@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import ClassVar
 
 from discreet.arguments import listed
 from discreet.domain.declarations import Neighbors
@@ -34,7 +33,7 @@ class RenyiDP(Guarantee):
     largest one nothing is promised.
     """
 
-    kind: ClassVar[str] = "renyi"
+    kind = "renyi"
     orders: tuple[Fraction, ...]
     epsilons: tuple[Fraction, ...]
     neighbors: Neighbors = field(default="replace", kw_only=True)

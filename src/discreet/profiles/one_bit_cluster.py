@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class OneBitCluster(ProfileMechanism):
     Geumlek (2020), algorithm 7 and theorem 23.
     """
 
-    name: ClassVar[str] = "one_bit_cluster"
+    name = "one_bit_cluster"
 
     def check(self, graph: ProfileGraph) -> None:
         check_one_bit(graph, "OneBitCluster")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class OneBitPair(ProfileMechanism):
     """
 
     solver: Literal["closed", "program"] = "closed"
-    name: ClassVar[str] = "one_bit_pair"
+    name = "one_bit_pair"
 
     def __post_init__(self) -> None:
         one_of(self.solver, "solver", ("closed", "program"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class KRandomizedResponse(ProfileMechanism):
     Warner (1965); Kairouz, Bonawitz and Ramage (2016); Geumlek (2020), section 7.6.
     """
 
-    name: ClassVar[str] = "k_randomized_response"
+    name = "k_randomized_response"
 
     def table(self, graph: ProfileGraph, growth: Fraction) -> np.ndarray:
         d = graph.n_categories
@@ -56,7 +55,7 @@ class RandomizedResponse(KRandomizedResponse):
     Warner (1965), "Randomized response: a survey technique for eliminating evasive answer bias".
     """
 
-    name: ClassVar[str] = "randomized_response"
+    name = "randomized_response"
 
     def check(self, graph: ProfileGraph) -> None:
         check_one_bit(graph, "RandomizedResponse")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class SmoothCategorical(SmoothMechanism):
     Geumlek (2020), algorithm 9, program 7.7 and theorem 25.
     """
 
-    name: ClassVar[str] = "smooth_categorical"
+    name = "smooth_categorical"
 
     def baselines(self) -> Sequence[ProfileMechanism]:
         return [KRandomizedResponse()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class SmoothOneBit(SmoothMechanism):
     Geumlek (2020), algorithm 8, program 7.6 and theorem 24.
     """
 
-    name: ClassVar[str] = "smooth_one_bit"
+    name = "smooth_one_bit"
 
     def check(self, graph: ProfileGraph) -> None:
         check_one_bit(graph, "SmoothOneBit")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, log
-from typing import ClassVar
 
 import numpy as np
 
@@ -171,7 +170,7 @@ class LaplaceCells(Reading):
     For any real p and q, |p + q| / 2 + |p - q| / 2 = max(|p|, |q|).
     """
 
-    shares_window: ClassVar[bool] = True
+    shares_window = True
     y: float
     total: float
     beta: float
