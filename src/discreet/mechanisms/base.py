@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
+from discreet.priors import Prior, parse
 from discreet.privacy import Guarantee
 from discreet.samplers.secure import RandomSource
 
 __all__ = ["Mechanism", "RandomSource", "Totals", "conjugate_family", "read_samples"]
+
+_T = TypeVar("_T")
 
 # more draws than a posterior needs, and than a file should hold
 _MOST_SAMPLES = 10_000
@@ -43,6 +46,9 @@ class Mechanism(metaclass=Constructed):
     every_record: ClassVar[bool] = True
     #: The neighbor relations that the guarantee can be stated for.
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace",)
+    #: What errors about missing arguments begin with, and an example of a call.
+    what: ClassVar[str] = "posterior sampling needs"
+    example: ClassVar[str]
 
     @classmethod
     def expect(cls, mechanism: Any, refusal: str, *, hint: str | None = None) -> Self:
@@ -59,6 +65,26 @@ class Mechanism(metaclass=Constructed):
     def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
         """Return the mechanism for these declarations: a budget per unit of distance learns what the distance is."""
         return self
+
+    def _set(self, **fields: Any) -> None:
+        """Set the fields of a mechanism under construction; afterwards it is frozen."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _needed(cls, value: _T | None, name: str) -> _T:
+        """Return an argument that the mechanism cannot do without."""
+        if value is None:
+            raise UsageError(f"{cls.what} {name}.", hint=cls.example)
+        return value
+
+    @classmethod
+    def _read_prior(cls, prior: Prior | str) -> Prior:
+        """Read the prior, which is part of the guarantee."""
+        read = parse(prior) if isinstance(prior, str) else prior
+        if not isinstance(read, Prior):
+            raise UsageError(f"{cls.what} a prior, which is part of its guarantee.", hint=cls.example)
+        return read
 
     @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.artifact import Samples
 from discreet.artifact.records.langevin import LangevinRecord
 from discreet.domain.declarations import Domain, Neighbors
@@ -18,7 +19,6 @@ from discreet.models.layout import Layout
 from discreet.models.loss_model import read_size
 from discreet.models.regression import Regression
 from discreet.privacy import RenyiDP
-from discreet.privacy.amplification.checks import count
 from discreet.privacy.costs.sampled_gaussian import (
     SampledGaussian,
     langevin_steps,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _MOST_STEPS = 10**7
 # What a step size is rounded down by, which dwarfs the rounding of the noise that is computed from it.
 _DOWN = 1 - 1e-9
-_EXAMPLE = "for example dc.mechanisms.Langevin(epsilon=1, delta=1e-6, steps=1000)"
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,8 @@ class Langevin(Mechanism):
     """
 
     name = "langevin"
+    what = "Langevin dynamics need"
+    example = "for example dc.mechanisms.Langevin(epsilon=1, delta=1e-6, steps=1000)"
     reads = "records"
     relations = ("replace", "add_remove")
     epsilon: Fraction
@@ -116,30 +117,21 @@ class Langevin(Mechanism):
         clip: Number | None = None,
         samples: int = 100,
     ) -> None:
-        for name, value in {"epsilon": epsilon, "delta": delta, "steps": steps}.items():
-            if value is None:
-                raise UsageError(f"Langevin dynamics need {name}.", hint=_EXAMPLE)
-        assert epsilon is not None
-        assert delta is not None
-        assert steps is not None
         if step_size is not None and clip is None:
             raise UsageError(
                 "a step size needs clip, the largest length of a record's gradient.", hint="clip=1"
             )
-        for name, value in {
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "delta": failure_probability(delta),
-            "steps": count(steps, "steps"),
-            "rate": read_rate(rate),
-            "step_size": None if step_size is None else read_size(step_size, "step_size"),
-            "temperature": read_size(temperature, "temperature"),
-            "precision": read_size(precision, "precision", zero=True),
-            "clip": None if clip is None else read_size(clip, "clip"),
-            "samples": read_samples(samples),
-        }.items():
-            object.__setattr__(self, name, value)
-        if self.steps > _MOST_STEPS:
-            raise UsageError(f"steps must be at most {_MOST_STEPS}, got steps={steps}.")
+        self._set(
+            epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
+            delta=failure_probability(self._needed(delta, "delta")),
+            steps=whole(self._needed(steps, "steps"), "steps", most=_MOST_STEPS),
+            rate=read_rate(rate),
+            step_size=None if step_size is None else read_size(step_size, "step_size"),
+            temperature=read_size(temperature, "temperature"),
+            precision=read_size(precision, "precision", zero=True),
+            clip=None if clip is None else read_size(clip, "clip"),
+            samples=read_samples(samples),
+        )
         if self.samples > (self.steps + 1) // 2:
             raise UsageError(
                 f"samples are states of the second half of the walk: {self.samples} need at least "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.arguments import one_of
+from discreet.arguments import one_of, whole
 from discreet.artifact import Samples
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
 from discreet.domain.declarations import Domain, Neighbors
@@ -21,7 +21,6 @@ from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP
 from discreet.privacy.amplification import SGDCost
-from discreet.privacy.amplification.checks import count
 from discreet.privacy.amplification.secret_order import SECRET_ORDERS, rho_at_orders, secret_orders
 from discreet.privacy.gaussian import rho_for_approx
 from discreet.privacy.guarantees import failure_probability, positive_budget
@@ -120,17 +119,16 @@ class NoisySGD(Mechanism):
     ) -> None:
         order = one_of(order, "order", Order)
         budget, known = _budget(rho, epsilon, delta, order, orders)
-        for name, value in {
-            "rho": budget,
-            "step_size": None if step_size is None else read_size(step_size, "step_size"),
-            "order": order,
-            "orders": known,
-            "public": public,
-            "extra_steps": None if extra_steps is None else count(extra_steps, "extra_steps", least=0),
-        }.items():
-            object.__setattr__(self, name, value)
-        if self.extra_steps is not None and self.extra_steps > _MOST_EXTRA:
-            raise UsageError(f"extra_steps must be at most {_MOST_EXTRA}, got extra_steps={extra_steps}.")
+        if extra_steps is not None:
+            extra_steps = whole(extra_steps, "extra_steps", least=0, most=_MOST_EXTRA)
+        self._set(
+            rho=budget,
+            step_size=None if step_size is None else read_size(step_size, "step_size"),
+            order=order,
+            orders=known,
+            public=public,
+            extra_steps=extra_steps,
+        )
         if public is not None and self.extra_steps == 0:
             raise UsageError(
                 "public records are for extra steps, and there are none.", hint="leave out one of them"

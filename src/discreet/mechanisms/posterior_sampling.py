@@ -23,7 +23,7 @@ from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.models.base import Model
 from discreet.models.layout import Layout
-from discreet.priors import Prior, parse
+from discreet.priors import Prior
 from discreet.privacy import MetricDP, PureDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
 from discreet.privacy.costs.parameter_grid import (
@@ -40,7 +40,6 @@ from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower,
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
 _HEAVIEST_PRIOR = 1e14
-_EXAMPLE = 'for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,7 @@ class PosteriorSampling(Mechanism):
     """
 
     name = "posterior_sample"
+    example = 'for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))'
     prior: Prior
     budget: Fraction | PerUnit
     samples: int
@@ -116,33 +116,21 @@ class PosteriorSampling(Mechanism):
         range_bound: Number | None = None,
         cells: int | None = None,
     ) -> None:
-        prior = parse(prior) if isinstance(prior, str) else prior
-        if not isinstance(prior, Prior):
-            raise UsageError(
-                "posterior sampling needs a prior, which is part of its guarantee.", hint=_EXAMPLE
-            )
+        support_is = "a support, the parameters that are possible, from public knowledge"
+        prior = self._read_prior(prior)
         budget: Fraction | PerUnit | None = PerUnit.read(metric, epsilon_per_unit)
         if epsilon is not None:
             if budget is not None:
-                raise UsageError("give either epsilon, or metric with epsilon_per_unit.", hint=_EXAMPLE)
+                raise UsageError("give either epsilon, or metric with epsilon_per_unit.", hint=self.example)
             budget = positive_budget(epsilon, "epsilon")
-        if budget is None:
-            raise UsageError("posterior sampling needs epsilon.", hint=_EXAMPLE)
-        if support is None:
-            raise UsageError(
-                "posterior sampling needs a support, the parameters that are possible, from public knowledge.",
-                hint=_EXAMPLE,
-            )
-        bound = None if range_bound is None else positive_budget(range_bound, "range_bound")
-        for name, value in {
-            "prior": prior,
-            "budget": budget,
-            "samples": read_samples(samples),
-            "support": support,
-            "range_bound": bound,
-            "cells": cells,
-        }.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            prior=prior,
+            budget=self._needed(budget, "epsilon"),
+            support=self._needed(support, support_is),
+            samples=read_samples(samples),
+            range_bound=None if range_bound is None else positive_budget(range_bound, "range_bound"),
+            cells=cells,
+        )
 
     @property
     def epsilon(self) -> Fraction:

@@ -17,7 +17,7 @@ from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.mechanisms.grid_walking import barker_walk, planned_walk, read_steps, walk_of
 from discreet.models.layout import Layout
-from discreet.priors import Prior, parse
+from discreet.priors import Prior
 from discreet.privacy import DiscreteLaplace, PureDP
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
 from discreet.privacy.costs.chain_updates import gibbs_distribution
@@ -28,7 +28,6 @@ from discreet.privacy.rounding import decimal, rational_down
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import Number, float_up, plain
 
-_EXAMPLE = 'for example dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 _LEAST = Fraction(1, 10**6)
 
 
@@ -91,6 +90,8 @@ class PrivateAnnealing(Mechanism):
     """
 
     name = "private_annealing"
+    what = "annealing needs"
+    example = 'for example dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, support=(0.01, 0.99))'
     prior: Prior
     epsilon: Fraction
     samples: int
@@ -120,37 +121,30 @@ class PrivateAnnealing(Mechanism):
         width: int | None = None,
         cells: int | None = None,
     ) -> None:
-        prior = parse(prior) if isinstance(prior, str) else prior
-        if not isinstance(prior, Prior):
-            raise UsageError("annealing needs a prior, which is part of its guarantee.", hint=_EXAMPLE)
-        for what, value in {"epsilon": epsilon, "support": support}.items():
-            if value is None:
-                raise UsageError(f"annealing needs {what}.", hint=_EXAMPLE)
-        assert epsilon is not None
+        prior = self._read_prior(prior)
+        budget = positive_budget(self._needed(epsilon, "epsilon"), "epsilon")
         weights = one_of(weights, "weights", ("resample", "laplace"))
         if weights_epsilon is not None and weights != "laplace":
             raise UsageError("weights_epsilon is for weights='laplace'; resampling costs what the path says.")
-        budget = positive_budget(epsilon, "epsilon")
         noise = None
         if weights == "laplace":
             noise = budget / 2 if weights_epsilon is None else positive_budget(weights_epsilon, "epsilon")
             if noise >= budget:
                 raise UsageError("weights_epsilon must leave something of epsilon for the trajectories.")
-        for name, value in {
-            "prior": prior,
-            "epsilon": budget,
-            "samples": read_samples(samples),
-            "support": support,
-            "path": None if path is None else read_path(path),
-            "levels": read_steps(levels, "levels", 1000),
-            "trajectories": read_steps(trajectories, "trajectories", 1000),
-            "moves": read_steps(moves, "moves", 1000),
-            "weights": weights,
-            "weights_epsilon": noise,
-            "width": width,
-            "cells": cells,
-        }.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            prior=prior,
+            epsilon=budget,
+            samples=read_samples(samples),
+            support=self._needed(support, "support"),
+            path=None if path is None else read_path(path),
+            levels=read_steps(levels, "levels", 1000),
+            trajectories=read_steps(trajectories, "trajectories", 1000),
+            moves=read_steps(moves, "moves", 1000),
+            weights=weights,
+            weights_epsilon=noise,
+            width=width,
+            cells=cells,
+        )
         if self.levels < 2:
             raise UsageError("a path has at least 2 levels, got levels=1.")
 

@@ -30,7 +30,6 @@ from discreet.samplers.truncated_dirichlet import check_lower
 if TYPE_CHECKING:
     from discreet.data.summaries.records import Records
 
-_EXAMPLE = "for example dc.mechanisms.PrivateGibbs(epsilon=1, steps=20, support=0.02)"
 # Lighter ones leave float64, heavier ones outweigh any data there is.
 _LIGHTEST_PRIOR, _HEAVIEST_PRIOR = Fraction(1, 1000), Fraction(10**9)
 # What a file should hold.
@@ -86,6 +85,8 @@ class PrivateGibbs(Mechanism):
     """
 
     name = "private_gibbs"
+    what = "private Gibbs sampling needs"
+    example = "for example dc.mechanisms.PrivateGibbs(epsilon=1, steps=20, support=0.02)"
     reads = "records"
     epsilon: Fraction
     delta: Fraction | None
@@ -108,27 +109,20 @@ class PrivateGibbs(Mechanism):
         temperature: Number | None = None,
         share: Number = 1,
     ) -> None:
-        for what, value in {"epsilon": epsilon, "steps": steps}.items():
-            if value is None:
-                raise UsageError(f"private Gibbs sampling needs {what}.", hint=_EXAMPLE)
-        if support is None:
-            raise UsageError(
-                "private Gibbs sampling needs a support, the least that a label's probability can be: without it one "
-                "record changes the likelihood without limit.",
-                hint=_EXAMPLE,
-            )
-        assert epsilon is not None
-        for name, value in {
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "delta": None if delta is None else failure_probability(delta),
-            "steps": read_steps(steps),
-            "support": support,
-            "weight_prior": _read_prior("weight_prior", weight_prior),
-            "label_prior": _read_prior("label_prior", label_prior),
-            "temperature": read_temperature(temperature),
-            "share": exact(share, "share"),
-        }.items():
-            object.__setattr__(self, name, value)
+        support_is = (
+            "a support, the least that a label's probability can be: without it one record changes the likelihood "
+            "without limit"
+        )
+        self._set(
+            epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
+            delta=None if delta is None else failure_probability(delta),
+            steps=read_steps(self._needed(steps, "steps")),
+            support=self._needed(support, support_is),
+            weight_prior=_read_weight("weight_prior", weight_prior),
+            label_prior=_read_weight("label_prior", label_prior),
+            temperature=read_temperature(temperature),
+            share=exact(share, "share"),
+        )
         if self.label_prior < 1:
             # below it the sampler of truncated probabilities is slow for some tables, which would show
             raise UsageError(f"label_prior must be at least 1, got label_prior={plain(self.label_prior)}.")
@@ -218,7 +212,7 @@ class PrivateGibbs(Mechanism):
         return Samples.of({WEIGHTS: np.array([state.weights for state in states]), **tables}, "floating")
 
 
-def _read_prior(name: str, value: Number) -> Fraction:
+def _read_weight(name: str, value: Number) -> Fraction:
     read = exact(value, name)
     if not _LIGHTEST_PRIOR <= read <= _HEAVIEST_PRIOR:
         raise UsageError(f"{name} must be between 0.001 and 1e9, got {name}={plain(read)}.")

@@ -23,7 +23,7 @@ from discreet.mechanisms.grid_walking import (
     walk_of,
 )
 from discreet.models.layout import Layout
-from discreet.priors import Prior, parse
+from discreet.priors import Prior
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
@@ -31,10 +31,6 @@ from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, plain
-
-_EXAMPLE = (
-    'for example dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
-)
 
 
 @dataclass(frozen=True)
@@ -84,6 +80,10 @@ class PrivateMetropolis(Mechanism):
     """
 
     name = "private_metropolis"
+    what = "a private walk needs"
+    example = (
+        'for example dc.mechanisms.PrivateMetropolis("beta:1,1", epsilon=1, steps=50, support=(0.01, 0.99))'
+    )
     prior: Prior
     epsilon: Fraction
     steps: int
@@ -105,29 +105,21 @@ class PrivateMetropolis(Mechanism):
         cells: int | None = None,
         rejection: WorstCaseRejection | None = None,
     ) -> None:
-        prior = parse(prior) if isinstance(prior, str) else prior
-        if not isinstance(prior, Prior):
-            raise UsageError("a private walk needs a prior, which is part of its guarantee.", hint=_EXAMPLE)
-        for what, value in {"epsilon": epsilon, "steps": steps, "support": support}.items():
-            if value is None:
-                raise UsageError(f"a private walk needs {what}.", hint=_EXAMPLE)
-        assert epsilon is not None
         if rejection is not None and not isinstance(rejection, WorstCaseRejection):
             raise UsageError(
                 "rejection must be a WorstCaseRejection: a bound for every table and every state, and its proof.",
                 hint="an observed rejection rate is a number about one table; leave out rejection for Barker's rule",
             )
-        for name, value in {
-            "prior": prior,
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "steps": read_steps(steps),
-            "support": support,
-            "temperature": read_temperature(temperature),
-            "width": width,
-            "cells": cells,
-            "rejection": rejection,
-        }.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            prior=self._read_prior(prior),
+            epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
+            steps=read_steps(self._needed(steps, "steps")),
+            support=self._needed(support, "support"),
+            temperature=read_temperature(temperature),
+            width=width,
+            cells=cells,
+            rejection=rejection,
+        )
         if rejection is not None and self.steps * rejection.bound >= 1:
             raise UsageError(
                 f"delta adds up over the steps: {self.steps} times {plain(rejection.bound)} is 1 or more, "

@@ -23,7 +23,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.models.layout import Layout
-from discreet.priors import Prior, parse
+from discreet.priors import Prior
 from discreet.privacy import RenyiDP
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 from discreet.privacy.costs.posterior_pairs import check_family
@@ -82,6 +82,7 @@ class RenyiPosterior(Mechanism):
     """
 
     name = "renyi_posterior"
+    example = 'for example dc.mechanisms.RenyiPosterior("beta:6,12", order=2, epsilon=0.1)'
     #: The public record of each mode.
     _records: ClassVar[Mapping[str, type[SamplingRecord]]] = {
         "direct": DirectPosteriorRecord,
@@ -105,20 +106,13 @@ class RenyiPosterior(Mechanism):
         mode: Mode = "diffused",
         samples: int = 1,
     ) -> None:
-        prior = parse(prior) if isinstance(prior, str) else prior
-        if not isinstance(prior, Prior):
-            raise UsageError(
-                f"prior must be a prior such as dc.priors.Beta(6, 12), got {type(prior).__name__}."
-            )
-        one_of(mode, "mode", self._modes)
-        for name, value in {
-            "prior": prior,
-            "order": check_orders([order])[0],
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "mode": mode,
-            "samples": read_samples(samples),
-        }.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            prior=self._read_prior(prior),
+            mode=one_of(mode, "mode", self._modes),
+            order=check_orders([order])[0],
+            epsilon=positive_budget(epsilon, "epsilon"),
+            samples=read_samples(samples),
+        )
 
     def guarantee(self, neighbors: Neighbors) -> RenyiDP:
         return RenyiDP([self.order], [self.epsilon], neighbors=neighbors)
@@ -209,8 +203,3 @@ def _check_floats(near: NeighboringPosteriors, r: float, m: float) -> None:
 def _kept_finite(name: str, values: np.ndarray) -> np.ndarray:
     """Move rates and variances that underflowed or overflowed back to where they can be read."""
     return np.clip(values, _SMALLEST, _LARGEST) if name in ("rate", "variance") else values
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    *first, last = (repr(word) for word in words)
-    return f"{', '.join(first)} or {last}"

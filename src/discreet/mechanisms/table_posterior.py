@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
-_EXAMPLE = "for example dc.mechanisms.TablePosterior(epsilon=1, support=0.01)"
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class TablePosterior(Mechanism):
     """
 
     name = "table_posterior"
+    example = "for example dc.mechanisms.TablePosterior(epsilon=1, support=0.01)"
     reads = "records"
     prior: Fraction
     epsilon: Fraction
@@ -79,20 +79,13 @@ class TablePosterior(Mechanism):
         samples: int = 1,
         support: Number | None = None,
     ) -> None:
-        if epsilon is None:
-            raise UsageError("posterior sampling needs epsilon.", hint=_EXAMPLE)
-        if support is None:
-            raise UsageError(
-                "posterior sampling needs a support, the least that any probability can be, from public knowledge.",
-                hint=_EXAMPLE,
-            )
-        for name, value in {
-            "prior": positive_budget(prior, "prior"),
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "samples": read_samples(samples),
-            "support": exact(support, "support"),
-        }.items():
-            object.__setattr__(self, name, value)
+        support_is = "a support, the least that any probability can be, from public knowledge"
+        self._set(
+            prior=positive_budget(prior, "prior"),
+            epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
+            samples=read_samples(samples),
+            support=exact(self._needed(support, support_is), "support"),
+        )
 
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
