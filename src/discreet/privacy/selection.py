@@ -16,7 +16,28 @@ from discreet.errors import UsageError
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip:
+class Choice:
+    """A random choice among candidates with integer scores."""
+
+    scores: tuple[int, ...]
+    scale: float
+
+    def __init__(self, scores: Sequence[int], scale: float) -> None:
+        read = tuple(listed(scores, "scores", "a list of whole numbers"))
+        if not read or not all(isinstance(score, int | np.integer) for score in read):
+            raise UsageError("scores must be whole numbers, and at least one.")
+        object.__setattr__(self, "scores", read)
+        object.__setattr__(self, "scale", positive(scale, "scale"))
+
+    @property
+    def _log_weights(self) -> np.ndarray:
+        """Return (score_i - best) / scale of each candidate."""
+        best = max(self.scores)
+        return np.array([float(score - best) for score in self.scores]) / self.scale
+
+
+@dataclass(frozen=True, init=False)
+class PermuteAndFlip(Choice):
     """Walk through the candidates in random order; take candidate i with probability exp((score_i - best) / scale).
 
     The best candidate is always taken, so the walk ends. Scores are integers. The distribution is that of the largest
@@ -34,22 +55,6 @@ class PermuteAndFlip:
     with exponential noise.
     """
 
-    scores: tuple[int, ...]
-    scale: float
-
-    def __init__(self, scores: Sequence[int], scale: float) -> None:
-        read = tuple(listed(scores, "scores", "a list of whole numbers"))
-        if not read or not all(isinstance(score, int | np.integer) for score in read):
-            raise UsageError("scores must be whole numbers, and at least one.")
-        object.__setattr__(self, "scores", read)
-        object.__setattr__(self, "scale", positive(scale, "scale"))
-
-    @property
-    def _log_odds(self) -> np.ndarray:
-        """Return the log-probability with which each candidate is taken when its turn comes."""
-        best = max(self.scores)
-        return np.array([float(score - best) for score in self.scores]) / self.scale
-
     def mass(self) -> np.ndarray:
         r"""Return the probability of each candidate.
 
@@ -60,7 +65,7 @@ class PermuteAndFlip:
 
         the integral of a polynomial, for which Gauss-Legendre quadrature with half as many nodes is exact.
         """
-        p = np.exp(self._log_odds)
+        p = np.exp(self._log_weights)
         nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
         t, weights = 0.5 * (nodes + 1), 0.5 * weights
         log_stay = np.log1p(-np.outer(t, p))
@@ -69,11 +74,11 @@ class PermuteAndFlip:
 
     def sample(self, rng: np.random.Generator) -> int:
         """Draw one candidate, for simulation."""
-        return int(np.argmax(self._log_odds + rng.exponential(size=len(self.scores))))
+        return int(np.argmax(self._log_weights + rng.exponential(size=len(self.scores))))
 
 
-@dataclass(frozen=True)
-class ExponentialChoice:
+@dataclass(frozen=True, init=False)
+class ExponentialChoice(Choice):
     """Take candidate i with probability proportional to exp(score_i / scale): the exponential mechanism.
 
     Scores are integers. The distribution is that of the largest of ``score_i + scale * G_i`` with independent standard
@@ -90,21 +95,6 @@ class ExponentialChoice:
     McSherry and Talwar (2007), Mechanism design via differential privacy. Dong, Durfee and Rogers (2020), Optimal
     differential privacy composition for exponential mechanisms (bounded range).
     """
-
-    scores: tuple[int, ...]
-    scale: float
-
-    def __init__(self, scores: Sequence[int], scale: float) -> None:
-        read = tuple(listed(scores, "scores", "a list of whole numbers"))
-        if not read or not all(isinstance(score, int | np.integer) for score in read):
-            raise UsageError("scores must be whole numbers, and at least one.")
-        object.__setattr__(self, "scores", read)
-        object.__setattr__(self, "scale", positive(scale, "scale"))
-
-    @property
-    def _log_weights(self) -> np.ndarray:
-        best = max(self.scores)
-        return np.array([float(score - best) for score in self.scores]) / self.scale
 
     def mass(self) -> np.ndarray:
         """Return the probability of each candidate."""

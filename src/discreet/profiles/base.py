@@ -70,9 +70,9 @@ def check_one_bit(graph: ProfileGraph, name: str) -> None:
         )
 
 
-def flip_table(flips: np.ndarray) -> np.ndarray:
-    """Return the table of flipping probabilities in units of 2^-62, one for each profile."""
-    kept = WHOLE - flips
+def flip_matrices(flips: np.ndarray, whole: int = WHOLE) -> np.ndarray:
+    """Return the matrices of flipping probabilities, one for each profile, in units of 1 / ``whole``."""
+    kept = whole - flips
     return np.stack([np.stack([kept, flips], axis=-1), np.stack([flips, kept], axis=-1)], axis=-2)
 
 
@@ -208,13 +208,9 @@ class FittedMechanism:
         """The matrices as floats, by profile, observed and reported category."""
         return self.table / WHOLE
 
-    @property
+    @cached_property
     def outputs(self) -> np.ndarray:
         """The distribution of each profile's reports, as floats, one row for each profile."""
-        return self._outputs
-
-    @cached_property
-    def _outputs(self) -> np.ndarray:
         exact = Outputs.of(self.graph, self.table)
         return np.array(
             [[n / whole for n in row] for row, whole in zip(exact.numerators, exact.wholes, strict=True)]
@@ -290,9 +286,10 @@ class FittedMechanism:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file, whole or not at all."""
-        from discreet.profiles.codec import save_mechanism
+        from discreet.profiles.codec import mechanism_to_json
+        from discreet.profiles.graph_file import save_json
 
-        save_mechanism(self, path)
+        save_json(mechanism_to_json(self), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FittedMechanism:

@@ -16,22 +16,14 @@ from discreet.artifact.readers import exact_fields, integer, rational, text_of, 
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.names import one_line
 from discreet.profiles.exact import WHOLE, read_epsilon
-from discreet.profiles.graph_file import graph_from_json, graph_to_json, load_json, save_json
+from discreet.profiles.graph_file import graph_from_json, graph_to_json, load_json
+from discreet.profiles.statement import METHODS
 from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.profiles.base import FittedMechanism
 
 FORMAT, VERSION = "discreet/profile-mechanism", 1
-#: The closed list of methods that a file may name.
-METHODS = (
-    "one_bit_pair",
-    "one_bit_cluster",
-    "smooth_one_bit",
-    "smooth_categorical",
-    "randomized_response",
-    "k_randomized_response",
-)
 
 
 def mechanism_to_json(mechanism: FittedMechanism) -> dict[str, Any]:
@@ -94,8 +86,3 @@ def load_mechanism(path: str | os.PathLike[str]) -> FittedMechanism:
         return mechanism_from_json(body)
     except ReleaseFileError as problem:
         raise ReleaseFileError(f"{os.fspath(path)}: {problem.message}", hint=problem.hint) from None
-
-
-def save_mechanism(mechanism: FittedMechanism, path: str | os.PathLike[str]) -> None:
-    """Write a mechanism to a file."""
-    save_json(mechanism_to_json(mechanism), path)

@@ -167,15 +167,15 @@ class ProfileGraph:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ProfileGraph:
         """Read a graph from a JSON file."""
-        from discreet.profiles.graph_file import load_graph
+        from discreet.profiles.graph_file import graph_from_json, load_json
 
-        return load_graph(path)
+        return graph_from_json(load_json(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph to a JSON file, whole or not at all."""
-        from discreet.profiles.graph_file import save_graph
+        from discreet.profiles.graph_file import graph_to_json, save_json
 
-        save_graph(self, path)
+        save_json(graph_to_json(self), path)
 
     # -- what others need to know ---------------------------------------------------------------------
 

@@ -67,16 +67,6 @@ def graph_from_json(body: Any) -> ProfileGraph:
     return ProfileGraph(profiles, edges, categories=categories)
 
 
-def load_graph(path: str | os.PathLike[str]) -> ProfileGraph:
-    """Read a graph from a file."""
-    return graph_from_json(load_json(path))
-
-
-def save_graph(graph: ProfileGraph, path: str | os.PathLike[str]) -> None:
-    """Write a graph to a file."""
-    save_json(graph_to_json(graph), path)
-
-
 def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write an object, one field on each line."""
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_table
+from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_matrices
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.one_bit_pair import flip_probability, units_up
 
@@ -41,4 +41,4 @@ class OneBitCluster(ProfileMechanism):
         flips = np.zeros(graph.n_profiles, dtype=np.int64)
         for component in graph.components:
             flips[list(component)] = units_up(max(worst[i] for i in component))
-        return flip_table(flips)
+        return flip_matrices(flips)

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.arguments import one_of
 from discreet.errors import UsageError
-from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_table
+from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_matrices
 from discreet.profiles.exact import WHOLE, mix_in_uniform, to_table
 from discreet.profiles.graph import ProfileGraph
 
@@ -92,7 +92,7 @@ class OneBitPair(ProfileMechanism):
     def table(self, graph: ProfileGraph, growth: Fraction) -> np.ndarray:
         p, q = (row[1] for row in graph.distributions)
         if self.solver == "closed":
-            return flip_table(np.full(2, units_up(flip_probability(p, q, growth)), dtype=np.int64))
+            return flip_matrices(np.full(2, units_up(flip_probability(p, q, growth)), dtype=np.int64))
         alpha = _solve(float(p), float(q), float(growth))
         flips = np.array([[1 - alpha, alpha], [alpha, 1 - alpha]])
         return mix_in_uniform(graph, to_table(np.stack([flips, flips])), growth)

@@ -68,10 +68,8 @@ def _move(
         for y in range(s.size):
             new_s[y] = s[y] + t * shift[y]
         if _log_density(new_w, new_s, powers, counts) > level:
-            for k in range(w.size):
-                w[k] = new_w[k]
-            for y in range(s.size):
-                s[y] = new_s[y]
+            w[:] = new_w
+            s[:] = new_s
             return
         if t < 0.0:
             low = t
@@ -110,8 +108,7 @@ def _share(
         density = _log_density(new_w, new_s, powers, counts)
         if density > -math.inf and density + math.log(new_w[i]) + math.log(new_w[j]) > level:
             w[i], w[j] = new_w[i], new_w[j]
-            for y in range(s.size):
-                s[y] = new_s[y]
+            s[:] = new_s
             return
         if v < at:
             low = v
@@ -183,6 +180,5 @@ def run(
                 _move(w, s, edge, edge_shift, powers, counts, rng)
                 edge[i], edge[j] = 0.0, 0.0
         if sweep >= 0:
-            for k in range(n_components):
-                out[sweep, k] = w[k]
+            out[sweep] = w
     return out

@@ -14,6 +14,7 @@ from discreet.profiles.base import ProfileMechanism
 from discreet.profiles.exact import WHOLE, mix_in_uniform, to_table
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.objectives import Kind, Objective, Weights, read_objective
+from discreet.profiles.programs import Program
 
 # Solvers are exact to about this. A baseline that is ahead by less is not better, it is rounded differently.
 _TIE = 1e-9
@@ -58,10 +59,11 @@ class SmoothMechanism(ProfileMechanism):
             return np.repeat((np.eye(d, dtype=np.int64) * WHOLE)[None], graph.n_profiles, axis=0)
         baselines = [mechanism.table(graph, growth) for mechanism in self.baselines()]
         best = min(baselines, key=lambda table: objective.value(graph, table / WHOLE))
-        solved = self.solve(graph, float(growth), objective)
+        program = self.program(graph, float(growth), objective)
+        solved = program.least_largest() if objective.kind == "largest" else program.least_expected()
         if solved is None:
             return best
-        found = mix_in_uniform(graph, to_table(solved), growth)
+        found = mix_in_uniform(graph, to_table(self.matrices(graph, solved)), growth)
         ahead = objective.value(graph, found / WHOLE) - objective.value(graph, best / WHOLE)
         return best if ahead > _TIE else found
 
@@ -70,5 +72,9 @@ class SmoothMechanism(ProfileMechanism):
         """Return mechanisms whose tables the program allows too."""
 
     @abstractmethod
-    def solve(self, graph: ProfileGraph, growth: float, objective: Objective) -> np.ndarray | None:
-        """Return optimal matrices to solver precision; None if the solver gave up."""
+    def program(self, graph: ProfileGraph, growth: float, objective: Objective) -> Program:
+        """Return the program whose optimum it is."""
+
+    @abstractmethod
+    def matrices(self, graph: ProfileGraph, solved: np.ndarray) -> np.ndarray:
+        """Return the matrices, to solver precision, that the variables of the program stand for."""

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.profiles.base import ProfileMechanism
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.objectives import Objective
-from discreet.profiles.programs import categorical_program
+from discreet.profiles.programs import Program, categorical_program
 from discreet.profiles.randomized_response import KRandomizedResponse
 from discreet.profiles.smooth import SmoothMechanism
 
@@ -52,10 +52,9 @@ class SmoothCategorical(SmoothMechanism):
     def baselines(self) -> Sequence[ProfileMechanism]:
         return [KRandomizedResponse()]
 
-    def solve(self, graph: ProfileGraph, growth: float, objective: Objective) -> np.ndarray | None:
-        program = categorical_program(graph, growth, objective)
-        found = program.least_largest() if objective.kind == "largest" else program.least_expected()
-        if found is None:
-            return None
+    def program(self, graph: ProfileGraph, growth: float, objective: Objective) -> Program:
+        return categorical_program(graph, growth, objective)
+
+    def matrices(self, graph: ProfileGraph, solved: np.ndarray) -> np.ndarray:
         k, d = graph.n_profiles, graph.n_categories
-        return np.clip(found[: k * d * d].reshape(k, d, d), 0, 1)
+        return np.clip(solved[: k * d * d].reshape(k, d, d), 0, 1)

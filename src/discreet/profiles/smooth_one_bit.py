@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.profiles.base import ProfileMechanism, check_one_bit
+from discreet.profiles.base import ProfileMechanism, check_one_bit, flip_matrices
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.objectives import Objective
 from discreet.profiles.one_bit_cluster import OneBitCluster
-from discreet.profiles.programs import one_bit_program
+from discreet.profiles.programs import Program, one_bit_program
 from discreet.profiles.smooth import SmoothMechanism
 
 
@@ -48,12 +48,8 @@ class SmoothOneBit(SmoothMechanism):
         # never worse than randomized response, and exact where a solver would run out of digits
         return [OneBitCluster()]
 
-    def solve(self, graph: ProfileGraph, growth: float, objective: Objective) -> np.ndarray | None:
-        program = one_bit_program(graph, growth, objective)
-        found = program.least_largest() if objective.kind == "largest" else program.least_expected()
-        if found is None:
-            return None
-        flips = np.clip(found[: graph.n_profiles], 0, 0.5)
-        return np.stack(
-            [np.stack([1 - flips, flips], axis=-1), np.stack([flips, 1 - flips], axis=-1)], axis=-2
-        )
+    def program(self, graph: ProfileGraph, growth: float, objective: Objective) -> Program:
+        return one_bit_program(graph, growth, objective)
+
+    def matrices(self, graph: ProfileGraph, solved: np.ndarray) -> np.ndarray:
+        return flip_matrices(np.clip(solved[: graph.n_profiles], 0, 0.5), 1)

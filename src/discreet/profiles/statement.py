@@ -9,7 +9,8 @@ from discreet.rational import plain
 if TYPE_CHECKING:
     from discreet.profiles.base import FittedMechanism
 
-_NAMES = {
+#: The closed list of methods that a file may name, and what people call them.
+METHODS = {
     "one_bit_pair": "One-bit pair mechanism",
     "one_bit_cluster": "One-bit cluster mechanism",
     "smooth_one_bit": "Smooth one-bit mechanism",
@@ -28,7 +29,7 @@ def statement(mechanism: FittedMechanism) -> str:
     # told from the numbers, not from the method's name
     hidden = mechanism.hides_observations
     lines = [
-        f"{_NAMES.get(mechanism.method, mechanism.method)} for {people} over {graph.n_categories} categories.",
+        f"{METHODS.get(mechanism.method, mechanism.method)} for {people} over {graph.n_categories} categories.",
         f"Promise: for {joined} of profiles that an edge joins, one report is at "
         f"most e^{epsilon} times as likely from one of the two as from the other (profile-based privacy with "
         f"epsilon = {epsilon}), checked in exact arithmetic.",

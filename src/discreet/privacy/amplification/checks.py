@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import numbers, real, shown, whole
+from discreet.arguments import numbers, real, shown
 from discreet.errors import UsageError
 
 # Rows written with ten digits still count as probabilities.
 _SUM_SLACK = 1e-9
-
-
-def positive(value: float, name: str) -> float:
-    """Return a finite positive number, or say which argument is not one."""
-    number = real(value, name)
-    if not number > 0:
-        raise UsageError(f"{name} must be positive and finite, got {name}={shown(value)}.")
-    return number
 
 
 def at_least_zero(value: float, name: str) -> float:
@@ -34,11 +26,6 @@ def fraction(value: float, name: str) -> float:
     if not 0 <= number <= 1:
         raise UsageError(f"{name} must be between 0 and 1, got {name}={shown(value)}.")
     return number
-
-
-def count(value: int, name: str, least: int = 1) -> int:
-    """Return an integer that is not too small, or say which argument is not one."""
-    return whole(value, name, least=least)
 
 
 def orders(values: ArrayLike) -> np.ndarray:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arguments import positive
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import orders, positive, probabilities
+from discreet.privacy.amplification.checks import orders, probabilities
 from discreet.privacy.amplification.coefficients import FiniteKernel
 from discreet.privacy.amplification.differences import mean_exp, second_difference
 from discreet.privacy.amplification.divergences import renyi_divergence

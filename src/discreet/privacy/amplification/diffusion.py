@@ -22,9 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arguments import positive, whole
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
-from discreet.privacy.amplification.checks import at_least_zero, count, positive
+from discreet.privacy.amplification.checks import at_least_zero
 from discreet.privacy.amplification.statements import concentrated
 from discreet.privacy.guarantees import ZeroConcentratedDP
 
@@ -57,7 +58,7 @@ class OrnsteinUhlenbeck:
         radius^2 + s^2 dimension v, least at s = radius^2 / (radius^2 + dimension v).
         """
         variance = positive(l2_sensitivity, "l2_sensitivity") ** 2 / (2 * positive(rho, "rho"))
-        excess = count(dimension, "dimension") * variance / positive(radius, "radius") ** 2
+        excess = whole(dimension, "dimension") * variance / positive(radius, "radius") ** 2
         pull = np.log1p(excess)  # -log s
         # v = spread^2 (e^(2 pull) - 1) / pull
         spread = np.sqrt(variance * pull / np.expm1(2 * pull))
@@ -102,7 +103,7 @@ class OrnsteinUhlenbeck:
         radius^2.
         """
         bias = -np.expm1(-self.pull * self.time) * at_least_zero(radius, "radius")
-        return float(bias**2 + count(dimension, "dimension") * self.sd**2)
+        return float(bias**2 + whole(dimension, "dimension") * self.sd**2)
 
     @checked
     def later(self, time: float) -> OrnsteinUhlenbeck:

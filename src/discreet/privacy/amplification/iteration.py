@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from discreet.arguments import positive, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero, count, positive
+from discreet.privacy.amplification.checks import at_least_zero
 
 
 @checked
@@ -123,7 +124,7 @@ def gradient_step_lipschitz(step_size: float, smoothness: float, strong_convexit
 def _steps(lipschitz: ArrayLike, sigma: ArrayLike, n_steps: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each step, the log of the stretch up to there and of the noise."""
     factors, sigmas = np.asarray(lipschitz, dtype=float), np.asarray(sigma, dtype=float)
-    shape = () if n_steps is None else (count(n_steps, "n_steps"),)
+    shape = () if n_steps is None else (whole(n_steps, "n_steps"),)
     try:
         shape = np.broadcast_shapes(shape, factors.shape, sigmas.shape)
     except ValueError:

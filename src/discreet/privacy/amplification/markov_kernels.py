@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf, log_ndtr
 
+from discreet.arguments import positive, whole
 from discreet.checked import checked
-from discreet.privacy.amplification.checks import at_least_zero, count, positive
+from discreet.privacy.amplification.checks import at_least_zero
 from discreet.privacy.amplification.coefficients import MarkovKernel
 
 # Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
@@ -38,7 +39,7 @@ class RandomizedResponseKernel(MarkovKernel):
     epsilon: float
 
     def __post_init__(self) -> None:
-        count(self.n_labels, "n_labels", 2)
+        whole(self.n_labels, "n_labels", least=2)
         at_least_zero(self.epsilon, "epsilon")
 
     @checked
@@ -120,7 +121,7 @@ class GaussianKernel(MarkovKernel):
     def __post_init__(self) -> None:
         positive(self.sigma, "sigma")
         at_least_zero(self.radius, "radius")
-        count(self.dimension, "dimension")
+        whole(self.dimension, "dimension")
 
     @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:

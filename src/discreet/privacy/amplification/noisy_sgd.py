@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arguments import positive, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero, count, finite_orders, positive
+from discreet.privacy.amplification.checks import at_least_zero, finite_orders
 from discreet.privacy.amplification.differences import log_mean_exp
 from discreet.privacy.amplification.iteration import gradient_step_lipschitz
 from discreet.privacy.amplification.statements import concentrated, curve
@@ -72,8 +73,8 @@ class SGDCost:
     extra_lipschitz: float | None = None
 
     def __post_init__(self) -> None:
-        count(self.n_records, "n_records")
-        count(self.extra_steps, "extra_steps", least=0)
+        whole(self.n_records, "n_records")
+        whole(self.extra_steps, "extra_steps", least=0)
         if self.extra_lipschitz is not None:
             at_least_zero(self.extra_lipschitz, "extra_lipschitz")
         positive(self.gradient_bound, "gradient_bound")
@@ -149,7 +150,7 @@ class SGDCost:
     @checked
     def guarantee_at(self, index: int, *, unit: str | None = None) -> ZeroConcentratedDP:
         """Return what holds for the record at place ``index``, from 1 to n, in an order that may be known."""
-        if not 1 <= count(index, "index") <= self.n_records:
+        if not 1 <= whole(index, "index") <= self.n_records:
             raise UsageError(f"index must be from 1 to {self.n_records}, got index={index}.")
         return concentrated(float(self.rhos()[index - 1]), unit=unit)
 

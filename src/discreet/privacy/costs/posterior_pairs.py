@@ -138,44 +138,28 @@ def _normal(reach: Reach, start: list[float], r: float) -> list[Pair]:
     ]
 
 
-def _add_two_cells(_: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
-    return [sums[0], n - sums[0]]
-
-
-def _add_cells(_: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
-    return list(sums)
-
-
-def _add_poisson(_: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
-    return [sums[0], n]
-
-
-def _add_geometric(_: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
-    return [n, sums[0]]
-
-
 def _add_rates(family: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
     power, share = _power_and_share(family)
     return [n * power, share * sums[0]]
 
 
-def _add_normal(family: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fraction]:
-    return [part / Fraction(family.variance) for part in (sums[0], n)]
-
-
 _Pairs = Callable[[Reach, list[float], float], list[Pair]]
 _Adds = Callable[[Any, Sequence[Fraction], Fraction], list[Fraction]]
+#: The pairs, and what records with these sums of statistics add to the natural hyperparameters.
 _PROVEN: dict[type[Family], tuple[_Pairs, _Adds]] = {
-    Bernoulli: (_two_cells, _add_two_cells),
-    Predicate: (_two_cells, _add_two_cells),
-    Categorical: (_cells, _add_cells),
-    Poisson: (_poisson, _add_poisson),
-    Geometric: (_geometric, _add_geometric),
+    Bernoulli: (_two_cells, lambda _, sums, n: [sums[0], n - sums[0]]),
+    Predicate: (_two_cells, lambda _, sums, n: [sums[0], n - sums[0]]),
+    Categorical: (_cells, lambda _, sums, n: list(sums)),
+    Poisson: (_poisson, lambda _, sums, n: [sums[0], n]),
+    Geometric: (_geometric, lambda _, sums, n: [n, sums[0]]),
     Exponential: (_rates, _add_rates),
     Gamma: (_rates, _add_rates),
     Laplace: (_rates, _add_rates),
     NormalKnownMean: (_rates, _add_rates),
-    NormalKnownVariance: (_normal, _add_normal),
+    NormalKnownVariance: (
+        _normal,
+        lambda family, sums, n: [part / Fraction(family.variance) for part in (sums[0], n)],
+    ),
 }
 # Of families with a gamma prior on something else than their rate: on the precision, of a variance.
 _POWER_AND_SHARE: dict[type[Family], tuple[Fraction, Fraction]] = {

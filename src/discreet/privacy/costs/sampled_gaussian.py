@@ -23,9 +23,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arguments import positive, whole
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import count, positive
 from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
 from discreet.privacy.curves import Curve
 from discreet.privacy.renyi import RenyiDP
@@ -65,7 +65,7 @@ class SampledGaussian:
         for name, value in {
             "multiplier": positive(multiplier, "multiplier"),
             "rate": read_rate(rate),
-            "steps": count(steps, "steps"),
+            "steps": whole(steps, "steps"),
             "sampling": sampling,
         }.items():
             object.__setattr__(self, name, value)

@@ -78,7 +78,9 @@ def lipschitz_posterior(
     2 L per draw and unit of distance, for any prior on that support. ``to_neighbors()`` of the result is what it says
     about tables that differ in one record, which takes bounded records.
     """
-    return MetricDP(2 * _count(samples) * positive_budget(constant, "constant"), 0, metric, unit=unit)
+    return MetricDP(
+        2 * whole(samples, "samples") * positive_budget(constant, "constant"), 0, metric, unit=unit
+    )
 
 
 @checked
@@ -127,7 +129,7 @@ def supported_posterior(
     """
     slope = statistic_slope(family, distance)
     width = natural_width(family, check_ends(family, support))
-    return MetricDP(_count(samples) * slope * width, 0, distance.metric)
+    return MetricDP(whole(samples, "samples") * slope * width, 0, distance.metric)
 
 
 @checked
@@ -165,7 +167,7 @@ def finite_posterior(
     if not np.isfinite(table).all() or np.any(reach[rho == 0] > room):
         raise UsageError("the log-likelihood is not Lipschitz on these parameters and records.")
     largest = float(np.max((reach[rho > 0] + room) / rho[rho > 0], initial=0.0))
-    return MetricDP(_count(samples) * float_result_up(largest), 0, distance.metric)
+    return MetricDP(whole(samples, "samples") * float_result_up(largest), 0, distance.metric)
 
 
 @checked
@@ -244,8 +246,6 @@ def network_posterior(
     reach = len(degrees) if changed == "record" else 1 + max(degrees)
     metric = PseudoMetric("changed factors of the network", reach)
     twice = simplex_range(cells, exact(least, "least"))
-    return MetricDP(_count(samples) * twice, 0, metric, unit=None if changed == "record" else "one value")
-
-
-def _count(samples: int) -> int:
-    return whole(samples, "samples")
+    return MetricDP(
+        whole(samples, "samples") * twice, 0, metric, unit=None if changed == "record" else "one value"
+    )
