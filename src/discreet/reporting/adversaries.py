@@ -11,12 +11,12 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
-    HAIRLINE,
     PALETTE,
     QUIET,
     Heading,
-    few_ticks,
     finish,
+    label,
+    measure,
     name_series,
     new_figure,
     strip,
@@ -79,15 +79,15 @@ def plot_distinguishability(
         place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         axes.annotate(f"{delta:g}", (0, delta), (4, 3), color=QUIET, fontsize=9, **place)
     name_series(axes, names, hues)
-    _frame(axes)
+    strip(axes)
+    measure(axes)
     axes.set_xscale("log")
     axes.set_xlim(0.9, last * 1.1)
     axes.set_ylim(0, 0.52)
     axes.set_yticks([0, 0.1, 0.2, 0.3, 0.4, 0.5])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.tick_params(axis="x", which="minor", length=0, labelsize=0)
-    axes.set_xlabel("draws that the adversary sees", color=QUIET, fontsize=9, loc="left")
-    axes.set_ylabel("larger of the two errors (guessing: 0.5)", color=QUIET, fontsize=9)
+    label(axes, "draws that the adversary sees", "larger of the two errors (guessing: 0.5)")
     return finish(figure, path)
 
 
@@ -121,11 +121,11 @@ def plot_adversary(
     marker = "o" if len(n_records) == 1 else None
     axes.plot(n_records, epsilon, color=ACCENT, linewidth=1.8, marker=marker)
     name_series(axes, ["data-set-specific ε", f"worst case {worst:.4g}"], [ACCENT, _LIMIT])
-    _frame(axes)
+    strip(axes)
+    measure(axes)
     axes.set_xlim(0, max(int(n_records[-1]), 2) * 1.02)
     axes.set_ylim(0, worst * 1.08)
-    axes.set_xlabel("records", color=QUIET, fontsize=9, loc="left")
-    axes.set_ylabel("ε of one draw", color=QUIET, fontsize=9)
+    label(axes, "records", "ε of one draw")
     return finish(figure, path)
 
 
@@ -135,11 +135,3 @@ def _simulated(axes: Axes, n: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> 
         share, low, high = np.array([row[key] for row in rows]).T
         axes.vlines(n * aside, low, high, color=PALETTE[1], linewidth=1.2, zorder=3)
         axes.plot(n * aside, share, "_", color=PALETTE[1], markersize=5, zorder=3)
-
-
-def _frame(axes: Axes) -> None:
-    strip(axes)
-    axes.yaxis.set_major_locator(few_ticks())
-    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
-    axes.set_axisbelow(True)

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.decisions.response import shown
-from discreet.errors import UsageError
 from discreet.reporting.style import (
     HAIRLINE,
-    INK,
-    KNOWN,
-    PALETTE,
     QUIET,
     Heading,
-    few_ticks,
     finish,
+    label,
+    look_of,
+    measure,
+    name_rows,
     new_figure,
-    rule,
     strip,
 )
 
@@ -61,10 +60,8 @@ def plot_response(
     most_candidates
         How many rows to draw; None for all. Numbers along an axis are always all drawn.
     """
-    if most_candidates is not None and most_candidates < 1:
-        raise UsageError(
-            f"most_candidates must be positive, or None for all, got most_candidates={most_candidates!r}."
-        )
+    if most_candidates is not None:
+        whole(most_candidates, "most_candidates")
     numeric = isinstance(response.candidates, np.ndarray) and response.candidates.ndim == 1
     errors = np.isfinite(response.standard_errors).all()
     how = response.diagnostics
@@ -79,13 +76,14 @@ def plot_response(
         )
     if response.bound is not None:
         notes.append(response.bound.describe())
+    question = str(response.question)
+    hue, warning = look_of(how.engine)
     heading = Heading(
         _WIDTH,
-        title or f"{_capital(str(response.question))}: {shown(response.candidate)}",
+        title or f"{question[:1].upper()}{question[1:]}: {shown(response.candidate)}",
         notes,
-        "naive: ignores the privacy noise" if how.engine == "naive" else None,
+        warning,
     )
-    hue = KNOWN["naive"] if how.engine == "naive" else PALETTE[0]
     height = 3.2 if numeric and len(places) > 1 else 0.9 + min(0.3 * len(places), _TALLEST)
     figure = new_figure(_WIDTH, height, heading)
     axes = figure.add_subplot()
@@ -111,12 +109,8 @@ def number_panel(axes: Axes, response: Response, hue: str) -> None:
     axes.axvline(response.candidate, color=QUIET, linewidth=0.9, zorder=0)
     marker = {"color": "white", "markeredgecolor": hue, "markersize": 7.5, "markeredgewidth": 1.8}
     axes.plot(response.candidate, response.expected, "o", zorder=3, **marker)
-    axes.yaxis.set_major_locator(few_ticks())
-    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("candidate", color=INK, fontsize=10, loc="left")
-    axes.set_ylabel(_measured(response), color=QUIET, fontsize=9)
+    measure(axes)
+    label(axes, "candidate", _measured(response))
 
 
 def row_panel(axes: Axes, response: Response, places: list[int], hue: str) -> None:
@@ -124,17 +118,14 @@ def row_panel(axes: Axes, response: Response, places: list[int], hue: str) -> No
     y = response.utilities[places]
     reach = _SIGMAS * np.nan_to_num(response.standard_errors[places])
     rows = np.arange(len(places))
-    strip(axes)
+    names = [shown(response.question.plain(response.candidates[place])) for place in places]
+    name_rows(axes, names)
     axes.hlines(rows, y - reach, y + reach, color=hue, linewidth=2.4)
     axes.plot(y, rows, "o", color="white", markeredgecolor=hue, markersize=5.4, markeredgewidth=1.6)
     axes.plot(y[:1], rows[:1], "o", color=hue, markersize=5.4, zorder=4)
-    names = [shown(response.question.plain(response.candidates[place])) for place in places]
-    axes.set_yticks(rows, names, color=INK, fontsize=9.5, parse_math=False)
     axes.get_yticklabels()[0].set_fontweight("bold")
-    axes.set_ylim(len(places) - 0.4, -0.6)
     axes.margins(x=0.08)
-    rule(axes)
-    axes.set_xlabel(_measured(response), color=INK, fontsize=10, loc="left")
+    label(axes, _measured(response))
 
 
 def _measured(response: Response) -> str:
@@ -142,7 +133,3 @@ def _measured(response: Response) -> str:
     if name.startswith("chance"):
         return name
     return f"expected {name}" if sign > 0 else f"minus expected {name}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     HAIRLINE,
     PALETTE,
-    QUIET,
     Heading,
-    few_ticks,
     finish,
+    label,
+    measure,
     new_figure,
     strip,
     title_panel,
@@ -32,6 +33,7 @@ MOST_PARAMETERS = 6
 _BINS = 20
 _WIDTH = 8.6
 _SHADE = "#e9edf1"
+_DIFFERENCE = "share below − rank"
 
 
 def plot_calibration(
@@ -73,10 +75,8 @@ def plot_calibration(
     """
     if not ranks:
         raise UsageError("plot_calibration needs at least one parameter.")
-    if most_parameters is not None and most_parameters < 1:
-        raise UsageError(
-            f"most_parameters must be positive, or None for all, got most_parameters={most_parameters!r}."
-        )
+    if most_parameters is not None:
+        whole(most_parameters, "most_parameters")
     shown = dict(islice(ranks.items(), most_parameters))
     lines = list(notes)
     if len(shown) < len(ranks):
@@ -88,13 +88,9 @@ def plot_calibration(
         title_panel(left, name, (words or {}).get(name, ""))
         histogram_panel(right, values)
         title_panel(right, "", "how many trials have each rank")
-    panels[-1, 0].set_xlabel(
-        f"rank of the truth; gray: {100 * prob:.4g}% of calibrated curves stay inside",
-        color=QUIET,
-        fontsize=9,
-        loc="left",
-    )
-    panels[-1, 1].set_xlabel("gray: 99% of calibrated bars end here", color=QUIET, fontsize=9, loc="left")
+    words_below = f"rank of the truth; gray: {100 * prob:.4g}% of calibrated curves stay inside"
+    label(panels[-1, 0], words_below, _DIFFERENCE)
+    label(panels[-1, 1], "gray: 99% of calibrated bars end here")
     return finish(figure, path)
 
 
@@ -118,9 +114,8 @@ def difference_panel(
     axes.set_xlim(0, 1)
     axes.set_ylim(-reach, reach)
     strip(axes)
-    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.yaxis.set_major_locator(few_ticks(4))
-    axes.set_ylabel("share below − rank", color=QUIET, fontsize=9)
+    measure(axes, 4, ruled=False)
+    label(axes, "", _DIFFERENCE)
 
 
 def histogram_panel(axes: Axes, ranks: np.ndarray) -> None:
@@ -139,5 +134,4 @@ def histogram_panel(axes: Axes, ranks: np.ndarray) -> None:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.15 * max(counts.max(), highest))
     strip(axes)
-    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-    axes.yaxis.set_major_locator(few_ticks(4, integer=True))
+    measure(axes, 4, integer=True, ruled=False)

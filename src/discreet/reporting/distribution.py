@@ -13,12 +13,11 @@ from discreet.inference.units import Units
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
-    KNOWN,
-    PALETTE,
     QUIET,
     Heading,
     few_ticks,
     finish,
+    look_of,
     new_figure,
     rule,
     strip,
@@ -65,7 +64,7 @@ def plot_distribution(
         raise UsageError("plot_distribution draws the posterior of a histogram.")
     prob = probability(prob, "prob")
     how = posterior.diagnostics
-    naive = how.engine == "naive"
+    hue, warning = look_of(how.engine)
     heading = Heading(
         7.2,
         title or posterior.question or f"Distribution, {how.engine} engine",
@@ -73,11 +72,10 @@ def plot_distribution(
             *([posterior.about] if posterior.about else []),
             f"{how.engine} engine, {how.draws_in_words}, {how.approximation}",
         ],
-        "naive: ignores the privacy noise" if naive else None,
+        warning,
     )
     figure = new_figure(7.2, 5.6, heading, gap=0.06)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[1, 1.15])
-    hue = KNOWN["naive"] if naive else PALETTE[0]
     cut = _density(upper, found, prob, hue)
     words = f"median of each bin and its {100 * prob:.4g}% interval"
     title_panel(upper, "density", f"{words}; narrow bins reach beyond the top" if cut else words)

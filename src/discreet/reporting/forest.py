@@ -17,13 +17,14 @@ from discreet.reporting.style import (
     QUIET,
     Heading,
     common_decimals,
+    draw_intervals,
     finish,
+    look_of,
+    name_rows,
     name_series,
     new_figure,
-    rule,
     shorten,
     span,
-    strip,
 )
 from discreet.reporting.subplots import beside, date_axis
 
@@ -90,12 +91,8 @@ def plot_groups(
     if len(rows) < len(groups):
         which = "highest" if order == "value" else "first"
         notes.append(f"{which} {len(rows)} of {len(groups):,} groups (most_groups=None draws all)")
-    heading = Heading(
-        8.2,
-        title or first.question or "Groups",
-        [*([groups.about] if groups.about else []), "; ".join(notes)],
-        "naive: ignores the privacy noise" if how.engine == "naive" else None,
-    )
+    notes = [*([groups.about] if groups.about else []), "; ".join(notes)]
+    heading = Heading(8.2, title or first.question or "Groups", notes, look_of(how.engine)[1])
     figure = new_figure(8.2, (_ROW + 0.12 * pooled) * len(rows) + 0.9 + 0.25 * pooled, heading)
     axes = figure.add_subplot()
     at = np.arange(len(rows), dtype=float)
@@ -109,12 +106,8 @@ def plot_groups(
         axes.hlines(at + 0.2, apart[:, 0], apart[:, 4], color=_APART, linewidth=1.0)
         axes.plot(apart[:, 2], at + 0.2, "o", color=_APART, markersize=3.4)
         name_series(axes, ["pooled", "alone", "population mean"], [PALETTE[0], _APART, PALETTE[2]])
-    _intervals(axes, at - 0.1 * pooled, quantiles[rows])
-    strip(axes)
-    names = [shorten(list(groups)[g]) for g in rows]
-    axes.set_yticks(at, names, color=INK, fontsize=9.5, parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    rule(axes)
+    draw_intervals(axes, at - 0.1 * pooled, quantiles[rows], PALETTE[0])
+    name_rows(axes, [shorten(list(groups)[g]) for g in rows])
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     if first.units.is_date(name):
         date_axis(axes)
@@ -124,13 +117,6 @@ def plot_groups(
         label = ", ".join(filter(None, [name, first.units.of(name)]))
         axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
     return finish(figure, path)
-
-
-def _intervals(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:
-    hue = PALETTE[0]
-    axes.hlines(at, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
-    axes.hlines(at, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
-    axes.plot(q[:, 2], at, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
 
 
 def _numbers(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:

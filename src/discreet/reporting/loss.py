@@ -15,6 +15,7 @@ from discreet.reporting.style import (
     Heading,
     choose_hues,
     finish,
+    label,
     name_series,
     new_figure,
     rule,
@@ -70,8 +71,7 @@ def plot_privacy_loss(
     for axes, (across, up) in zip((left, right), words, strict=True):
         strip(axes)
         rule(axes)
-        axes.set_xlabel(across, color=QUIET, fontsize=9, loc="left")
-        axes.set_ylabel(up, color=QUIET, fontsize=9)
+        label(axes, across, up)
     left.set_ylim(0, 1.03)
     left.set_yticks([0, 0.5, 1])
     right.set_yscale("log")

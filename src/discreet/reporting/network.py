@@ -16,11 +16,10 @@ from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
-    KNOWN,
-    PALETTE,
     QUIET,
     Heading,
     finish,
+    look_of,
     new_figure,
     shorten,
 )
@@ -66,16 +65,16 @@ def plot_network(
         one.child.name: _Box.of(one, posterior.draws[one.child.name], prob) for one in model.conditionals()
     }
     drawing = lay_out({name: box.size for name, box in boxes.items()}, model.edges, Spacing())
-    naive = posterior.diagnostics.engine == "naive"
+    hue, warning = look_of(posterior.diagnostics.engine)
     width = max(drawing.width + 2 * _MARGIN, 5.9)
     heading = Heading(
         width,
         title or "Bayesian network",
         [posterior.about or "", f"Posterior mean and {100 * prob:.4g}% interval of each probability."],
-        "naive: ignores the privacy noise" if naive else None,
+        warning,
     )
     figure = new_figure(width, drawing.height + 2 * _MARGIN, heading)
-    _draw(figure, drawing, boxes, heading, KNOWN["naive"] if naive else PALETTE[0])
+    _draw(figure, drawing, boxes, heading, hue)
     return finish(figure, path)
 
 

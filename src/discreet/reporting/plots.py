@@ -13,11 +13,10 @@ from discreet.arguments import whole
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     INK,
-    KNOWN,
-    PALETTE,
     Heading,
     choose_hues,
     finish,
+    look_of,
     name_series,
     new_figure,
     title_panel,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 MOST_LABELS, MOST_PANELS = 40, 12
 # Inches; a picture of thousands of labels is still one that a viewer can open.
 _TALLEST = 200.0
-_NAIVE = "ignores the privacy noise"
 
 
 def plot_posterior(
@@ -77,7 +75,10 @@ def plot_posterior(
     every = _plan(posterior, names)
     panels = dict(islice(every.items(), most_panels))
     cut = {name: dict(islice(table.items(), most_labels)) for name, table in panels.items()}
-    heights = [2.5 if list(table) == [name] else _rows_height(len(table)) for name, table in cut.items()]
+    heights = [
+        2.5 if list(table) == [name] else 0.9 + min(0.26 * len(table), _TALLEST)
+        for name, table in cut.items()
+    ]
     # four panels are better as a square than as three and one
     columns = 2 if len(cut) == 4 else min(len(cut), 3)
     lines = [heights[start : start + columns] for start in range(0, len(cut), columns)]
@@ -89,17 +90,16 @@ def plot_posterior(
     ]
     if len(panels) < len(every):
         notes.append(f"first {len(panels)} of {len(every)} panels (most_panels=None draws all)")
-    naive = how.engine == "naive"
+    hue, warning = look_of(how.engine)
     width = max(4.9 * columns + 0.4, 5.9)
     heading = Heading(
         width,
         title or posterior.question or f"Posterior, {how.engine} engine",
         [*([posterior.about] if posterior.about else []), "; ".join(notes)],
-        f"naive: {_NAIVE}" if naive else None,
+        warning,
     )
     figure = new_figure(width, sum(map(max, lines)), heading, gap=0.08)
     grid = figure.add_gridspec(len(lines), columns, height_ratios=[max(line) for line in lines])
-    hue = KNOWN["naive"] if naive else PALETTE[0]
     for place, (name, table) in enumerate(cut.items()):
         axes = figure.add_subplot(grid[divmod(place, columns)])
         if labels := posterior.categories.get(name.partition("[")[0]):
@@ -179,7 +179,7 @@ def plot_comparison(
         7.2,
         title or f"Posterior of {shown}",
         [note] if note is not None else [about, words] if about else [words],
-        f"{', '.join(naive)}: {_NAIVE}" if naive else None,
+        f"{', '.join(naive)}: ignores the privacy noise" if naive else None,
     )
     group = 0.19 * len(tables) + 0.14
     if scalar:
@@ -249,10 +249,6 @@ def _sum_to_one(table: Table) -> bool:
     """Tell whether the components of a vector are the probabilities of categories."""
     draws = np.array(list(table.values()))
     return bool((draws >= 0).all() and np.allclose(draws.sum(axis=0), 1, rtol=0, atol=1e-6))
-
-
-def _rows_height(n: int) -> float:
-    return 0.9 + min(0.26 * n, _TALLEST)
 
 
 def _cut_note(shown: int, n: int) -> str:

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
-    HAIRLINE,
     PALETTE,
-    QUIET,
     Heading,
     finish,
+    measure,
     new_figure,
     strip,
     title_panel,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import Formatter
 
     from discreet.ledger.history import Step
     from discreet.privacy.guarantees import Guarantee
@@ -58,6 +55,8 @@ def plot_spending(
     title
         Heading.
     """
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
     if not budgets:
         raise UsageError("the ledger has no data set to draw.")
     shown = list(budgets)[:_MOST_PANELS]
@@ -80,24 +79,16 @@ def plot_spending(
         levels = [0, *shares]
         axes.step([begin, *times, end], [*levels, levels[-1]], where="post", color=PALETTE[0], linewidth=1.8)
         axes.plot(times, shares, "o", color=PALETTE[0], markersize=3.4)
+        measure(axes)
         axes.set_ylim(0, 108)
         axes.set_yticks([0, 50, 100], ["0", "50", "100%"])
-        axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
-        axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
-        axes.set_axisbelow(True)
         title_panel(axes, dataset, budgets[dataset].describe())
     # room at both ends, also where nothing happened yet
     room = max((max(moments) - min(moments)) * 0.03, timedelta(seconds=1))
     panels[0].set_xlim(min(moments) - room, max(moments) + room)  # pyright: ignore[reportArgumentType]
-    panels[0].xaxis.set_major_formatter(_concise(panels[0]))
+    # labels say only what changes from tick to tick, and the rest once
+    locator = AutoDateLocator(minticks=3, maxticks=7)
+    panels[0].xaxis.set_major_locator(locator)
+    panels[0].xaxis.set_major_formatter(ConciseDateFormatter(locator))
     figure.autofmt_xdate(rotation=0, ha="center")
     return finish(figure, path)
-
-
-def _concise(axes: Axes) -> Formatter:
-    """Return labels that say only what changes from tick to tick, and the rest once."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=3, maxticks=7)
-    axes.xaxis.set_major_locator(locator)
-    return ConciseDateFormatter(locator)

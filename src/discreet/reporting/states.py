@@ -14,7 +14,19 @@ import numpy as np
 
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.reporting.pictures import model_of
-from discreet.reporting.style import INK, PALETTE, QUIET, Heading, finish, new_figure, rule, shorten, strip
+from discreet.reporting.style import (
+    INK,
+    PALETTE,
+    QUIET,
+    Heading,
+    finish,
+    look_of,
+    name_rows,
+    name_series,
+    new_figure,
+    shorten,
+    strip,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,13 +97,12 @@ def plot_hidden_markov(
     words = [posterior.about or "", "Above, the most frequent state of the draws, fainter where fewer agree."]
     if model.states > _MOST_STATES:
         words.append(f"Below, the {_MOST_STATES} most frequent of {model.states} states.")
-    naive = posterior.diagnostics.engine == "naive"
     width = max(panels.width, 9.0)
     heading = Heading(
         width,
         title or "Hidden states, and what each looks like",
         [*words, *panels.notes],
-        "naive: ignores the privacy noise" if naive else None,
+        look_of(posterior.diagnostics.engine)[1],
     )
     heights = [min(0.62 + 0.3 * len(names), _TALLEST), *[panels.row_height] * panels.n_states]
     figure = new_figure(width, sum(heights), heading, gap=0.05)
@@ -132,7 +143,7 @@ def draw_states(
         ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
     )
     used = np.unique(likely)
-    _name_states(axes, used if used.size <= 10 else used[:10])
+    name_series(axes, [f"State {k + 1}" for k in used[:10]], [_hue(int(k)) for k in used[:10]])
 
 
 def plot_emissions(
@@ -245,10 +256,7 @@ def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float
     low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     axes.barh(rows, mean, height=0.66, color=hue, alpha=0.55, linewidth=0)
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
-    strip(axes)
-    axes.set_yticks(rows, names, color=INK, fontsize=8.5, parse_math=False)
-    axes.set_ylim(room - 0.4, -0.6)
-    rule(axes)
+    name_rows(axes, names, room, fontsize=8.5)
 
 
 def _most_likely(table: np.ndarray) -> np.ndarray:
@@ -256,12 +264,6 @@ def _most_likely(table: np.ndarray) -> np.ndarray:
     mean = table.mean(axis=0)
     chosen = np.argsort(-mean.max(axis=0), kind="stable")[:_MOST_LABELS]
     return chosen[np.argsort(-mean.mean(axis=0)[chosen], kind="stable")]
-
-
-def _name_states(axes: Axes, states: np.ndarray) -> None:
-    from discreet.reporting.style import name_series
-
-    name_series(axes, [f"State {k + 1}" for k in states], [_hue(int(k)) for k in states])
 
 
 def _model_of(posterior: Any) -> HiddenMarkov:

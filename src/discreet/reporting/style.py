@@ -88,6 +88,41 @@ def rule(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
+def measure(axes: Axes, ticks: int = 5, *, integer: bool = False, ruled: bool = True) -> None:
+    """Put numbers on the left axis and, if ``ruled``, thin lines across, for reading heights off."""
+    axes.yaxis.set_major_locator(few_ticks(ticks, integer=integer))
+    axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
+    if ruled:
+        axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
+        axes.set_axisbelow(True)
+
+
+def label(axes: Axes, across: str, up: str = "") -> None:
+    """Write, quietly, what is drawn across and up."""
+    axes.set_xlabel(across, color=QUIET, fontsize=9, loc="left", parse_math=False)
+    axes.set_ylabel(up, color=QUIET, fontsize=9)
+
+
+def name_rows(axes: Axes, names: Sequence[str], room: float | None = None, fontsize: float = 9.5) -> None:
+    """Write the names of rows, the first on top; ``room`` is for how many rows there is room."""
+    strip(axes)
+    axes.set_yticks(range(len(names)), list(names), color=INK, fontsize=fontsize, parse_math=False)
+    axes.set_ylim((room or len(names)) - 0.4, -0.6)
+    rule(axes)
+
+
+def draw_intervals(axes: Axes, rows: np.ndarray, q: np.ndarray, hue: str) -> None:
+    """Draw a median, a thin interval and a thick one of the middle half in each row, from five quantiles."""
+    axes.hlines(rows, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
+    axes.hlines(rows, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
+    axes.plot(q[:, 2], rows, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
+
+
+def look_of(engine: str) -> tuple[str, str | None]:
+    """Return the color of what an engine drew, and the warning that must go with it."""
+    return (ACCENT, "naive: ignores the privacy noise") if engine == "naive" else (PALETTE[0], None)
+
+
 def few_ticks(most: int = 5, *, integer: bool = False) -> Locator:
     """Return a locator of at most so many intervals between round numbers."""
     from matplotlib.ticker import MaxNLocator

@@ -10,7 +10,18 @@ import numpy as np
 from discreet.domain.dates import shown_day
 from discreet.inference.units import UNNAMED, Units
 from discreet.reporting.density import has_curve, is_count, share_beyond, smooth_density, support_of
-from discreet.reporting.style import INK, QUIET, common_decimals, few_ticks, number, rule, span, stems, strip
+from discreet.reporting.style import (
+    QUIET,
+    common_decimals,
+    draw_intervals,
+    few_ticks,
+    name_rows,
+    number,
+    rule,
+    span,
+    stems,
+    strip,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +93,8 @@ def share_panel(axes: Axes, draws: np.ndarray, labels: Sequence[str], hue: str) 
     """Draw how many of the draws have each label, coded 1, 2, ...; return the most probable one in words."""
     shares = np.bincount(draws - 1, minlength=len(labels)) / len(draws)
     axes.barh(range(len(labels)), shares, height=0.66, color=hue, alpha=0.55, linewidth=0)
-    strip(axes)
-    axes.set_yticks(range(len(labels)), list(labels), color=INK, fontsize=9.5, parse_math=False)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
+    name_rows(axes, labels)
     axes.set_xlim(0, 1)
-    rule(axes)
     return f"most probable {labels[int(shares.argmax())]}, probability {shares.max():.3f}"
 
 
@@ -100,14 +108,8 @@ def interval_panel(
     for series, (table, hue) in enumerate(zip(tables, hues, strict=True)):
         rows = np.arange(len(shown)) + (series - (len(tables) - 1) / 2) * lane
         q = np.array([np.quantile(table[full], levels) for full in shown])
-        axes.hlines(rows, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
-        axes.hlines(rows, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
-        axes.plot(q[:, 2], rows, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
-    strip(axes)
-    names = [full.partition("[")[2][:-1] for full in shown]
-    axes.set_yticks(range(len(shown)), names, color=INK, fontsize=9.5, parse_math=False)
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    rule(axes)
+        draw_intervals(axes, rows, q, hue)
+    name_rows(axes, [full.partition("[")[2][:-1] for full in shown])
 
 
 def beside(axes: Axes, row: float, words: str, hue: str) -> None:
