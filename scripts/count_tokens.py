@@ -3,11 +3,23 @@
     python scripts/count_tokens.py                    tokens of src, by room
     python scripts/count_tokens.py --against REVISION the same, beside another revision of the repository
     python scripts/count_tokens.py --against REVISION --new
-                                                      the files of function that the revision did not have, and the rest
+                                                      what the revision had, what is gone of it, and what is new
 
 Names, numbers, texts and operators count, one each, however long they are; line ends, indentation, comments and
-docstrings do not. A file is of new function if git finds no file of the revision that it came from, and it is none of
-:data:`RESHAPED`. What files that were there before have learned since is not told apart, so the rest has some of it.
+docstrings do not.
+
+``--new`` asks how much code the *same function* takes. It compares units: functions, methods, and what is left of a
+class or of a module without them, its imports apart. A unit of today has a predecessor in the revision if there is
+
+1. one of the same qualified name in the file that this file was, by git's detection of renames; or else
+2. one of the same qualified name in any file, with at least 30% of their pairs of neighboring tokens in common; or else
+3. one of any name with at least 40% of them in common.
+
+Each predecessor is taken once, the most alike first. Units without one are new: function that the revision did not
+have, or another division of what is *gone*, the units of the revision that nothing descends from. Which of the two
+cannot be told by counting, so two figures are printed: as if nothing that is new replaced what is gone, and as if all
+that is gone was replaced, token for token. What a unit that was there before has learned since (an option, a case)
+counts as growth in both.
 """
 
 from __future__ import annotations
@@ -17,7 +29,8 @@ import ast
 import io
 import subprocess
 import tokenize
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 _IDLE = {
@@ -29,77 +42,112 @@ _IDLE = {
     tokenize.ENCODING,
     tokenize.ENDMARKER,
 }
-
-#: Files without a predecessor that hold, in another division, what files of commit 00834e8 held.
-RESHAPED = (
-    "artifact/records",
-    "curator/charge.py",
-    "curator/check.py",
-    "curator/declare.py",
-    "curator/draw.py",
-    "curator/publish.py",
-    "data/sources/conceal.py",
-    "data/summaries/coded.py",
-    "data/summaries/inspection.py",
-    "data/summaries/registry.py",
-    "data/summaries/sums.py",
-    "decisions/__init__.py",
-    "domain/declarations.py",
-    "families/likelihood.py",
-    "families/record_sums.py",
-    "inference/counts/latent_cells.py",
-    "inference/counts/weights.py",
-    "inference/engines/gibbs/gibbs_engine.py",
-    "inference/engines/registry.py",
-    "inference/exports.py",
-    "mechanisms/noise.py",
-    "models/column_model.py",
-    "models/layout.py",
-    "models/public_rows.py",
-    "models/tables.py",
-    "reporting/pictures.py",
-    "samplers/secure.py",
-)
+_NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+#: The least share of pairs of tokens in common, of units of the same name and of another.
+SAME_NAME, ANY_NAME = 0.3, 0.4
+#: A unit: its file, and its qualified name in it.
+Unit = tuple[str, str]
 
 
-def tokens(source: str) -> int:
-    """Return how many tokens of code a module has."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+def read(source: str) -> list[tokenize.TokenInfo]:
+    """Return the tokens of a module's code."""
     docstrings = {
         (node.body[0].lineno, node.body[0].col_offset)
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and ast.get_docstring(node, clean=False) is not None
     }
-    read = tokenize.generate_tokens(io.StringIO(source).readline)
-    return sum(token.type not in _IDLE and token.start not in docstrings for token in read)
+    found = tokenize.generate_tokens(io.StringIO(source).readline)
+    return [token for token in found if token.type not in _IDLE and token.start not in docstrings]
+
+
+def sources(revision: str | None) -> dict[str, str]:
+    """Return the files under src, of the working tree or of a revision."""
+    if revision is None:
+        return {str(path): path.read_text(encoding="utf-8") for path in sorted(Path("src").rglob("*.py"))}
+    listed = _git("ls-tree", "-r", "--name-only", revision, "src")
+    return {path: _git("show", f"{revision}:{path}") for path in listed.splitlines() if path.endswith(".py")}
 
 
 def by_file(revision: str | None) -> dict[str, int]:
     """Return the tokens of each file under src, of the working tree or of a revision."""
-    if revision is None:
-        return {
-            str(path): tokens(path.read_text(encoding="utf-8")) for path in sorted(Path("src").rglob("*.py"))
-        }
-    listed = _git("ls-tree", "-r", "--name-only", revision, "src")
-    paths = [path for path in listed.splitlines() if path.endswith(".py")]
-    return {path: tokens(_git("show", f"{revision}:{path}")) for path in paths}
+    return {path: len(read(source)) for path, source in sources(revision).items()}
 
 
 def by_room(files: dict[str, int]) -> Counter[str]:
     """Return the tokens of each room: the folders right under the package, and the package's own files together."""
     rooms: Counter[str] = Counter()
     for path, count in files.items():
-        inside = Path(path).parts[2:]
-        rooms[inside[0] if len(inside) > 1 else "(files)"] += count
+        rooms[_room(path)] += count
     return rooms
 
 
-def new_files(revision: str) -> set[str]:
-    """Return the files of function that a revision did not have."""
-    found = _git("-c", "diff.renameLimit=5000", "diff", "-M40%", "--name-status", revision, "--", "src")
-    added = {line.split("\t")[1] for line in found.splitlines() if line.startswith("A")}
-    reshaped = tuple(f"src/discreet/{path}" for path in RESHAPED)
-    return {path for path in added if path.endswith(".py") and not path.startswith(reshaped)}
+def units(path: str, source: str) -> dict[Unit, list[str]]:
+    """Return the tokens of each unit of a file."""
+    places: list[tuple[int, int, str]] = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            # methods first: the class is what they leave of it
+            places += [
+                _place(inner, f"{node.name}.{inner.name}") for inner in node.body if isinstance(inner, _NAMED)
+            ]
+        if isinstance(node, _NAMED):
+            places.append(_place(node, node.name))
+        elif (
+            isinstance(node, ast.Import | ast.ImportFrom)
+            or "TYPE_CHECKING" in ast.unparse(node).split("\n")[0]
+        ):
+            places.append((node.lineno, node.end_lineno or node.lineno, "(imports)"))
+    out: dict[Unit, list[str]] = defaultdict(list)
+    for token in read(source):
+        line = token.start[0]
+        name = next((name for first, last, name in places if first <= line <= last), "(module)")
+        out[path, name].append(token.string)
+    return out
+
+
+def _place(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> tuple[int, int, str]:
+    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return first, node.end_lineno or first, name
+
+
+def predecessors(
+    now: dict[Unit, list[str]], then: dict[Unit, list[str]], was: dict[str, str]
+) -> dict[Unit, Unit]:
+    """Return the predecessor of each unit that has one; ``was`` names the files of today that had another name."""
+    pairs_now = {unit: Counter(pairwise(tokens)) for unit, tokens in now.items()}
+    pairs_then = {unit: Counter(pairwise(tokens)) for unit, tokens in then.items()}
+    found: dict[Unit, Unit] = {}
+    left = dict.fromkeys(then)
+
+    def in_place(unit: Unit, other: Unit) -> bool:
+        return other == (was.get(unit[0], unit[0]), unit[1])
+
+    def same_name(unit: Unit, other: Unit) -> bool:
+        return other[1] == unit[1] and not unit[1].startswith("(")
+
+    def of_a_size(unit: Unit, other: Unit) -> bool:
+        sizes = sorted([len(now[unit]), len(then[other])])
+        return "(" not in unit[1] + other[1] and sizes[1] <= 3 * sizes[0]
+
+    for candidate, least in ((in_place, 0.0), (same_name, SAME_NAME), (of_a_size, ANY_NAME)):
+        scored = []
+        for unit in now.keys() - found.keys():
+            for other in filter(lambda other, unit=unit: candidate(unit, other), left):
+                a, b = pairs_now[unit], pairs_then[other]
+                score = 2 * (a & b).total() / max(a.total() + b.total(), 1)
+                if score >= least:
+                    scored.append((score, unit, other))
+        for _, unit, other in sorted(scored, reverse=True):
+            if unit not in found and other in left:
+                found[unit] = other
+                del left[other]
+    return found
+
+
+def _room(path: str) -> str:
+    inside = Path(path).parts[2:]
+    return inside[0] if len(inside) > 1 else "(files)"
 
 
 def _git(*arguments: str) -> str:
@@ -111,7 +159,9 @@ def main() -> None:
     parser.add_argument("--against", metavar="REVISION", help="another revision to compare with")
     parser.add_argument("--files", action="store_true", help="by file instead")
     parser.add_argument(
-        "--new", action="store_true", help="with --against: files of new function, and the rest"
+        "--new",
+        action="store_true",
+        help="with --against: what the revision had, what is gone, and what is new",
     )
     options = parser.parse_args()
     if options.new:
@@ -132,14 +182,38 @@ def main() -> None:
 
 
 def _print_new(revision: str) -> None:
-    """Print the files of new function, their tokens, and how the rest compares with the revision."""
-    now, then = by_file(None), sum(by_file(revision).values())
-    new = {path: now[path] for path in sorted(new_files(revision)) if now.get(path)}
-    for path, count in new.items():
-        print(f"{path:60} {count:8,}")
-    rest = sum(now.values()) - sum(new.values())
-    print(f"{'new function':60} {sum(new.values()):8,}")
-    print(f"{'the rest, against ' + revision:60} {rest:8,} {then:8,} {rest / then - 1:+8.1%}")
+    """Print, by room of today, the tokens of units that the revision had, now and then, and of those that are new."""
+    renamed = _git("-c", "diff.renameLimit=5000", "diff", "-M40%", "--name-status", revision, "--", "src")
+    rows = [line.split("\t") for line in renamed.splitlines()]
+    was = {row[2]: row[1] for row in rows if row[0].startswith("R")}
+    now, then = (_all_units(one) for one in (None, revision))
+    found = predecessors(now, then, was)
+    kept_now, kept_then, new = Counter[str](), Counter[str](), Counter[str]()
+    for unit, tokens in now.items():
+        room = _room(unit[0])
+        if unit in found:
+            kept_now[room] += len(tokens)
+            kept_then[room] += len(then[found[unit]])
+        else:
+            new[room] += len(tokens)
+    print(f"{'':20} {'had':>9} {'then':>9} {'':>8} {'new':>9}")
+    for room in sorted(kept_now | new):
+        grown = kept_now[room] - kept_then[room]
+        print(f"{room:20} {kept_now[room]:9,} {kept_then[room]:9,} {grown:+8,} {new[room]:9,}")
+    whole = sum(map(len, then.values()))
+    gone = whole - kept_then.total()
+    print(
+        f"{'in all':20} {kept_now.total():9,} {kept_then.total():9,} {'':8} {new.total():9,}; gone {gone:,}"
+    )
+    for what, replaced in (("nothing new replaced what is gone", 0), ("all that is gone was replaced", gone)):
+        rest = kept_now.total() + replaced
+        print(f"same function, if {what:34} {rest:9,} {whole:9,} {rest / whole - 1:+8.1%}")
+
+
+def _all_units(revision: str | None) -> dict[Unit, list[str]]:
+    return {
+        unit: own for path, source in sources(revision).items() for unit, own in units(path, source).items()
+    }
 
 
 if __name__ == "__main__":
