@@ -52,7 +52,7 @@ def test_annealed_draws_are_released() -> None:
         (WALK.replace("--epsilon 1", ""), "needs --epsilon"),
         (WALK.replace("--support=0.05,0.95", ""), "needs --support"),
         (f"{WALK} --samples 2", "takes no --samples"),
-        (f"{WALK} --delta 1e-6", "takes epsilon alone"),
+        (f"{WALK} --delta 1e-6", "takes no --delta"),
         (WALK.replace("0.05,0.95", "0,0.95"), "without limit"),
         (WALK.replace("--steps 20", "--steps 0"), "whole number"),
         (f"{ANNEAL} --steps 2", "takes no --steps"),

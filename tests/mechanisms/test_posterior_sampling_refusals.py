@@ -190,7 +190,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "strictly inside",
         ),
         ([*FULL, "--samples", "0"], "samples must be a whole number"),
-        ([*FULL, "--rho", "1"], "epsilon alone"),
+        ([*FULL, "--rho", "1"], "takes no --rho"),
         (
             [*FULL[:6], "--prior", "beta:0,1", "--support=0.1,0.9", "--epsilon", "1", "--impute", "0"],
             "positive",
