@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from discreet.artifact.readers import choice, count, exact_fields, pair, rational
+from discreet.artifact.readers import COUNT, EXACT, PAIR, Field, choice, encode_fields, read_fields
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import check_pair
-from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -20,7 +19,13 @@ METHOD = "permute_and_flip"
 #: The largest denominator of a quantile. Scores are multiples of it and must fit 64-bit integers.
 LARGEST_DENOMINATOR = 10**6
 
-_FIELDS = "method quantiles within cells epsilon"
+_FIELDS = {
+    "method": Field(str, lambda value: choice(value, METHOD)),
+    "quantiles": PAIR,
+    "within": PAIR,
+    "cells": COUNT,
+    "epsilon": EXACT,
+}
 
 
 @dataclass(frozen=True)
@@ -42,27 +47,11 @@ class BoundsChoice:
         return Grid.over(*self.within, self.cells, discrete=family.support.discrete)
 
 
-def encode_choice(made: BoundsChoice) -> dict[str, Any]:
-    """Return the choice as JSON."""
-    return {
-        "method": made.method,
-        "quantiles": [text(q) for q in made.quantiles],
-        "within": [text(x) for x in made.within],
-        "cells": made.cells,
-        "epsilon": text(made.epsilon),
-    }
-
-
-def read_choice(value: Any) -> BoundsChoice:
-    """Read a choice, or raise ValueError."""
-    exact_fields("a choice of bounds", value, _FIELDS)
-    return BoundsChoice(
-        method=choice(value["method"], METHOD),
-        quantiles=pair(value["quantiles"]),
-        within=pair(value["within"]),
-        cells=count(value["cells"]),
-        epsilon=rational(value["epsilon"]),
-    )
+#: A choice in a file.
+CHOICE = Field(
+    lambda made: encode_fields(made, _FIELDS),
+    lambda value: BoundsChoice(**read_fields("a choice of bounds", value, _FIELDS)),
+)
 
 
 def check_choices(release: Release) -> None:

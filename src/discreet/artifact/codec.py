@@ -10,25 +10,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict, astuple
 from typing import Any, get_args
 
-from discreet.artifact.bounds_choice import encode_choice, read_choice
-from discreet.artifact.fit_check import encode_fit, read_fit
+from discreet.artifact.bounds_choice import CHOICE
+from discreet.artifact.fit_check import FIT
 from discreet.artifact.group_selection import encode_selection, read_selection
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.origin import check_origin, encode_origin, read_origin
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.readers import (
+    EXACT,
+    INTEGER,
+    NAME,
+    PAIR,
+    TEXT,
+    Field,
     choice,
     count,
+    encode_fields,
     exact_fields,
-    integer,
     label_of,
     name_of,
     optional,
-    pair,
     plain_json,
-    rational,
+    read_fields,
     text_of,
     tuple_of,
 )
@@ -36,7 +42,7 @@ from discreet.artifact.records.base import Record
 from discreet.artifact.records.registry import RECORDS
 from discreet.artifact.release import Release, Statistics
 from discreet.artifact.samples import encode_samples, read_samples
-from discreet.artifact.stamp import encode_stamp, read_stamp
+from discreet.artifact.stamp import read_stamp
 from discreet.domain.declarations import Domain
 from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
 from discreet.domain.where import read_where
@@ -44,7 +50,6 @@ from discreet.errors import ReleaseFileError, UsageError
 from discreet.models.registry import build
 from discreet.names import one_line
 from discreet.privacy import Guarantee
-from discreet.rational import text
 
 FORMAT = "discreet/release"
 VERSION = 1
@@ -57,7 +62,22 @@ _FIELDS = {
     "mechanism guarantees ledger software sha256",
     "model": "name parameters",
     "domain": "bounds labels outside missing",
-    "statistics": "names values grid width shift half",
+}
+_STATISTICS = {
+    "names": TEXT.listed,
+    "values": INTEGER.listed,
+    "grid": EXACT.listed,
+    "width": EXACT.listed,
+    "shift": EXACT.listed.nullable,
+    "half": EXACT.listed.nullable,
+}
+# in the order of Unit's own fields
+_UNIT = {
+    "column": NAME,
+    "per_unit": Field(str, lambda rule: choice(rule, *get_args(Rule))).listed,
+    "row_bounds": PAIR.nullable.listed,
+    "last_by": NAME.nullable,
+    "null_unit": Field(str, lambda null: choice(null, *get_args(NullUnit))),
 }
 
 
@@ -72,8 +92,8 @@ def encode(release: Release) -> str:
         "model": {"name": release.model.name, "parameters": release.model.constants()},
         "columns": list(release.columns),
         "domain": {
-            "bounds": None if d.bounds is None else [[text(low), text(high)] for low, high in d.bounds],
-            "labels": None if d.labels is None else list(d.labels),
+            "bounds": PAIR.listed.nullable.write(d.bounds),
+            "labels": optional(list, d.labels),
             "outside": d.outside,
             "missing": d.missing,
             # absent otherwise, so that files without it stay what they were
@@ -81,22 +101,22 @@ def encode(release: Release) -> str:
             **({"dates": True} if d.dates else {}),
         },
         "neighbors": release.neighbors,
-        "unit": None if release.unit is None else _encode_unit(release.unit),
+        "unit": optional(_encode_unit, release.unit),
         "max_rows": release.max_rows,
         "records": release.records,
-        "statistics": None if release.statistics is None else _encode_statistics(release.statistics),
-        "samples": None if release.samples is None else encode_samples(release.samples),
+        "statistics": optional(lambda made: encode_fields(made, _STATISTICS), release.statistics),
+        "samples": optional(encode_samples, release.samples),
         "mechanism": release.mechanism.encode(),
         "guarantees": [
             {**encode_guarantee(promised), "for": purpose} for purpose, promised in release.guarantees.items()
         ],
-        "ledger": None if release.ledger is None else encode_stamp(release.ledger),
+        "ledger": optional(asdict, release.ledger),
         "software": dict(release.software),
     }
     if release.bounds_choice is not None:
-        body["bounds_choice"] = [encode_choice(made) for made in release.bounds_choice]
+        body["bounds_choice"] = CHOICE.listed.write(release.bounds_choice)
     if release.fit_check is not None:
-        body["fit_check"] = encode_fit(release.fit_check)
+        body["fit_check"] = FIT.write(release.fit_check)
     if release.unit_label is not None:
         body["unit_label"] = release.unit_label
     if release.coarsened is not None:
@@ -110,15 +130,9 @@ def encode(release: Release) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _encode_statistics(s: Statistics) -> dict[str, Any]:
-    return {
-        "names": list(s.names),
-        "values": [str(v) for v in s.values],
-        "grid": [text(v) for v in s.grid],
-        "width": [text(v) for v in s.width],
-        "shift": None if s.shift is None else [text(v) for v in s.shift],
-        "half": None if s.half is None else [text(v) for v in s.half],
-    }
+def _encode_unit(unit: Unit) -> dict[str, Any]:
+    values = astuple(unit)
+    return {name: field.write(value) for (name, field), value in zip(_UNIT.items(), values, strict=True)}
 
 
 def seal(body: dict[str, Any]) -> str:
@@ -190,7 +204,7 @@ def _read(body: dict[str, Any]) -> Release:
         raise ValueError("there are not either statistics or samples")
     sampled = body["statistics"] is None
     described = build(text_of(model["name"]), plain_json(model["parameters"]))
-    unit = optional(_read_unit, body["unit"])
+    unit = optional(lambda value: Unit(*read_fields("unit", value, _UNIT).values()), body["unit"])
     held = "samples" if sampled else "statistics"
     return Release(
         id=name_of(body["id"]),
@@ -198,7 +212,7 @@ def _read(body: dict[str, Any]) -> Release:
         model=described,
         columns=tuple_of(name_of, body["columns"]),
         domain=Domain(
-            bounds=optional(lambda v: tuple_of(pair, v), d["bounds"]),
+            bounds=PAIR.listed.nullable.read(d["bounds"]),
             labels=optional(lambda v: tuple_of(label_of, v), d["labels"]),
             outside=choice(d["outside"], "redact", "clip"),
             missing=choice(d["missing"], "count", "none", "impute"),
@@ -209,14 +223,16 @@ def _read(body: dict[str, Any]) -> Release:
         unit=unit,
         max_rows=count(body["max_rows"]),
         records=optional(count, body["records"]),
-        statistics=optional(_read_statistics, body["statistics"]),
+        statistics=optional(
+            lambda value: Statistics(**read_fields("statistics", value, _STATISTICS)), body["statistics"]
+        ),
         samples=optional(read_samples, body["samples"]),
         mechanism=_read_record(body["mechanism"], held),
         guarantees=_guarantees(body["guarantees"], body["neighbors"], unit, held),
         ledger=optional(read_stamp, body["ledger"]),
         software={name_of(k): name_of(v) for k, v in body["software"].items()},
-        bounds_choice=tuple_of(read_choice, body["bounds_choice"]) if bought else None,
-        fit_check=read_fit(body["fit_check"]) if fitted else None,
+        bounds_choice=CHOICE.listed.read(body["bounds_choice"]) if bought else None,
+        fit_check=FIT.read(body["fit_check"]) if fitted else None,
         unit_label=name_of(body["unit_label"]) if labeled else None,
         where=text_of(body["where"]) if "where" in body else None,
         group_selection=read_selection(body["group_selection"]) if selected else None,
@@ -225,39 +241,6 @@ def _read(body: dict[str, Any]) -> Release:
             if derived
             else None
         ),
-    )
-
-
-def _read_statistics(s: Any) -> Statistics:
-    exact_fields("statistics", s, _FIELDS["statistics"])
-    return Statistics(
-        names=tuple_of(text_of, s["names"]),
-        values=tuple_of(integer, s["values"]),
-        grid=tuple_of(rational, s["grid"]),
-        width=tuple_of(rational, s["width"]),
-        shift=optional(lambda v: tuple_of(rational, v), s["shift"]),
-        half=optional(lambda v: tuple_of(rational, v), s["half"]),
-    )
-
-
-def _encode_unit(unit: Unit) -> dict[str, Any]:
-    return {
-        "column": unit.column,
-        "per_unit": list(unit.rules),
-        "row_bounds": [None if pair is None else [text(bound) for bound in pair] for pair in unit.row_bounds],
-        "last_by": unit.last_by,
-        "null_unit": unit.null,
-    }
-
-
-def _read_unit(value: Any) -> Unit:
-    exact_fields("unit", value, "column per_unit row_bounds last_by null_unit")
-    return Unit(
-        name_of(value["column"]),
-        tuple_of(lambda rule: choice(rule, *get_args(Rule)), value["per_unit"]),
-        tuple_of(lambda bounds: optional(pair, bounds), value["row_bounds"]),
-        optional(name_of, value["last_by"]),
-        choice(value["null_unit"], *get_args(NullUnit)),
     )
 
 

@@ -6,18 +6,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.artifact.possible_totals import LOG_TAIL, MOST_RECORDS, WIDEST_NOISE
-from discreet.artifact.readers import exact_fields, integer, rational, tuple_of
+from discreet.artifact.readers import EXACT, INTEGER, Field, encode_fields, read_fields
 from discreet.families.fit_bins import MOST_CUTS, checkable, fit_grid
 from discreet.privacy import Noise
-from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
-_FIELDS = "cuts values scale sensitivity"
+_FIELDS = {"cuts": EXACT.listed, "values": INTEGER.listed, "scale": EXACT, "sensitivity": EXACT}
 
 
 @dataclass(frozen=True)
@@ -34,25 +33,11 @@ class FitCheck:
     sensitivity: Fraction
 
 
-def encode_fit(made: FitCheck) -> dict[str, Any]:
-    """Return the fit check as JSON."""
-    return {
-        "cuts": [text(cut) for cut in made.cuts],
-        "values": [str(value) for value in made.values],
-        "scale": text(made.scale),
-        "sensitivity": text(made.sensitivity),
-    }
-
-
-def read_fit(value: Any) -> FitCheck:
-    """Read a fit check, or raise ValueError."""
-    exact_fields("a fit check", value, _FIELDS)
-    return FitCheck(
-        cuts=tuple_of(rational, value["cuts"]),
-        values=tuple_of(integer, value["values"]),
-        scale=rational(value["scale"]),
-        sensitivity=rational(value["sensitivity"]),
-    )
+#: A fit check in a file.
+FIT = Field(
+    lambda made: encode_fields(made, _FIELDS),
+    lambda value: FitCheck(**read_fields("a fit check", value, _FIELDS)),
+)
 
 
 def check_counts(release: Release, made: FitCheck, noise: Noise) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from discreet.names import check_label, check_name
-from discreet.rational import exact
+from discreet.rational import exact, text
 
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*|\.[0-9]+)?")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
@@ -119,10 +119,32 @@ def count(value: Any) -> int:
     return value
 
 
-def none(value: Any, name: str) -> None:
-    """Read null where this version knows nothing else."""
-    if value is not None:
-        raise ValueError(f"{name} is not understood by this version")
+class Field(NamedTuple):
+    """How a field of a file is written, and how it is read: everything that a file holds is declared once."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+    @property
+    def listed(self) -> Field:
+        """A list of such values."""
+        return Field(lambda values: list(map(self.write, values)), lambda value: tuple_of(self.read, value))
+
+    @property
+    def nullable(self) -> Field:
+        """Such a value, or null."""
+        return Field(lambda value: optional(self.write, value), lambda value: optional(self.read, value))
+
+
+def encode_fields(made: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Return an object's fields as JSON."""
+    return {name: field.write(getattr(made, name)) for name, field in fields.items()}
+
+
+def read_fields(what: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Read an object with these fields and no others."""
+    exact_fields(what, value, " ".join(fields))
+    return {name: field.read(value[name]) for name, field in fields.items()}
 
 
 def choice(value: Any, *choices: Any) -> Any:
@@ -130,3 +152,9 @@ def choice(value: Any, *choices: Any) -> Any:
     if value not in choices or type(value) is not type(choices[0]):
         raise ValueError("a field has an unknown value")
     return value
+
+
+#: Exact numbers, 64-bit integers, counts, texts, names and pairs of exact numbers.
+EXACT, INTEGER, COUNT = Field(text, rational), Field(str, integer), Field(int, count)
+TEXT, NAME = Field(str, text_of), Field(str, name_of)
+PAIR = Field(EXACT.listed.write, pair)

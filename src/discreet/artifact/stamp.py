@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.artifact.readers import count, exact_fields, text_of
+from discreet.artifact.readers import COUNT, TEXT, read_fields
 
 _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -21,16 +21,11 @@ class LedgerStamp:
     charge: str
 
 
-def encode_stamp(stamp: LedgerStamp) -> dict[str, Any]:
-    """Return the stamp as JSON."""
-    return {"id": stamp.id, "sequence": stamp.sequence, "charge": stamp.charge}
-
-
 def read_stamp(value: Any) -> LedgerStamp:
     """Read a stamp, or raise ValueError."""
-    exact_fields("ledger", value, "id sequence charge")
-    if not _HASH.fullmatch(text_of(value["charge"])):
+    stamp = LedgerStamp(**read_fields("ledger", value, {"id": TEXT, "sequence": COUNT, "charge": TEXT}))
+    if not _HASH.fullmatch(stamp.charge):
         raise ValueError("the hash of the charge is none")
-    if not _ID.fullmatch(text_of(value["id"])):
+    if not _ID.fullmatch(stamp.id):
         raise ValueError("the identifier of the ledger is none")
-    return LedgerStamp(value["id"], count(value["sequence"]), value["charge"])
+    return stamp
