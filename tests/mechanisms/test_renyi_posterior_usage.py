@@ -118,7 +118,7 @@ def test_improper_priors() -> None:
     with pytest.raises(UsageError, match="positive and finite"):
         dc.mechanisms.RenyiPosterior("beta:0,0", order=2, epsilon=1)
     refused("takes a Beta prior", prior=priors.Gamma(1, 1))
-    refused("must be a prior", prior=3)
+    refused("needs a prior", prior=3)
 
 
 def asked(model: Any = None, **options: Any) -> None:
