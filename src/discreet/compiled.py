@@ -1,7 +1,7 @@
 """The compiler of sequential loops: Numba, or one line that says that it is needed.
 
-Files with compiled loops take ``numba`` or ``njit`` from here. :func:`short_loop` is for the few loops that are quick
-enough as plain Python, so that exact engines need no compiler.
+Files with compiled loops take :func:`compiled`, ``numba`` or ``njit`` from here. :func:`short_loop` is for the few
+loops that are quick enough as plain Python, so that exact engines need no compiler.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numba
     from numba import njit
 
-__all__ = ["njit", "numba", "short_loop"]
+__all__ = ["compiled", "njit", "numba", "short_loop"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -26,6 +26,11 @@ def __getattr__(name: str) -> Any:
     with needed_for("this computation"):
         import numba
     return numba if name == "numba" else numba.njit
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile a loop, and keep what was compiled beside its file; a division by zero gives what it gives in NumPy."""
+    return __getattr__("njit")(cache=True, error_model="numpy")(function)
 
 
 def short_loop(function: _Function) -> _Function:

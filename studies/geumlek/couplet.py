@@ -9,11 +9,18 @@ from common.claim import Claim, Panel
 from scipy.optimize import linprog
 
 from discreet.profiles import OneBitPair, ProfileGraph
-from discreet.profiles.one_bit_pair import printed_bound
 
 EPSILONS = (0.2, 0.5, 1.0)
 #: How far a solver's optimum and an exact one may be apart.
 PRECISION = 1e-8
+
+
+def printed_bound(p: float, q: float, epsilon: float) -> float:
+    """Return observation 10's closed form as printed, for comparison only; p <= q."""
+    growth = float(np.exp(epsilon))
+    first = (q - growth * p) / (2 * (q - growth * p) - (1 - growth))
+    second = (p - growth * q + growth - 1) / (2 * (p - growth * q) + growth - 1)
+    return max(0.0, first, second)
 
 
 def _flip(p: float | Fraction, q: float | Fraction, epsilon: float) -> float:

@@ -19,7 +19,7 @@ from discreet.profiles import (
     SmoothCategorical,
     SmoothOneBit,
 )
-from discreet.profiles.one_bit_pair import flip_probability, printed_bound
+from discreet.profiles.one_bit import flip_probability
 from tests.profiles.cases import CHAIN, random_epsilon
 
 
@@ -259,7 +259,9 @@ def test_the_corrected_closed_form_is_the_program_and_the_printed_one_is_not(
         right = [float(growth) * b - a for a, b in ((q, p), (1 - p, 1 - q))]
         program = linprog([1], A_ub=np.array(rows)[:, None], b_ub=right, bounds=[(0, 0.5)]).fun
         assert closed == pytest.approx(program, abs=1e-8)
-        printed = printed_bound(p, q, epsilon)
+        e = float(growth)
+        first = (q - e * p) / (2 * (q - e * p) - (1 - e))
+        printed = max(0.0, first, (p - e * q + e - 1) / (2 * (p - e * q) + e - 1))
         assert printed >= closed - 1e-9
         above_half += printed > 0.5
         differ += abs(printed - closed) > 1e-6

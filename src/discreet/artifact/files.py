@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.arguments import path as read_path
-from discreet.errors import DataError
+from discreet.errors import DataError, ReleaseFileError
 
 # of the name of the file, in that of its temporary neighbor: names end at 255 bytes
 _LONGEST_STEM = 40
@@ -42,6 +42,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def read_text(path: str | os.PathLike[str], what: str, most: int) -> str:
+    """Read a text file of at most so many bytes; ``what`` says what it should have been."""
+    file = read_path(path)
+    try:
+        if file.stat().st_size > most:
+            raise ReleaseFileError(f"{os.fspath(path)}: this is not a {what} file: none is so large.")
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ReleaseFileError(
+            f"{os.fspath(path)}: this is not a {what} file: it is not UTF-8 text."
+        ) from None
+    except OSError as problem:
+        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
 
 
 def write_text(path: str | os.PathLike[str], content: str) -> None:

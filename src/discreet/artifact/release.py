@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.arguments import path as read_path
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.fit_check import FitCheck
 from discreet.artifact.group_selection import GroupSelection
@@ -22,7 +21,7 @@ from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
-from discreet.errors import DataError, ReleaseFileError, UsageError
+from discreet.errors import ReleaseFileError, UsageError
 from discreet.families.base import Family
 from discreet.families.likelihood import Likelihood
 from discreet.families.record_sums import RecordSums
@@ -252,16 +251,9 @@ class Release:
     def load(cls, path: str | Path) -> Release:
         """Read a release file."""
         from discreet.artifact.codec import LARGEST_FILE
+        from discreet.artifact.files import read_text
 
-        file = read_path(path)
-        try:
-            if file.stat().st_size > LARGEST_FILE:
-                raise ReleaseFileError(f"{path}: this is not a release file: none is so large.")
-            content = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None
-        except OSError as problem:
-            raise DataError(f"cannot read {path}: {problem.strerror}.") from None
+        content = read_text(path, "release", LARGEST_FILE)
         try:
             return cls.from_json(content)
         except ReleaseFileError as problem:

@@ -89,6 +89,13 @@ def finite(**values: float) -> None:
             raise UsageError(f"{name} must be finite, got {name}={shown(value)}.")
 
 
+def positive_part(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where all components, on the last axis, are positive, and the same vectors with ones elsewhere."""
+    eta = np.asarray(eta, dtype=float)
+    inside = np.asarray((eta > 0).all(axis=-1))
+    return inside, np.where(inside[..., None], eta, 1.0)
+
+
 def three_digits(value: Fraction | float) -> float:
     """Round to three significant digits: a suggestion should be easy to read."""
     return float(f"{float(value):.3g}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from discreet.priors.base import Prior, positive
+from discreet.priors.base import Prior, positive, positive_part
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class Beta(Prior):
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        eta = np.asarray(eta, dtype=float)
-        inside = np.asarray((eta > 0).all(axis=-1))
-        safe = np.where(inside[..., None], eta, 1.0)
+        inside, safe = positive_part(eta)
         return np.where(inside, betaln(safe[..., 0], safe[..., 1]), np.inf)
 
     def log_density(self, value: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from scipy.special import gammaln, xlogy
 
 from discreet.arguments import listed, real
 from discreet.errors import UsageError
-from discreet.priors.base import Prior, positive
+from discreet.priors.base import Prior, positive, positive_part
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ class Dirichlet(Prior):
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        eta = np.asarray(eta, dtype=float)
-        inside = np.asarray((eta > 0).all(axis=-1))
-        safe = np.where(inside[..., None], eta, 1.0)
+        inside, safe = positive_part(eta)
         return np.where(inside, gammaln(safe).sum(axis=-1) - gammaln(safe.sum(axis=-1)), np.inf)
 
     def log_density(self, value: np.ndarray) -> np.ndarray:

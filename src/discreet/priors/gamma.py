@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from discreet.priors.base import Prior, positive
+from discreet.priors.base import Prior, positive, positive_part
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class Gamma(Prior):
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        eta = np.asarray(eta, dtype=float)
-        inside = np.asarray((eta > 0).all(axis=-1))
-        safe = np.where(inside[..., None], eta, 1.0)
+        inside, safe = positive_part(eta)
         shape, rate = safe[..., 0], safe[..., 1]
         return np.where(inside, gammaln(shape) - shape * np.log(rate), np.inf)
 

@@ -32,11 +32,9 @@ from discreet.profiles.base import FittedMechanism, ProfileMechanism
 from discreet.profiles.composition import ProfileGuarantee, compose
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.inference import infer_frequencies, infer_mix
-from discreet.profiles.one_bit_cluster import OneBitCluster
-from discreet.profiles.one_bit_pair import OneBitPair
+from discreet.profiles.one_bit import OneBitCluster, OneBitPair
 from discreet.profiles.randomized_response import KRandomizedResponse, RandomizedResponse
-from discreet.profiles.smooth_categorical import SmoothCategorical
-from discreet.profiles.smooth_one_bit import SmoothOneBit
+from discreet.profiles.smooth import SmoothCategorical, SmoothOneBit
 
 __all__ = [
     "Audit",

@@ -13,8 +13,8 @@ import numpy as np
 from discreet.arguments import instance
 from discreet.errors import UsageError
 from discreet.privacy.rounding import log_up
-from discreet.profiles.distributions import read_distribution
 from discreet.profiles.exact import Outputs
+from discreet.profiles.given import read_distribution
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import float_up
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.extras import needed_for
-from discreet.profiles.distributions import smoothed
+from discreet.profiles.given import smoothed
 from discreet.profiles.graph import Edges, ProfileGraph
 from discreet.rational import Number
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import numpy as np
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.names import check_name
-from discreet.rational import Number, exact
+from discreet.rational import Number, exact, is_short, plain
 
 #: The name of a profile or of a category.
 Name = str | int
@@ -22,20 +23,22 @@ Edges = Literal["complete", "chain"] | Iterable[tuple[Any, Any]]
 
 BERNOULLI: tuple[Name, ...] = (0, 1)
 _LARGEST_NAME = 2**63 - 1
+# Floats that were divided by their sum miss 1 by some units of the last digit; a slip of the pen misses it by more.
+_SLACK = Fraction(1, 10**9)
 
 
 def read_names(given: Iterable[Any], what: str) -> tuple[Name, ...]:
     """Return names that are texts or integers and differ also as texts, since files and tables hold texts."""
     names: list[Name] = []
     for name in given:
-        plain = name.item() if isinstance(name, np.generic) else name
-        if isinstance(plain, bool) or not isinstance(plain, str | int) or plain == "":
+        own = name.item() if isinstance(name, np.generic) else name
+        if isinstance(own, bool) or not isinstance(own, str | int) or own == "":
             raise UsageError(f"the name of a {what} must be a text or a whole number, got {name!r:.40}.")
-        if isinstance(plain, str):
-            check_name(plain, f"the name of a {what}")
-        elif abs(plain) > _LARGEST_NAME:
+        if isinstance(own, str):
+            check_name(own, f"the name of a {what}")
+        elif abs(own) > _LARGEST_NAME:
             raise UsageError(f"the name of a {what} is a number beyond 64 bits.")
-        names.append(plain)
+        names.append(own)
     if len({str(name) for name in names}) != len(names):
         raise UsageError(f"two {'categories' if what == 'category' else what + 's'} have the same name.")
     return tuple(names)
@@ -105,3 +108,54 @@ def listed(names: Sequence[Name]) -> str:
     """List names that are public, as far as a line holds them."""
     shown = ", ".join(map(str, names[:8]))
     return f"choose from {shown}" + (" …" if len(names) > 8 else "")
+
+
+def read_distribution(values: Iterable[Number], what: str) -> tuple[Fraction, ...]:
+    """Return probabilities that sum to exactly 1.
+
+    A float means the decimal that it prints as, so 0.1, 0.2 and 0.7 are tenths and sum to 1. Where the decimals sum to
+    something else that is within 1e-9 of 1, as those of 1/3, 1/3 and 1/3 do, each is divided by the sum, exactly.
+
+    Parameters
+    ----------
+    values
+        Floats, integers, fractions, decimals, or texts such as ``"1/3"``.
+    what
+        Whose probabilities these are, for error messages.
+    """
+    read = tuple(_probability(value, what) for value in values)
+    if any(value < 0 for value in read):
+        raise UsageError(f"a probability of {what} is negative.")
+    total = sum(read, Fraction(0))
+    if abs(total - 1) > _SLACK:
+        raise UsageError(
+            f"the probabilities of {what} add up to {plain(Fraction(f'{float(total):.6g}'))}, not to 1.",
+            hint='write what has no short decimal as a fraction: "1/3"',
+        )
+    whole = read if total == 1 else tuple(value / total for value in read)
+    if not all(map(is_short, whole)):
+        raise UsageError(
+            f"the probabilities of {what} take too many digits.",
+            hint="round the smallest of them, or make it 0",
+        )
+    return whole
+
+
+def _probability(value: Number, what: str) -> Fraction:
+    try:
+        return exact(value, "p")
+    except UsageError as problem:
+        reason = problem.message.removeprefix("p ").replace("got p=", "got ")
+        raise UsageError(f"a probability of {what} {reason}", hint=problem.hint) from None
+
+
+def smoothed(counts: Iterable[int], smoothing: Number) -> tuple[Fraction, ...]:
+    """Return (count + smoothing) / (sum of all of these): the mean under a symmetric Dirichlet prior."""
+    added = exact(smoothing, "smoothing")
+    if added < 0:
+        raise UsageError(f"smoothing must be 0 or more, got smoothing={smoothing}.")
+    raised = [Fraction(count) + added for count in counts]
+    total = sum(raised, Fraction(0))
+    if not total:
+        raise UsageError("a profile without observations needs smoothing.", hint="smoothing=1 is usual")
+    return tuple(value / total for value in raised)

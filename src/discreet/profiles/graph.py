@@ -16,7 +16,6 @@ import numpy as np
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.objects import plain_value
-from discreet.profiles.distributions import read_distribution
 from discreet.profiles.given import (
     Distribution,
     Edges,
@@ -24,6 +23,7 @@ from discreet.profiles.given import (
     listed,
     ordered,
     read_categories,
+    read_distribution,
     read_edges,
     read_names,
 )
@@ -43,7 +43,7 @@ class ProfileGraph:
     profiles
         Distribution by name: probabilities in the order of the categories, a mapping from category to probability,
         or one number p for a Bernoulli distribution, P(1) = p. Probabilities are made exact, see
-        :func:`~discreet.profiles.distributions.read_distribution`.
+        :func:`~discreet.profiles.given.read_distribution`.
     edges
         Pairs of names; or ``"complete"``: every pair; or ``"chain"``: each profile with the next.
     categories

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from discreet.arguments import path as read_path
 from discreet.artifact.codec import LARGEST_FILE, no_repeats
-from discreet.artifact.files import write_text
-from discreet.errors import DataError, ReleaseFileError, UsageError
+from discreet.artifact.files import read_text, write_text
+from discreet.errors import ReleaseFileError, UsageError
 from discreet.profiles.graph import ProfileGraph
 from discreet.rational import text
 
@@ -75,15 +74,7 @@ def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:
     """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
-    file = read_path(path)
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: none is so large.")
-        content = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ReleaseFileError(f"{os.fspath(path)}: this is no profile file: it is not UTF-8 text.") from None
-    except OSError as problem:
-        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
+    content = read_text(path, "profile", LARGEST_FILE)
     try:
         return json.loads(content, parse_float=number, object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:

@@ -13,10 +13,9 @@ from discreet.errors import UsageError
 from discreet.profiles.base import FittedMechanism, ProfileMechanism, check_one_bit
 from discreet.profiles.exact import growth_of, read_epsilon
 from discreet.profiles.graph import Name, ProfileGraph
-from discreet.profiles.one_bit_pair import flip_probability
+from discreet.profiles.one_bit import flip_probability
 from discreet.profiles.randomized_response import KRandomizedResponse
-from discreet.profiles.smooth_categorical import SmoothCategorical
-from discreet.profiles.smooth_one_bit import SmoothOneBit
+from discreet.profiles.smooth import SmoothCategorical, SmoothOneBit
 from discreet.rational import Number, plain
 from discreet.reporting.style import HAIRLINE, PALETTE, QUIET, Heading, finish, new_figure, title_panel
 

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.profiles.base import ProfileMechanism, check_one_bit
 from discreet.profiles.exact import WHOLE, constant_row
 from discreet.profiles.graph import ProfileGraph
-from discreet.profiles.one_bit_pair import units_up
+from discreet.profiles.one_bit import units_up
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from discreet.compiled import njit
+from discreet.compiled import compiled
 
 # A slice that shrinks for so long has shrunk to the point itself.
 _MOST_SHRINKS = 200
@@ -21,7 +21,7 @@ _MOST_SHRINKS = 200
 _FARTHEST = 600.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _log_density(w: np.ndarray, s: np.ndarray, powers: np.ndarray, counts: np.ndarray) -> float:
     total = 0.0
     for k in range(w.size):
@@ -40,7 +40,7 @@ def _log_density(w: np.ndarray, s: np.ndarray, powers: np.ndarray, counts: np.nd
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _move(
     w: np.ndarray,
     s: np.ndarray,
@@ -77,7 +77,7 @@ def _move(
             high = t
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _share(
     w: np.ndarray,
     s: np.ndarray,
@@ -116,7 +116,7 @@ def _share(
             high = v
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def run(
     start: np.ndarray,
     components: np.ndarray,

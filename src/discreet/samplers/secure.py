@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.extras import needed_for
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise, PermuteAndFlip
-from discreet.privacy.selection import ExponentialChoice
+from discreet.privacy.selection import Choice, ExponentialChoice
 from discreet.samplers.csprng import undisturbed
 
 # draws of one call of OpenDP's
@@ -138,10 +138,7 @@ def secure_choose(distribution: PermuteAndFlip) -> int:
     OpenDP's choice under pure differential privacy is permute-and-flip, in exact rational arithmetic: the float scale
     is read as a rational, and its coins are exact, like the noise of :func:`secure_draw`.
     """
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=distribution.scale)
-    return int(measurement(list(distribution.scores)))
+    return _noisy_max(distribution, _opendp().max_divergence())
 
 
 def secure_select(distribution: ExponentialChoice) -> int:
@@ -152,9 +149,14 @@ def secure_select(distribution: ExponentialChoice) -> int:
     concentrated privacy, which is why that measure is named here; our own accounting is that of
     :class:`~discreet.privacy.selection.ExponentialChoice`.
     """
+    return _noisy_max(distribution, _opendp().zero_concentrated_divergence())
+
+
+def _noisy_max(distribution: Choice, measure: Any) -> int:
+    """Return the candidate of the largest noisy score; the measure of privacy decides which noise is added."""
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=distribution.scale)
+    measurement = dp.m.make_noisy_max(*space, measure, scale=distribution.scale)
     return int(measurement(list(distribution.scores)))
 
 

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.arguments import probability
 
 # Points at which the band is drawn and checked; more change neither the picture nor the level that is needed by much.
 _MOST_POINTS = 200
@@ -58,9 +58,7 @@ def simultaneous_band(size: int, prob: float = 0.95) -> Band:
 
     The narrowest band of its kind whose probability is at least ``prob``.
     """
-    if not 0 < prob < 1:
-        raise UsageError(f"prob must lie strictly between 0 and 1, got prob={prob!r}.")
-    points, low, high = _limits(size, float(prob))
+    points, low, high = _limits(size, probability(prob, "prob"))
     return Band(points, low / size, high / size, prob)
 
 

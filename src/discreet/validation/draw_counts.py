@@ -12,14 +12,13 @@ from discreet.privacy.metric.error_limit import MOST_DRAWS as MOST_COUNTED
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import Pair, RatioTest
 from discreet.validation.rank_table import aligned
+from discreet.validation.ranks import CONFIDENCE, clopper_pearson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: The most draws of which a test is computed; a release cannot hold more.
 MOST_DRAWS = 10_000
-#: Confidence of the interval around a simulated error.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,9 @@ class Played:
         """The observed share."""
         return self.wrong / self.trials
 
-    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    def interval(self) -> tuple[float, float]:
         """Return the Clopper-Pearson interval."""
-        from scipy.stats import binomtest
-
-        found = binomtest(self.wrong, self.trials).proportion_ci(confidence, method="exact")
-        return float(found.low), float(found.high)
+        return clopper_pearson(self.wrong, self.trials)
 
 
 @dataclass(frozen=True)

@@ -97,14 +97,19 @@ def noticeable_coverage(trials: int, level: float) -> float | None:
 
 def coverage(ranks: np.ndarray) -> tuple[Coverage, ...]:
     """Count how often each central interval of :data:`PROBS` held the truth."""
-    from scipy.stats import binomtest
-
     out = []
     for prob in PROBS:
         held = _held(ranks, prob)
-        limits = binomtest(held, len(ranks), prob).proportion_ci(CONFIDENCE, method="exact")
-        out.append(Coverage(prob, held / len(ranks), float(limits.low), float(limits.high)))
+        out.append(Coverage(prob, held / len(ranks), *clopper_pearson(held, len(ranks))))
     return tuple(out)
+
+
+def clopper_pearson(k: int, n: int) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval for the share behind ``k`` of ``n``."""
+    from scipy.stats import binomtest
+
+    found = binomtest(k, n).proportion_ci(CONFIDENCE, method="exact")
+    return float(found.low), float(found.high)
 
 
 def _held(ranks: np.ndarray, prob: float) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.arguments import probability
 from discreet.validation.bands import Band, simultaneous_band
 from discreet.validation.rank_table import CalibrationSummary, describe
 from discreet.validation.ranks import Coverage, Uniformity, coverage, noticeable_coverage, uniformity
@@ -69,11 +69,7 @@ class Calibration:
         equally (two tests each, see :class:`~discreet.validation.ranks.Uniformity`). Passing is evidence, never proof:
         an error too small for this many trials goes unseen.
         """
-        if not 0 < false_alarm < 1:
-            raise UsageError(
-                f"false_alarm must lie strictly between 0 and 1, got false_alarm={false_alarm!r}."
-            )
-        each = self._level(false_alarm)
+        each = self._level(probability(false_alarm, "false_alarm"))
         return all(found.least_p_value > each for found in self.uniformity.values())
 
     def _level(self, false_alarm: float) -> float:

@@ -11,7 +11,7 @@ from scipy import stats
 from discreet.inference.models.hidden_markov import count_tables as tables
 from discreet.inference.models.hidden_markov import paths, transport
 from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
-from discreet.inference.models.hidden_markov.relabel import most_frequent, relabel
+from discreet.inference.models.hidden_markov.relabel import assignment_shares, relabel
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from tests.inference.models.hidden_markov.enumeration import (
     DISTRIBUTIONS,
@@ -292,7 +292,7 @@ def test_states_are_named_alike(rng: np.random.Generator) -> None:
             np.array(transitions).reshape(*shape, 4, 3),
         )
     )
-    assert np.array_equal(most_frequent(drawn.states, 3), path)
+    assert np.array_equal(assignment_shares(drawn.states, 3).argmax(axis=1), path)
     assert np.ptp(drawn.emission, axis=(0, 1)).max() == 0
     assert np.array_equal(drawn.emission[0, 0], emission)
     assert np.array_equal(drawn.transition[1, 7], transition)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import compiled, numba
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
@@ -35,7 +35,7 @@ def log_factorial(x: float, table: np.ndarray) -> float:
     return table[int(x)] if x < table.size else math.lgamma(x + 1.0)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def pair_ratio(
     counts: np.ndarray,
     readings: np.ndarray,
@@ -59,7 +59,7 @@ def pair_ratio(
     return ratio
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def pair_sweep(
     gen: np.random.Generator,
     first_cell: int,
@@ -117,7 +117,7 @@ def pair_sweep(
     return accepted
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def take_out(
     gen: np.random.Generator, counts: np.ndarray, starts: np.ndarray, total: Any, size: int, out: np.ndarray
 ) -> None:
@@ -137,7 +137,7 @@ def take_out(
             out[j] += 1.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def put_in(gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: int, out: np.ndarray) -> None:
     """Fill ``out`` with ``size`` entries drawn from a state's probabilities, feature by feature."""
     out[:] = 0.0
@@ -153,7 +153,7 @@ def put_in(gen: np.random.Generator, p: np.ndarray, starts: np.ndarray, size: in
             out[j] += 1.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def shift_ratio(
     counts: np.ndarray,
     readings: np.ndarray,
@@ -171,7 +171,7 @@ def shift_ratio(
     return ratio
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def exchange_sweep(
     gen: np.random.Generator,
     moves: int,
@@ -213,7 +213,7 @@ def exchange_sweep(
     return accepted
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def grow_sweep(
     gen: np.random.Generator,
     moves: int,

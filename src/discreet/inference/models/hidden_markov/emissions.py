@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import compiled
 from discreet.inference.models.hidden_markov.paths import draw_dirichlet
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def sum_by_state(counts: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` (states by labels) with the counts of all cells in each state."""
     out[:] = 0.0
@@ -20,7 +20,7 @@ def sum_by_state(counts: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
             out[k, j] += counts[c, j]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def draw_emissions(
     gen: np.random.Generator,
     counts: np.ndarray,

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import compiled
 from discreet.inference.models.hidden_markov.count_tables import exchange_sweep, grow_sweep, pair_sweep
 from discreet.inference.models.hidden_markov.emissions import draw_emissions
 from discreet.inference.models.hidden_markov.paths import collapsed_sweep, draw_transitions, sample_paths
@@ -25,7 +25,7 @@ def log_factorials(most: int) -> np.ndarray:
     return gammaln(np.arange(1.0, most + 2))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def draw_parameters(
     gen: np.random.Generator,
     counts: np.ndarray,
@@ -45,7 +45,7 @@ def draw_parameters(
         draw_transitions(gen, z[m, :n_placed], length, alpha, transition[m])
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def draw_states(
     gen: np.random.Generator,
     z: np.ndarray,
@@ -66,7 +66,7 @@ def draw_states(
             sample_paths(gen, transition[m], log_emission[m], length, z[m, :n_placed])
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def move_tables(
     gen: np.random.Generator,
     turn: int,

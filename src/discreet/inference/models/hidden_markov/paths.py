@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import compiled
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def count_transitions(z: np.ndarray, length: int, n_states: int, out: np.ndarray) -> None:
     """Fill ``out`` (K + 1 by K) with how often each state follows each, the dummy state last."""
     out[:] = 0.0
@@ -23,7 +23,7 @@ def count_transitions(z: np.ndarray, length: int, n_states: int, out: np.ndarray
         out[before, z[c]] += 1.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def collapsed_distribution(
     n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
 ) -> None:
@@ -57,7 +57,7 @@ def collapsed_distribution(
         out[k] /= whole
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def pick(weights: np.ndarray, level: float) -> int:
     """Return the first index at which the running sum of ``weights`` exceeds ``level`` times their sum."""
     total = 0.0
@@ -74,7 +74,7 @@ def pick(weights: np.ndarray, level: float) -> int:
     return last
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def collapsed_sweep(
     gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, log_emission: np.ndarray
 ) -> None:
@@ -102,7 +102,7 @@ _SMALL_SHAPE = 0.05
 LEAST = 1e-300
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def draw_dirichlet(gen: np.random.Generator, out: np.ndarray, alpha: float) -> None:
     """Replace ``out``, which holds counts, by a draw from Dirichlet(counts + alpha).
 
@@ -127,7 +127,7 @@ def draw_dirichlet(gen: np.random.Generator, out: np.ndarray, alpha: float) -> N
         out[k] = max(out[k] / total, LEAST)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def draw_transitions(
     gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, out: np.ndarray
 ) -> None:
@@ -138,7 +138,7 @@ def draw_transitions(
         draw_dirichlet(gen, out[j], alpha)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def filter_forward(transition: np.ndarray, log_emission: np.ndarray, out: np.ndarray) -> float:
     """Fill ``out`` with P(state | entries so far) along one sequence; return the log-probability of all entries."""
     length, n_states = log_emission.shape
@@ -166,7 +166,7 @@ def filter_forward(transition: np.ndarray, log_emission: np.ndarray, out: np.nda
     return log_total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def _filter_logs(
     transition: np.ndarray, log_emission: np.ndarray, out: np.ndarray, t: int
 ) -> tuple[float, float]:
@@ -188,7 +188,7 @@ def _filter_logs(
     return whole, top
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def sample_paths(
     gen: np.random.Generator, transition: np.ndarray, log_emission: np.ndarray, length: int, z: np.ndarray
 ) -> None:
@@ -206,7 +206,7 @@ def sample_paths(
             z[first + t] = pick(weights, gen.random())
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def smooth(transition: np.ndarray, log_emission: np.ndarray, length: int, out: np.ndarray) -> None:
     """Fill ``out`` with P(state | all entries of its sequence), cell by cell."""
     n_states = log_emission.shape[1]

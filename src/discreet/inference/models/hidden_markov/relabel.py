@@ -67,8 +67,3 @@ def _renumbered(draws: Draws, order: np.ndarray) -> Draws:
         emission=emission.reshape(*shape, n_states, -1),
         transition=transition.reshape(*shape, n_states + 1, n_states),
     )
-
-
-def most_frequent(states: np.ndarray, n_states: int) -> np.ndarray:
-    """Return the most frequent state of each cell over all draws, the lowest of equals."""
-    return assignment_shares(states, n_states).argmax(axis=1)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import compiled
 from discreet.inference.models.hidden_markov.count_tables import loss
 from discreet.inference.models.hidden_markov.paths import pick
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def binomial(gen: np.random.Generator, n: Any, share: Any) -> float:
     """Draw Binomial(n, share), quickly where few are expected."""
     if n <= 0.0 or share <= 0.0:
@@ -42,7 +42,7 @@ def binomial(gen: np.random.Generator, n: Any, share: Any) -> float:
     return float(gen.binomial(int(n), share))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def carry(
     gen: np.random.Generator,
     counts: np.ndarray,
@@ -77,7 +77,7 @@ def carry(
             out[starts[d]] += moved
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def cell_loss(counts: np.ndarray, readings: np.ndarray, rates: np.ndarray, gaussian: bool) -> float:
     """Return minus the log mass of the noise between all tables of a cell and their readings."""
     total = 0.0
@@ -86,7 +86,7 @@ def cell_loss(counts: np.ndarray, readings: np.ndarray, rates: np.ndarray, gauss
     return total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def matching(gen: np.random.Generator, n_states: int) -> np.ndarray:
     """Pair up states at random; with an odd number one is paired with itself."""
     order = np.arange(n_states)
@@ -99,7 +99,7 @@ def matching(gen: np.random.Generator, n_states: int) -> np.ndarray:
     return partner
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def switch_paths(
     gen: np.random.Generator,
     first: int,
@@ -170,7 +170,7 @@ def switch_paths(
     return changes
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled
 def tilt_sweep(
     gen: np.random.Generator,
     d: int,
