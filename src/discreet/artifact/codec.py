@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from discreet.artifact.bounds_choice import CHOICE
 from discreet.artifact.fit_check import FIT
-from discreet.artifact.group_selection import encode_selection, read_selection
+from discreet.artifact.group_selection import SELECTION
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.origin import check_origin, encode_origin, read_origin
 from discreet.artifact.possible_totals import MOST_RECORDS
@@ -124,7 +124,7 @@ def encode(release: Release) -> str:
     if release.where is not None:
         body["where"] = release.where
     if release.group_selection is not None:
-        body["group_selection"] = encode_selection(release.group_selection)
+        body["group_selection"] = SELECTION.write(release.group_selection)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -235,7 +235,7 @@ def _read(body: dict[str, Any]) -> Release:
         fit_check=FIT.read(body["fit_check"]) if fitted else None,
         unit_label=name_of(body["unit_label"]) if labeled else None,
         where=text_of(body["where"]) if "where" in body else None,
-        group_selection=read_selection(body["group_selection"]) if selected else None,
+        group_selection=SELECTION.read(body["group_selection"]) if selected else None,
         coarsened=(
             read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
             if derived

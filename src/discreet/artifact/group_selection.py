@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from discreet.artifact.possible_totals import LOG_TAIL, MOST_RECORDS, WIDEST_NOISE
-from discreet.artifact.readers import choice, count, exact_fields, integer, name_of, rational, tuple_of
+from discreet.artifact.readers import COUNT, EXACT, INTEGER, NAME, Field, choice, encode_fields, read_fields
 from discreet.models.grouped import Grouped
 from discreet.privacy import ApproxDP, DiscreteLaplace
 from discreet.privacy.label_selection import is_high_enough, selection_scale
-from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
 #: The only way there is so far.
 METHOD = "laplace_threshold"
-_FIELDS = "method column epsilon delta scale threshold counts"
+_FIELDS = {
+    "method": Field(str, lambda value: choice(value, METHOD)),
+    "column": NAME,
+    "epsilon": EXACT,
+    "delta": EXACT,
+    "scale": EXACT,
+    "threshold": COUNT,
+    "counts": INTEGER.listed,
+}
 
 
 @dataclass(frozen=True)
@@ -42,31 +49,11 @@ class GroupSelection:
     counts: tuple[int, ...] = ()
 
 
-def encode_selection(made: GroupSelection) -> dict[str, Any]:
-    """Return the choice as JSON."""
-    return {
-        "method": made.method,
-        "column": made.column,
-        "epsilon": text(made.epsilon),
-        "delta": text(made.delta),
-        "scale": text(made.scale),
-        "threshold": made.threshold,
-        "counts": [str(n) for n in made.counts],
-    }
-
-
-def read_selection(value: Any) -> GroupSelection:
-    """Read a choice, or raise ValueError."""
-    exact_fields("a choice of groups", value, _FIELDS)
-    return GroupSelection(
-        method=choice(value["method"], METHOD),
-        column=name_of(value["column"]),
-        epsilon=rational(value["epsilon"]),
-        delta=rational(value["delta"]),
-        scale=rational(value["scale"]),
-        threshold=count(value["threshold"]),
-        counts=tuple_of(integer, value["counts"]),
-    )
+#: A choice in a file.
+SELECTION = Field(
+    lambda made: encode_fields(made, _FIELDS),
+    lambda value: GroupSelection(**read_fields("a choice of groups", value, _FIELDS)),
+)
 
 
 def check_selection(release: Release) -> None:

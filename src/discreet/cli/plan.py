@@ -28,9 +28,7 @@ _EXPECTED = "What is expected of the table"
 
 def plan(
     model: Model,
-    n: Annotated[
-        int, typer.Option("--n", metavar="N", help="About how many records, or people.", show_default=False)
-    ],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="About how many records, or people.")],
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
@@ -40,7 +38,6 @@ def plan(
             "--width",
             metavar="NUMBER",
             help="Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
-            show_default=False,
         ),
     ] = None,
     mechanism: Annotated[Literal["laplace", "gaussian"], typer.Option(help="Which noise.")] = "laplace",
@@ -50,7 +47,7 @@ def plan(
     neighbors: Neighbors = "replace",
     groups: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Into how many groups the records fall.", show_default=False),
+        typer.Option(metavar="N", help="Into how many groups the records fall."),
     ] = None,
     prior: PriorText = None,
     public: Annotated[
@@ -59,7 +56,6 @@ def plan(
             "--public",
             metavar="NAME=NUMBER",
             help="Rough public value of a parameter, such as mean=40; repeat it for others.",
-            show_default=False,
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
