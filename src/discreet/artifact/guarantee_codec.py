@@ -18,7 +18,7 @@ from discreet.privacy import (
 )
 
 _METRIC = {"name": NAME, "diameter": EXACT}
-_KINDS: dict[str, tuple[type[Guarantee], dict[str, Field]]] = {
+_KINDS: dict[str, tuple[Any, dict[str, Field]]] = {
     kind.kind: (kind, {"kind": TEXT, **fields})
     for kind, fields in (
         (PureDP, {"epsilon": EXACT}),
