@@ -30,7 +30,12 @@ from discreet.errors import UsageError
         (dc.Gamma, ([1, 2],), {}, "shape must be a finite number, got shape=[1, 2]."),
         (dc.Laplace, (None,), {}, "location must be a finite number, got location=None."),
         (dc.priors.Beta, (1,), {}, "Beta needs a and b: write Beta(a=…, b=…)."),
-        (dc.mechanisms.Laplace, (), {}, "Laplace needs epsilon: write Laplace(epsilon=…)."),
+        (
+            dc.mechanisms.Laplace,
+            (),
+            {},
+            "laplace noise takes either epsilon, or metric with epsilon_per_unit.",
+        ),
         (dc.families.Family, (), {}, "Family is abstract: use one of its kinds."),
     ],
 )
