@@ -23,6 +23,7 @@ SKIPPED = {
     ".venv",
     ".venv-engines",
     ".venv-spark",
+    ".venv-browser",
     "_build",
     "node_modules",
     "discreet-demo",
