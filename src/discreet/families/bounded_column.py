@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import betaincinv
 
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -27,7 +27,7 @@ class BoundedColumn(RecordSums):
         """Return means and standard deviations like those of real columns, spread evenly over what is usual."""
         low, high = _limits(self, domain)
         at = (np.arange(size) + 0.5) / size
-        m, share = stats.beta(*_MEAN).ppf(at), stats.beta(*_SPREAD).ppf(rng.permutation(at))
+        m, share = betaincinv(*_MEAN, at), betaincinv(*_SPREAD, rng.permutation(at))
         sd = np.sqrt(m * (1 - m) * share)
         return [
             {"mean": low + (high - low) * one, "sd": (high - low) * spread}
