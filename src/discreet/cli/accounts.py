@@ -32,6 +32,13 @@ def show_accounts(accounts: Sequence[Account]) -> Iterator[Table | str]:
             f"{one.totals.charges:,}",
         )
     yield shown
+    for one in accounts:
+        if one.analyst is None and one.terms.partitions:
+            columns = " and by ".join(plain(partition.column) for partition in one.terms.partitions)
+            yield (
+                f"{plain(one.dataset)} has parts by {columns}: of what was charged about parts, the largest counts, or "
+                "the two largest where a record may move from one to another."
+            )
     if any(one.totals.renyi_delta for one in accounts):
         yield (
             "Of delta, what the Rényi filter holds to add up charges that are not approximate is neither spent nor "

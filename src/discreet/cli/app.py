@@ -107,10 +107,16 @@ def _add_group(name: str, text: str, panel: str) -> None:
 
 
 def _ledger() -> typer.Typer:
-    from discreet.cli.ledger import export, init, show, verify
+    from discreet.cli.ledger import export, init, partition, show, verify
 
     url, to = "sqlite:///budget.db", typer.Typer(cls=_Group)
     _add(init, None, f"discreet ledger init {url} --epsilon 5 --delta 1e-6", to)
+    _add(
+        partition,
+        None,
+        f'discreet ledger partition {url} --dataset clinic-2026 --by "region=north|south"',
+        to,
+    )
     _add(show, None, f"discreet ledger show {url} --plot spending.png", to)
     _add(verify, None, f"discreet ledger verify {url} --against smoking.json", to)
     _add(export, None, f"discreet ledger export {url} -o entries.jsonl", to)

@@ -85,6 +85,41 @@ def init(
     out.print(f"Head: {kept.head}", soft_wrap=True)
 
 
+def partition(
+    url: Url,
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="The data set.", show_default=False)],
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME=LABEL|LABEL…",
+            help='Column, and its labels, each of which makes a part: "region=north|south".',
+            show_default=False,
+        ),
+    ],
+    public_key: Annotated[
+        bool, typer.Option("--public-key", help="The part of each record is public and never changes.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Declare parts of a data set, so that releases about different parts count in parallel.
+
+    A release is about a part if its --where says so: "region = 'north'", alone or joined by "and". Under add_remove the
+    one largest part counts, under replace the two largest together; releases about all rows add to that.
+    """
+    from discreet.cli.people_options import read_by
+    from discreet.ledger import Ledger
+
+    ((column, labels),) = (read_by([by]) or {}).items()
+    kept = Ledger(url)
+    account = kept.declare_partition(dataset, column, labels, key="public" if public_key else "private")
+    if json:
+        print_json("ledger-partition", {**_facts(kept), "account": _account_json(account)})
+        return
+    out = console()
+    out.print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
+    out.print(f"Head: {kept.head}", soft_wrap=True)
+
+
 def show(
     url: Url,
     dataset: Annotated[
@@ -208,6 +243,7 @@ def _facts(kept: Ledger) -> dict[str, Any]:
 
 def _account_json(one: Account) -> dict[str, Any]:
     from discreet.cli.console import guarantee_json
+    from discreet.ledger.filters import spent
 
     def amounts(values: Any) -> dict[str, str]:
         return {name: str(value) for name, value in values.items()}
@@ -220,4 +256,14 @@ def _account_json(one: Account) -> dict[str, Any]:
         "spent": amounts(one.spent),
         "remaining": amounts(one.remaining),
         "charges": one.totals.charges,
+        "partitions": [partition.to_json() for partition in one.terms.partitions],
+        "parts": [
+            {
+                "column": column,
+                "label": label,
+                "spent": amounts(spent(one.terms, own)),
+                "charges": own.charges,
+            }
+            for (column, label), own in one.parts().items()
+        ],
     }

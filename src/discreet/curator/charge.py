@@ -22,13 +22,13 @@ class Payer:
     dataset: str
     analyst: str | None
 
-    def check(self, *parts: Guarantee) -> None:
-        """Raise if the budget does not allow these guarantees together."""
-        self.ledger.check(self.dataset, *parts, analyst=self.analyst)
+    def check(self, *parts: Guarantee, where: str | None) -> None:
+        """Raise if the budget does not allow these guarantees together, for rows that satisfy the public filter."""
+        self.ledger.check(self.dataset, *parts, analyst=self.analyst, where=where)
 
-    def charge(self, *parts: Guarantee, model: str) -> Charge:
+    def charge(self, *parts: Guarantee, model: str, where: str | None) -> Charge:
         """Charge them durably, or raise."""
-        return self.ledger.charge(self.dataset, *parts, analyst=self.analyst, model=model)
+        return self.ledger.charge(self.dataset, *parts, analyst=self.analyst, model=model, where=where)
 
     def released(self, charge: Charge, checksums: Sequence[tuple[str, str]]) -> None:
         """Record what was released for a charge: identifiers and checksums."""

@@ -204,6 +204,12 @@ def declare(
     return replace(asked, layout=layout, record=mechanism.check(model, domain, layout))
 
 
+def filter_of(asked: Mapping[str, Declaration]) -> str | None:
+    """Return the public filter of the rows that everything in a call is about, None if it is about all of them."""
+    found = {None if one.where is None else str(one.where) for one in asked.values()}
+    return found.pop() if len(found) == 1 else None
+
+
 def _selection(
     column: str, budget: LabelBudget | None, model: Model, neighbors: Any, *, is_unit: bool
 ) -> GroupSelection:

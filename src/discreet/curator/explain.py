@@ -15,7 +15,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from discreet.curator.charge import Payer
-from discreet.curator.declare import Declaration
+from discreet.curator.declare import Declaration, filter_of
 from discreet.curator.draw import read_exactly, read_members, read_totals
 from discreet.errors import BudgetError
 from discreet.privacy import Guarantee, compose
@@ -113,7 +113,7 @@ def explain(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanatio
         return Explanation(releases, cost, "No ledger is charged.")
     whom = f"the data set {payer.dataset}" + ("" if payer.analyst is None else f" and {payer.analyst}")
     try:
-        payer.check(*parts)
+        payer.check(*parts, where=filter_of(asked))
     except BudgetError as refusal:
         return Explanation(releases, cost, f"The ledger would refuse it: {refusal}")
     return Explanation(releases, cost, f"The ledger would charge {whom}.")

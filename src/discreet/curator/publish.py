@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, declare
+from discreet.curator.declare import Declaration, declare, filter_of
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
@@ -305,15 +305,16 @@ def _publish(
     the file) may fail, and then the budget is spent for nothing. An entry ``released`` precedes every file.
     """
     parts: list[Guarantee] = [part for one in asked.values() for part in one.guarantees.values()]
+    where = filter_of(asked)
     if payer is not None:
         # refused before the rows are read, where that can be known; the charge below decides
-        payer.check(*parts)
+        payer.check(*parts, where=where)
     readings = {name: read(one) for name, one in asked.items()}
     if len({one.n_records for one in readings.values()}) > 1:
         raise DataError("the data did not stay the same while it was read.")
     if payer is None:
         return {name: draw(one, source, dataset=dataset) for name, one in readings.items()}
-    charge = payer.charge(*parts, model="; ".join(one.label for one in asked.values()))
+    charge = payer.charge(*parts, model="; ".join(one.label for one in asked.values()), where=where)
     stamp = LedgerStamp(charge.ledger, charge.sequence, charge.hash)
     made = {name: draw(one, source, dataset=dataset, stamp=stamp) for name, one in readings.items()}
     payer.released(charge, [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()])

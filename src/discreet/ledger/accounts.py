@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import shown
+from discreet.domain.where import Condition
 from discreet.errors import BudgetError, UsageError
 from discreet.ledger.amounts import asked_of, in_words
 from discreet.ledger.filters import (
@@ -23,8 +25,12 @@ from discreet.ledger.filters import (
     spent,
     terms_of,
 )
+from discreet.ledger.partitions import Part, Partition, part_of
 from discreet.ledger.store import EVERYBODY, Session
 from discreet.privacy.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.artifact.stamp import LedgerStamp
 
 _LONGEST_NAME = 200
 # What Unicode calls default ignorable and Python printable: two names that differ in these alone look the same.
@@ -70,6 +76,11 @@ class Account:
         """What was spent, by the names of the budget's amounts."""
         return spent(self.terms, self.totals)
 
+    def parts(self) -> dict[Part, Totals]:
+        """Return what was charged about each part of its partitions."""
+        held = self.totals.renyi_delta
+        return {part: replace(own, renyi_delta=held) for part, own in self.totals.parts.items()}
+
     @property
     def remaining(self) -> dict[str, Fraction]:
         """What is left: any pure or approximate charge up to it will be allowed."""
@@ -77,7 +88,12 @@ class Account:
 
 
 def after_charge(
-    session: Session, default: Countable | None, dataset: str, analyst: str | None, parts: Sequence[Guarantee]
+    session: Session,
+    default: Countable | None,
+    dataset: str,
+    analyst: str | None,
+    parts: Sequence[Guarantee],
+    where: Condition | None = None,
 ) -> list[tuple[str, Terms, Totals]]:
     """Return the totals after a charge, for the data set and, if analysts have budgets, for the analyst; or refuse."""
     if not parts:
@@ -98,8 +114,9 @@ def after_charge(
         own = session.account(dataset, analyst)
         scopes.append((analyst, *((read_terms(found[2]), Totals()) if own is None else own[:2])))
     after = []
+    about = part_of(found[0].partitions, where)
     for scope, terms, totals in scopes:
-        wanted = added(terms, totals, parts)
+        wanted = added(terms, totals, parts, about)
         if not fits(terms, wanted):
             raise _refused(dataset, scope, terms, totals, parts)
         after.append((scope, terms, wanted))
@@ -119,7 +136,68 @@ def _refused(
     )
 
 
-def asked_terms(terms: Terms) -> tuple[Countable, Fraction]:
+def with_partition(terms: Terms, made: Partition) -> Terms:
+    """Return the terms with one more partition, or say why there cannot be one; the same one again changes nothing."""
+    if terms.budget.unit is not None:
+        raise UsageError(
+            f"the budget protects the unit {terms.budget.unit!r:.60}, and a person may have rows in several parts: no "
+            "partition of the rows parts the people.",
+            hint="release all groups in one call, with by= and max_groups=",
+        )
+    same = [one for one in terms.partitions if one.column == made.column]
+    if same and same != [made]:
+        raise UsageError(
+            f"column {made.column!r:.60} has another partition, and partitions cannot be changed.",
+            hint="declare a partition once, with all its labels",
+        )
+    return terms if same else replace(terms, partitions=(*terms.partitions, made))
+
+
+def add_partition(session: Session, dataset: str, made: Partition) -> tuple[Account, bool]:
+    """Give a data set and its analysts a partition; return the account, and whether the partition is a new one."""
+    found = session.account(checked_name(dataset, "dataset"))
+    if found is None:
+        raise unknown(dataset)
+    terms = with_partition(found[0], made)
+    if terms == found[0]:
+        return Account(dataset, None, *found[:2]), False
+    session.set_terms(
+        dataset, EVERYBODY, terms, None if found[2] is None else with_partition(read_terms(found[2]), made)
+    )
+    for one, analyst, own, *_ in list(session.accounts()):
+        if one == dataset and analyst != EVERYBODY:
+            session.set_terms(dataset, analyst, with_partition(own, made), None)
+    return Account(dataset, None, terms, found[1]), True
+
+
+def check_derived(session: Session, ledger: str, stamp: LedgerStamp | None) -> None:
+    """Raise unless a release was charged to this ledger, for a data set whose files may be made coarser."""
+    found = None if stamp is None else session.entry(stamp.sequence)
+    if stamp is None or stamp.id != ledger or found is None or found[1].hash != stamp.charge:
+        raise UsageError("the release was not charged to this ledger.")
+    account = session.account(found[1].content["dataset"])
+    if account is not None and account[2] is not None:
+        raise UsageError(
+            "analysts of this data set have budgets of their own, and coarser files are charged to nobody.",
+            hint="make a release of its own for that analyst",
+        )
+
+
+def opened_before(
+    dataset: str, found: tuple[Terms, Totals, Any], terms: Terms, analysts: Terms | None
+) -> Account:
+    """Return the account of a data set that is open, or raise if it was opened with another budget."""
+    known = None if found[2] is None else read_terms(found[2])
+    same = _asked(found[0]) == _asked(terms)
+    if not same or (known and _asked(known)) != (analysts and _asked(analysts)):
+        raise UsageError(
+            f"the data set {dataset!r} is open with another budget, and budgets cannot be changed.",
+            hint=f"its budget is {in_words(found[0].budget.budgets())}",
+        )
+    return Account(dataset, None, found[0], found[1])
+
+
+def _asked(terms: Terms) -> tuple[Countable, Fraction]:
     """Return what the curator chose; orders are the library's, perhaps an older version's."""
     return terms.budget, terms.renyi_share
 

@@ -47,6 +47,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.ledger.partitions import Part, Partition, partition_from
 from discreet.ledger.renyi_filter import conversion, default_orders, pure_curve, round_up
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from discreet.privacy.metric_dp import MetricDP, PseudoMetric
@@ -76,6 +77,7 @@ class Terms:
     budget: Countable
     renyi_share: Fraction = Fraction(0)
     orders: tuple[Fraction, ...] = ()
+    partitions: tuple[Partition, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the terms as JSON."""
@@ -84,12 +86,17 @@ class Terms:
             "budget": guarantee_json(self.budget),
             "renyi_share": text(self.renyi_share),
             "orders": orders,
+            # absent without them, so that accounts stay what they were
+            **({"partitions": [one.to_json() for one in self.partitions]} if self.partitions else {}),
         }
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What was charged to an account: exact sums, and Rényi curves at the account's orders rounded up."""
+    """What was charged to an account: exact sums, and Rényi curves at the account's orders rounded up.
+
+    ``parts`` has what was charged about single parts of the account's partitions, which is not in the other sums.
+    """
 
     charges: int = 0
     pure: Fraction = Fraction(0)
@@ -100,6 +107,7 @@ class Totals:
     curves: tuple[Fraction, ...] = field(default=())
     renyi_delta: Fraction | None = None
     renyi: int = 0
+    parts: Mapping[Part, Totals] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the totals as JSON."""
@@ -107,8 +115,10 @@ class Totals:
         held = None if self.renyi_delta is None else text(self.renyi_delta)
         curves = [text(s) for s in self.curves]
         # absent without Rényi charges, so that accounts without them stay what they were
-        counted_curves = {"renyi": self.renyi} if self.renyi else {}
-        return {"charges": self.charges, **amounts, "curves": curves, "renyi_delta": held, **counted_curves}
+        more: dict[str, Any] = {"renyi": self.renyi} if self.renyi else {}
+        if self.parts:
+            more["parts"] = [[*part, own.to_json()] for part, own in sorted(self.parts.items())]
+        return {"charges": self.charges, **amounts, "curves": curves, "renyi_delta": held, **more}
 
 
 _AMOUNTS = ("pure", "half_squares", "approx", "delta", "rho")
@@ -118,7 +128,8 @@ def read_terms(value: Mapping[str, Any]) -> Terms:
     """Read terms from JSON."""
     orders = tuple(Fraction(order) for order in value["orders"])
     budget = countable(read_guarantee(value["budget"]), "budget")
-    return Terms(budget, Fraction(value["renyi_share"]), orders)
+    partitions = tuple(map(partition_from, value.get("partitions", ())))
+    return Terms(budget, Fraction(value["renyi_share"]), orders, partitions)
 
 
 def read_totals(value: Mapping[str, Any]) -> Totals:
@@ -126,7 +137,9 @@ def read_totals(value: Mapping[str, Any]) -> Totals:
     amounts = {name: Fraction(value[name]) for name in _AMOUNTS}
     held = None if value["renyi_delta"] is None else Fraction(value["renyi_delta"])
     curves = tuple(map(Fraction, value["curves"]))
-    return Totals(value["charges"], **amounts, curves=curves, renyi_delta=held, renyi=value.get("renyi", 0))
+    parts = {(column, label): read_totals(own) for column, label, own in value.get("parts", ())}
+    renyi = value.get("renyi", 0)
+    return Totals(value["charges"], **amounts, curves=curves, renyi_delta=held, renyi=renyi, parts=parts)
 
 
 def guarantee_json(guarantee: Chargeable) -> dict[str, Any]:
@@ -223,11 +236,46 @@ _WHY = {
 }
 
 
-def added(terms: Terms, totals: Totals, parts: Iterable[Guarantee]) -> Totals:
-    """Return the totals after one more charge, which may have several parts."""
-    total = replace(
-        totals, charges=totals.charges + 1, curves=totals.curves or (Fraction(0),) * len(terms.orders)
-    )
+def added(terms: Terms, totals: Totals, parts: Iterable[Guarantee], about: Part | None = None) -> Totals:
+    """Return the totals after one more charge, which may have several parts; ``about`` a part of the table, or all."""
+    flat = (Fraction(0),) * len(terms.orders)
+    delta = together(terms, totals).delta
+    whole = replace(totals, charges=totals.charges + 1, curves=totals.curves or flat)
+    if about is None:
+        return _sums(terms, whole, parts, delta)
+    own = totals.parts.get(about, Totals(curves=flat))
+    more = _sums(terms, replace(own, charges=own.charges + 1, renyi_delta=totals.renyi_delta), parts, delta)
+    kept = {**totals.parts, about: replace(more, renyi_delta=None)}
+    return replace(whole, renyi_delta=more.renyi_delta, parts=kept)
+
+
+def together(terms: Terms, totals: Totals) -> Totals:
+    """Return sums that are at least those of any two neighbors: what is about the whole table, and the largest parts.
+
+    See :mod:`discreet.ledger.partitions` for the proof.
+    """
+    for partition in terms.partitions:
+        held = [own for part, own in totals.parts.items() if part[0] == partition.column]
+        if not held:
+            continue
+        count = partition.touched(terms.budget)
+        sums = {
+            name: getattr(totals, name) + _largest([getattr(own, name) for own in held], count)
+            for name in (*_AMOUNTS, "renyi")
+        }
+        curves = zip(*(own.curves for own in held), strict=True)
+        added_up = (s + _largest(each, count) for s, each in zip(totals.curves, curves, strict=True))
+        totals = replace(totals, **sums, curves=tuple(added_up))
+    return totals
+
+
+def _largest(values: Iterable[Any], count: int) -> Any:
+    return sum(sorted(values, reverse=True)[:count])
+
+
+def _sums(terms: Terms, total: Totals, parts: Iterable[Guarantee], delta: Fraction) -> Totals:
+    """Return sums with one more charge; ``delta`` is what approximate charges have taken before it."""
+    before = total.delta
     # amounts of one charge are all known before its first release, so approximate parts may come first
     for part in sorted(
         (counted(part, terms.budget) for part in parts), key=lambda p: p.kind != ApproxDP.kind
@@ -238,7 +286,8 @@ def added(terms: Terms, totals: Totals, parts: Iterable[Guarantee]) -> Totals:
             )
             continue
         if total.renyi_delta is None and isinstance(terms.budget, ApproxDP):
-            wanted, left = terms.renyi_share * terms.budget.delta, terms.budget.delta - total.delta
+            taken = delta + total.delta - before
+            wanted, left = terms.renyi_share * terms.budget.delta, terms.budget.delta - taken
             total = replace(total, renyi_delta=max(Fraction(0), min(wanted, left)))
         if isinstance(part, PureDP):
             curves = zip(total.curves, terms.orders, strict=True)
@@ -273,7 +322,7 @@ def _renyi_curve(terms: Terms, part: RenyiDP) -> list[Fraction]:
 
 def fits(terms: Terms, totals: Totals) -> bool:
     """Tell whether the totals are within the budget."""
-    budget = terms.budget
+    budget, totals = terms.budget, together(terms, totals)
     if isinstance(budget, PureDP):
         return totals.pure <= budget.epsilon
     if isinstance(budget, ZeroConcentratedDP):
@@ -285,7 +334,7 @@ def fits(terms: Terms, totals: Totals) -> bool:
 
 def spent(terms: Terms, totals: Totals) -> dict[str, Fraction]:
     """Return what was spent, in the budget's own terms; epsilon by the better of the basic sum and the Rényi filter."""
-    budget = terms.budget
+    budget, totals = terms.budget, together(terms, totals)
     if isinstance(budget, PureDP):
         return {"epsilon": totals.pure}
     if isinstance(budget, ZeroConcentratedDP):

@@ -24,7 +24,7 @@ KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 FORMAT, VERSION = "discreet/ledger", 1
 #: What the first entry has in place of a hash before it.
 NOTHING = "0" * 64
-KINDS = ("ledger", "open", "charge", "released", "derived")
+KINDS = ("ledger", "open", "charge", "released", "derived", "partition")
 
 _SHORTEST_KEY = 16
 _FRAME = ("ledger", "sequence", "kind", "time", "previous")
@@ -104,3 +104,19 @@ def seal_head(key: bytes, ledger: str, sequence: int, hash_: str) -> str:
 def same(one: str, other: str) -> bool:
     """Compare two seals without telling by the time taken where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())
+
+
+def check_seal(
+    seal: str | None, key: bytes | None, ledger: str, sequence: int, hash_: str, *, is_sealed: bool
+) -> None:
+    """Raise unless the newest entry is sealed with the key, or there is neither a seal nor a key."""
+    if is_sealed != (seal is not None):
+        raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
+    if seal is None and key is None:
+        return
+    if key is None:
+        raise UsageError("this ledger is sealed with a key.", hint=f"set {KEY_VARIABLE}")
+    if seal is None:
+        raise LedgerError(f"{KEY_VARIABLE} is set, and this ledger has no seal.", hint="verify the ledger")
+    if not same(seal, seal_head(key, ledger, sequence, hash_)):
+        raise LedgerError("the ledger was altered, or sealed with another key.", hint="verify the ledger")

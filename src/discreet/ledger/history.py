@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.ledger.accounts import with_partition
 from discreet.ledger.amounts import asked_of
 from discreet.ledger.filters import (
     Chargeable,
@@ -20,6 +21,7 @@ from discreet.ledger.filters import (
     spent,
 )
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.partitions import partition_from
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,16 @@ def history(ledger: Ledger) -> list[Step]:
         content = entry.content
         if entry.kind == "open":
             accounts[content["dataset"]] = read_terms(content["terms"]), Totals()
+        elif entry.kind == "partition":
+            terms, totals = accounts[content["dataset"]]
+            accounts[content["dataset"]] = with_partition(terms, partition_from(content)), totals
         elif entry.kind == "released":
             released.add(content["charge"])
         elif entry.kind == "charge":
             terms, totals = accounts[content["dataset"]]
             parts = [read_guarantee(part) for part in content["guarantees"]]
-            totals = added(terms, totals, parts)
+            part = content.get("part")
+            totals = added(terms, totals, parts, None if part is None else tuple(part))
             accounts[content["dataset"]] = terms, totals
             gone, limits = spent(terms, totals), terms.budget.budgets()
             steps.append(

@@ -9,9 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import real, shown
+from discreet.domain.where import read_where
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
-from discreet.ledger.accounts import Account, Charge, after_charge, asked_terms, checked_name, unknown
+from discreet.ledger.accounts import (
+    Account,
+    Charge,
+    add_partition,
+    after_charge,
+    check_derived,
+    checked_name,
+    opened_before,
+    unknown,
+)
 from discreet.ledger.amounts import in_words
 from discreet.ledger.filters import (
     Terms,
@@ -24,8 +34,10 @@ from discreet.ledger.filters import (
     terms_of,
 )
 from discreet.ledger.hash_chain import Entry, read_entry
+from discreet.ledger.partitions import part_of, read_partition
 from discreet.ledger.store import EVERYBODY, Head, Session, Store
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.parallel import GroupKey
 from discreet.rational import Number
 
 if TYPE_CHECKING:
@@ -142,10 +154,6 @@ class Ledger:
             For an approximate budget, the share of its delta that pays for adding up charges that are not approximate
             by the Rényi filter; approximate charges share the rest. 0 switches the filter off, and then approximate
             charges can use all of delta.
-
-        Returns
-        -------
-        Account
         """
         with self._store.writing() as session:
             head = self._checked_head(session)
@@ -158,24 +166,41 @@ class Ledger:
             if found is None:
                 self._open(session, head, dataset, terms, analysts)
                 return Account(dataset, None, terms, Totals())
-            # orders were fixed when the account was opened, perhaps by an older version
-            same = asked_terms(found[0]) == asked_terms(terms)
-            known = None if found[2] is None else read_terms(found[2])
-            if not same or (known and asked_terms(known)) != (analysts and asked_terms(analysts)):
-                raise UsageError(
-                    f"the data set {dataset!r} is open with another budget, and budgets cannot be changed.",
-                    hint=f"its budget is {in_words(found[0].budget.budgets())}",
-                )
-            return Account(dataset, None, found[0], found[1])
+            return opened_before(dataset, found, terms, analysts)
 
-    def check(self, dataset: str, *parts: Guarantee, analyst: str | None = None) -> None:
+    def declare_partition(
+        self, dataset: str, column: str, labels: Sequence[str], *, key: GroupKey = "private"
+    ) -> Account:
+        """Declare that rows with different labels of a column are different parts of a data set of records.
+
+        Of releases with ``where="region = 'north'"`` or another label, those about the one part that cost most count
+        then (``neighbors="add_remove"``), or about two (``"replace"``: a record may move from one part to another).
+        ``key="public"`` declares that everybody knows the part of each record, and that it never changes: one part
+        counts then, and the part of a record is not protected.
+        """
+        made = read_partition(column, labels, key)
+        with self._store.writing() as session:
+            head = self._checked_head(session)
+            account, is_new = add_partition(session, dataset, made)
+            if is_new:
+                self._append(session, head, "partition", {"dataset": dataset, **made.to_json()})
+        return account
+
+    def check(
+        self, dataset: str, *parts: Guarantee, analyst: str | None = None, where: str | None = None
+    ) -> None:
         """Raise what :meth:`charge` would raise now; nothing is charged."""
         with self._store.reading() as session:
             self._key_fits(session.head())
-            after_charge(session, self._default, dataset, analyst, parts)
+            after_charge(session, self._default, dataset, analyst, parts, read_where(where))
 
     def charge(
-        self, dataset: str, *parts: Guarantee, analyst: str | None = None, model: str | None = None
+        self,
+        dataset: str,
+        *parts: Guarantee,
+        analyst: str | None = None,
+        model: str | None = None,
+        where: str | None = None,
     ) -> Charge:
         """Charge a data set, durably, or raise :class:`BudgetError` and change nothing.
 
@@ -189,10 +214,15 @@ class Ledger:
             For whom. Needed if analysts have budgets of their own.
         model
             What is released, in a few words, for whoever reads the ledger.
+        where
+            The public filter of the rows that the release is about, which :func:`release` passes on; if it names a
+            part of a declared partition, the charge is about that part. :meth:`verify` compares it with the file.
         """
+        condition = read_where(where)
         with self._store.writing() as session:
             head = self._checked_head(session)
-            after = after_charge(session, self._default, dataset, analyst, parts)
+            after = after_charge(session, self._default, dataset, analyst, parts, condition)
+            about = part_of(after[0][1].partitions, condition)
             if session.account(dataset) is None:
                 head = self._open(session, head, dataset, after[0][1], None)
             content = {
@@ -200,6 +230,8 @@ class Ledger:
                 "analyst": analyst,
                 "model": model,
                 "guarantees": [guarantee_json(chargeable(part)) for part in parts],
+                # absent otherwise, so that entries stay what they were
+                **({} if about is None else {"where": str(condition), "part": list(about)}),
             }
             made = self._append(session, head, "charge", content)
             for scope, terms, totals in after:
@@ -232,17 +264,9 @@ class Ledger:
         stamp = release.ledger
         with self._store.writing() as session:
             head = self._checked_head(session)
-            found = None if stamp is None else session.entry(stamp.sequence)
-            if stamp is None or stamp.id != self._id or found is None or found[1].hash != stamp.charge:
-                raise UsageError("the release was not charged to this ledger.")
-            account = session.account(found[1].content["dataset"])
-            if account is not None and account[2] is not None:
-                raise UsageError(
-                    "analysts of this data set have budgets of their own, and coarser files are charged to nobody.",
-                    hint="make a release of its own for that analyst",
-                )
+            check_derived(session, self._id, stamp)
             made = [{"id": id, "sha256": sha256}]
-            content = {"charge": stamp.sequence, "from": release.id, "releases": made}
+            content = {"charge": stamp and stamp.sequence, "from": release.id, "releases": made}
             self._append(session, head, "derived", content)
 
     def account(self, dataset: str, analyst: str | None = None) -> Account:
@@ -348,18 +372,7 @@ class Ledger:
                 f"at {self.url} there is another ledger now.",
                 hint="nothing was charged; open the ledger again",
             )
-        if self._sealed != (head.seal is not None):
-            raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
-        if head.seal is None and self._key is None:
-            return
-        if self._key is None:
-            raise UsageError("this ledger is sealed with a key.", hint=f"set {chain.KEY_VARIABLE}")
-        if head.seal is None:
-            raise LedgerError(
-                f"{chain.KEY_VARIABLE} is set, and this ledger has no seal.", hint="verify the ledger"
-            )
-        if not chain.same(head.seal, chain.seal_head(self._key, head.ledger, head.sequence, head.hash)):
-            raise LedgerError("the ledger was altered, or sealed with another key.", hint="verify the ledger")
+        chain.check_seal(head.seal, self._key, head.ledger, head.sequence, head.hash, is_sealed=self._sealed)
 
     def _open(
         self, session: Session, head: Head, dataset: str, terms: Terms, per_analyst: Terms | None

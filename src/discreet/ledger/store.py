@@ -252,9 +252,14 @@ class Session:
 
     def add_account(self, dataset: str, analyst: str, terms: Terms, per_analyst: Terms | None) -> None:
         """Open an account."""
-        content = {"account": terms.to_json(), "per_analyst": per_analyst and per_analyst.to_json()}
-        row = {"dataset": dataset, "analyst": analyst, "terms": canonical(content)}
+        row = {"dataset": dataset, "analyst": analyst, "terms": _terms_text(terms, per_analyst)}
         self._connection.execute(_ACCOUNTS.insert(), {**row, "totals": canonical(Totals().to_json())})
+
+    def set_terms(self, dataset: str, analyst: str, terms: Terms, per_analyst: Terms | None) -> None:
+        """Write new terms of an account, which differ in their partitions alone."""
+        c = _ACCOUNTS.c
+        change = _ACCOUNTS.update().where(c.dataset == dataset, c.analyst == analyst)
+        self._connection.execute(change, {"terms": _terms_text(terms, per_analyst)})
 
     def set_totals(self, dataset: str, analyst: str, totals: Totals) -> None:
         """Write new totals of an account."""
@@ -263,9 +268,16 @@ class Session:
         self._connection.execute(change, {"totals": canonical(totals.to_json())})
 
 
+def _terms_text(terms: Terms, per_analyst: Terms | None) -> str:
+    # under another name with partitions: a program that does not know them must not add up without them
+    name = "partitioned" if terms.partitions else "account"
+    return canonical({name: terms.to_json(), "per_analyst": per_analyst and per_analyst.to_json()})
+
+
 def _read_account(terms: str, totals: str) -> tuple[Terms, Totals, Any]:
     try:
         content = json.loads(terms)
-        return read_terms(content["account"]), read_totals(json.loads(totals)), content["per_analyst"]
+        own = content["partitioned"] if "partitioned" in content else content["account"]
+        return read_terms(own), read_totals(json.loads(totals)), content["per_analyst"]
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerError("an account of the ledger is damaged.") from None

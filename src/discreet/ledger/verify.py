@@ -14,17 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import listed, text
+from discreet.domain.where import read_where
 from discreet.errors import DiscreetError, LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
-from discreet.ledger.filters import (
-    Terms,
-    Totals,
-    added,
-    fits,
-    read_guarantee,
-    read_terms,
-)
+from discreet.ledger.accounts import with_partition
+from discreet.ledger.filters import Terms, Totals, added, fits, read_guarantee, read_terms
 from discreet.ledger.hash_chain import Entry, read_entry
+from discreet.ledger.partitions import part_of, partition_from
 from discreet.ledger.store import EVERYBODY, Head, Store
 
 if TYPE_CHECKING:
@@ -117,6 +113,14 @@ class _Replay:
         self.analysts[dataset] = None if per is None else read_terms(per)
         self.accounts[dataset, EVERYBODY] = read_terms(content["terms"]), Totals()
 
+    def _partition(self, sequence: int, content: Mapping[str, Any]) -> None:
+        dataset, made = content["dataset"], partition_from(content)
+        for key, (terms, totals) in self.accounts.items():
+            if key[0] == dataset:
+                self.accounts[key] = with_partition(terms, made), totals
+        per = self.analysts[dataset]
+        self.analysts[dataset] = None if per is None else with_partition(per, made)
+
     def _charge(self, sequence: int, content: Mapping[str, Any]) -> None:
         self.open_charges[sequence] = None
         dataset, analyst = content["dataset"], content["analyst"]
@@ -125,9 +129,13 @@ class _Replay:
         if self.analysts[dataset] is not None:
             scopes.append(analyst)
             self.accounts.setdefault((dataset, analyst), (self.analysts[dataset], Totals()))  # pyright: ignore[reportArgumentType]
+        said, terms = content.get("part"), self.accounts[dataset, EVERYBODY][0]
+        about = part_of(terms.partitions, read_where(content.get("where")))
+        if about != (None if said is None else tuple(said)):
+            self.note(f"entry {sequence} is charged about another part than its filter names.")
         for scope in scopes:
             terms, totals = self.accounts[dataset, scope]
-            totals = added(terms, totals, parts)
+            totals = added(terms, totals, parts, about)
             if not fits(terms, totals):
                 self.note(f"entry {sequence} spends more than the budget of the data set {dataset!r} allows.")
             self.accounts[dataset, scope] = terms, totals
@@ -179,7 +187,7 @@ def verify(
     claims = [_claim(one) for one in against]
     replay = _Replay()
     wanted = {claim["sequence"] for claim in claims if claim["sequence"] is not None}
-    charges: dict[int, str] = {}
+    charges: dict[int, tuple[str, str | None]] = {}
     releases: dict[int, list[Any]] = {}
     places: dict[str, int] = {}
     # writers may append while the pages are read; the last of them, the head and the totals are read in one moment
@@ -227,7 +235,7 @@ def verify(
 def _keep(
     row: tuple[int, str, int | None, str],
     wanted: set[int],
-    charges: dict[int, str],
+    charges: dict[int, tuple[str, str | None]],
     releases: dict[int, list[Any]],
     places: dict[str, int],
     head: str | None,
@@ -235,7 +243,7 @@ def _keep(
     """Keep what the anchors will be compared with."""
     sequence, stored, charge, body = row
     if sequence in wanted:
-        charges[sequence] = stored
+        charges[sequence] = stored, _filter_of(body)
     if charge in wanted or (wanted and '"kind":"derived"' in body):
         try:
             content = read_entry(body).content
@@ -244,6 +252,14 @@ def _keep(
             return
     if head is not None and stored == head.lower():
         places[stored] = sequence
+
+
+def _filter_of(body: str) -> str | None:
+    """Return the public filter that a charge was made for, if it is about a part of the rows."""
+    try:
+        return read_entry(body).content.get("where")
+    except DiscreetError:
+        return None
 
 
 def _claim(release: Release | str | Path) -> dict[str, Any]:
@@ -262,13 +278,14 @@ def _claim(release: Release | str | Path) -> dict[str, Any]:
         "ledger": None if stamp is None else stamp.id,
         "sequence": None if stamp is None else stamp.sequence,
         "charge": None if stamp is None else stamp.charge,
+        "where": made.where,
     }
 
 
 def _disputed(
     claim: Mapping[str, Any],
     ledger: str | None,
-    charges: Mapping[int, str],
+    charges: Mapping[int, tuple[str, str | None]],
     releases: Mapping[int, Sequence[Any]],
 ) -> str | None:
     """Return what the ledger has against a release file."""
@@ -276,10 +293,13 @@ def _disputed(
         return "it was not charged to any ledger"
     if claim["ledger"] != ledger:
         return "it was charged to another ledger, or this one was rewritten"
-    if charges.get(claim["sequence"]) != claim["charge"]:
+    stored, where = charges.get(claim["sequence"], (None, None))
+    if stored != claim["charge"]:
         return f"its charge, entry {claim['sequence']}, is missing or was rewritten"
     if {"id": claim["id"], "sha256": claim["sha256"]} not in releases.get(claim["sequence"], ()):
         return "the ledger does not list this release under its charge"
+    if where is not None and where != claim["where"]:
+        return "it was charged for a part of the rows, and is about others"
     return None
 
 
