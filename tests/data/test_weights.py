@@ -36,6 +36,23 @@ def test_a_weighted_mean_is_read_as_one(neighbors: Any, rng: np.random.Generator
     assert np.std(posterior.draws["mean"]) == pytest.approx(error, rel=0.25)
 
 
+def test_a_weighted_share_is_the_mean_of_0_and_1(rng: np.random.Generator):
+    """A share by weights: what :class:`Bernoulli` cannot count is a mean, with the joint sensitivity of clusters."""
+    rows = poll(rng)
+    rows["x"] = [float(x > 55) for x in rows["x"]]
+    made = dc.release(
+        rows, dc.Mean(), column="x", bounds=(0, 1), weights="w", weight_bounds=(0, 6), epsilon=200
+    )
+    w = np.clip(rows["w"], 0, 6)
+    low, high = dc.infer(made, rng=1).interval(0.95)["mean"]
+    share = np.average(rows["x"], weights=w)
+    assert low < share < high
+    # and the plain share is another one
+    assert not low < np.mean(rows["x"]) < high
+    with pytest.raises(dc.DiscreetError, match="a sum of weights says nothing of it"):
+        dc.release(rows, dc.Bernoulli(), column="x", weights="w", weight_bounds=(0, 6), epsilon=1)
+
+
 def test_weights_of_other_rows_do_not_change_what_is_missing():
     rows = {"x": [1.0, 9.0, None, 5.0], "w": [1.0, None, 1.0, -3.0]}
     made = dc.release(
@@ -77,7 +94,11 @@ def test_forged_weights_are_refused(rng: np.random.Generator):
             {"weights": "w", "weight_bounds": (0, 1), "unit": "id", "per_unit": "sum"},
             "go with max_rows",
         ),
-        (dc.Normal(), {"weights": "w", "weight_bounds": (0, 1)}, "takes no weights"),
+        (
+            dc.Normal(),
+            {"weights": "w", "weight_bounds": (0, 1)},
+            "takes no weights: its likelihood is of records",
+        ),
         (dc.Mean(), {"weights": "nobody", "weight_bounds": (0, 1)}, "there is no column 'nobody'"),
     ],
 )

@@ -133,7 +133,11 @@ class Model(metaclass=Constructed):
 
     def weighted(self, weights: Any, weight_bounds: Any) -> Model:
         """Return the model of rows with survey weights; raise if there is none."""
-        raise UsageError(f"{self.name} takes no weights.", hint="dc.Mean() does, also of a column of 0 and 1")
+        raise UsageError(
+            f"{self.name} takes no weights: its likelihood is of records that count once each, and a sum of weights "
+            "says nothing of it.",
+            hint="dc.Mean() takes weights; of a column of 0 and 1, with bounds=(0, 1), its mean is the weighted share",
+        )
 
     @property
     def takes_groups(self) -> bool:
