@@ -6,7 +6,7 @@ import numpy as np
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.bounded_mean.table import AT_A_BOUND, SPREAD_PRIOR
+from discreet.inference.bounded_mean.table import SPREAD_PRIOR, weight_at_a_bound, weight_of_alike
 from discreet.inference.models.mean import noisy_totals
 
 
@@ -23,12 +23,18 @@ def draw_column(n: int, largest: float, rng: np.random.Generator) -> tuple[float
 
     ``largest`` is the prior's largest kappa, see :func:`sharpness`.
     """
+    at_a_bound = float(weight_at_a_bound(np.array(largest)))
     while True:
-        m = rng.choice([0.0, 1.0, rng.beta(0.5, 0.5)], p=[AT_A_BOUND, AT_A_BOUND, 1 - 2 * AT_A_BOUND])
-        if rng.random() * (1 + largest) < 1 + largest * 4 * m * (1 - m):
+        parts = np.array([at_a_bound, at_a_bound, 1.0])
+        m = rng.choice([0.0, 1.0, rng.beta(0.5, 0.5)], p=parts / parts.sum())
+        kappa = largest * 4 * m * (1 - m)
+        alike = float(weight_of_alike(np.array(kappa)))
+        # at most 1.04 is the weight of all spreads together
+        if rng.random() * 1.04 * (1 + largest) < (1 + alike) * (1 + kappa):
             break
     step = rng.choice(SPREAD_PRIOR.mass.size, p=SPREAD_PRIOR.mass / SPREAD_PRIOR.mass.sum())
     spread = 1 - rng.uniform(*SPREAD_PRIOR.edges[step : step + 2])
+    spread = 0.0 if rng.random() * (1 + alike) < alike else spread
     if m * (1 - m) * spread < 1e-12:
         return float(m), 0.0, np.full(n, m)
     if spread > 1 - 1e-3:

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from discreet.domain.declarations import Domain
 from discreet.families.normal import Normal
 from discreet.inference.bounded_mean import NoisyTotals, draw_population, draw_table, segments
-from discreet.inference.bounded_mean.table import AT_A_BOUND, SPREAD_PRIOR
+from discreet.inference.bounded_mean.table import SPREAD_PRIOR, weight_at_a_bound, weight_of_alike
 from discreet.inference.missing_prior import FewMissing, MissingBetween, WeightedMissing
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
@@ -39,13 +39,16 @@ def _release(t, distribution, scale, neighbors="replace", missing="count", rng=N
 
 
 def _nodes(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes and prior weights of m, by angles and at both bounds, and of r, within every step of its prior."""
+    """Nodes and prior weights of m, by angles and at both bounds, and of r, within every step of its prior and at 1.
+
+    The weights at both bounds of m and of r = 1 depend on the noise, and are left at 1.
+    """
     angle = np.r_[(np.arange(size) + 0.5) / size, 0.0, 1.0] * np.pi / 2
-    of_m = np.r_[np.full(size, (1 - 2 * AT_A_BOUND) / size), AT_A_BOUND, AT_A_BOUND]
+    of_m = np.r_[np.full(size, 1 / size), 1.0, 1.0]
     within = (np.arange(40) + 0.5) / 40
     r = SPREAD_PRIOR.edges[:-1, None] + within * np.diff(SPREAD_PRIOR.edges)[:, None]
     of_r = np.repeat(SPREAD_PRIOR.mass / 40, 40)
-    return np.sin(angle) ** 2, of_m, r.ravel(), of_r
+    return np.sin(angle) ** 2, of_m, np.r_[r.ravel(), 1.0], np.r_[of_r, 1.0]
 
 
 def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> dict[str, float]:
@@ -64,7 +67,10 @@ def _quadrature(totals: NoisyTotals, prior, counts: range, size: int = 200) -> d
                 for row, step, distribution in zip(totals.rows, totals.grid, totals.noise, strict=True)
             )
         )
-        log = log + np.log1p(kappa) - np.log1p(kappa.max() / (4 * m * (1 - m)).max())
+        largest = kappa.max() / (4 * m * (1 - m)).max()
+        log = log + np.log1p(kappa) - np.log1p(largest)
+        log[-2:] += np.log(weight_at_a_bound(largest))
+        log[:, -1] += np.log(weight_of_alike(kappa))[:, 0]
         for value, row, step, distribution in zip(
             totals.values, totals.rows, totals.grid, totals.noise, strict=True
         ):
@@ -179,12 +185,14 @@ def test_vast_noise_leaves_the_prior(rng: np.random.Generator) -> None:
     assert set(table.usable) == {10.0, 20.0}
     assert abs((table.usable == 20).mean() - 0.75) < 0.02
     at_a_bound = [(table.mean == bound).mean() for bound in (0.0, 1.0)]
-    np.testing.assert_allclose(at_a_bound, AT_A_BOUND, atol=0.008)
+    bound, alike = (float(weight(np.zeros(1))[0]) for weight in (weight_at_a_bound, weight_of_alike))
+    np.testing.assert_allclose(at_a_bound, bound / (1 + 2 * bound), atol=0.008)
+    assert abs((table.spread == 0).mean() - alike / (1 + alike)) < 0.008
     inner = np.arange(0.1, 1, 0.1)
-    arcsine = np.sin((inner - AT_A_BOUND) / (1 - 2 * AT_A_BOUND) * np.pi / 2) ** 2
+    arcsine = np.sin((inner * (1 + 2 * bound) - bound) * np.pi / 2) ** 2
     np.testing.assert_allclose(np.quantile(table.mean, inner), arcsine, atol=0.02)
     steps = np.interp(inner, np.r_[0, np.cumsum(SPREAD_PRIOR.mass)], SPREAD_PRIOR.edges)
-    np.testing.assert_allclose(np.quantile(1 - table.spread, inner), steps, atol=0.02)
+    np.testing.assert_allclose(np.quantile(1 - table.spread[table.spread > 0], inner), steps, atol=0.02)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9])

@@ -43,8 +43,11 @@ class PopulationDraws:
 
 def draw_population(table: TableDraws, rng: np.random.Generator) -> PopulationDraws:
     """Return one draw of the population's moments for each draw of the table's."""
-    # of U values that are all alike, the population's are so too with the odds of U to 1
-    alike = (table.spread <= 0) & (rng.random(table.spread.shape) * (table.usable + 1) < table.usable)
+    # of U values that are all alike, the population's are so too with the odds of U to 1; at a bound with even odds,
+    # since a rare value at the other one may have been missed
+    at_a_bound = (table.mean <= 0) | (table.mean >= 1)
+    odds = np.where(at_a_bound, 1.0, table.usable)
+    alike = (at_a_bound | (table.spread <= 0)) & (rng.random(odds.shape) * (odds + 1) < odds)
     m = np.clip(table.mean, _EDGE, 1 - _EDGE)
     s = np.clip(table.spread, 1e-10, 1 - 1e-9)
     heavier = _heavier_tails(m, s, rng)

@@ -9,17 +9,22 @@ in them plus noise (:mod:`discreet.models.shapes`). In terms of the table's mean
 the totals are A = U (2m - 1) and B = U - 4 U m (1 - m) r, and every feasible pair of moments is one point of the
 square. The working prior has three parts, and a prior on U that the caller states.
 
-* m ~ Beta(1/2, 1/2), with a weight of 0.03 on tables that are all at the lower bound and as much on the upper one:
-  the ends of an interval reach a bound where the column may. A prior that is flat on feasible moments would be
-  m ~ Beta(2, 2), which keeps the mean away from the bounds, where many real columns have theirs.
-* r is nearly Beta(1/2, 1/2), constant on a few steps; besides, r = 0 (two values, at the bounds) has 0.2, values that
-  are all alike (r = 1) 0.002, and 0.008 is spread over orders of magnitude of 1 - r, where columns in wide bounds have
-  it. More there, where noise drowns the variance, would make narrow columns of those that are not, and move the mean.
+* m ~ Beta(1/2, 1/2). A prior that is flat on feasible moments would be m ~ Beta(2, 2), which keeps the mean away from
+  the bounds, where many real columns have theirs.
+* r is nearly Beta(1/2, 1/2), constant on a few steps; besides, r = 0 (two values, at the bounds) has 0.2, and 0.008 is
+  spread over orders of magnitude of 1 - r, where columns in wide bounds have it. More there, where noise drowns the
+  variance, would make narrow columns of those that are not, and move the mean.
 * The prior of m is multiplied by 1 + kappa(m), where kappa, which goes with U m (1 - m), is by how many standard
   deviations of the noise r can move the release. Without this factor a mean near a bound is believed too readily:
   there any r fits what was released, while farther away only some do, so that the integral over r falls like
   1 / kappa. Where noise drowns the variance (kappa < 1) the factor is nothing; where it does not, it makes the prior
   the one that is flat on feasible moments, which is Jeffreys' for normal noise.
+* Tables whose values are all at one bound, and those whose values are all alike (r = 1), have weights of their own,
+  beside 1 for all others, so that the ends of an interval reach a bound, and the sd's 0, where the column may. With q
+  the prior mass of what noise can hardly tell from them, the weights are 1 / (1/0.08 + 1/(2.5 q)) at each bound and
+  1 / (1/0.04 + 1/q) for r = 1: up to 0.08 and 0.04 where noise drowns the column, and in proportion to q where it does
+  not. Weights that did not fall with q would make constant columns of narrow ones, and leave their sampling error out
+  of the mean's interval.
 
 Draws are independent, and exact for this prior but for one in a thousand: r is integrated out and drawn in closed
 form (:mod:`discreet.inference.bounded_mean.segments`), U and m are proposed from a grid of cells and accepted by
@@ -40,20 +45,15 @@ from discreet.privacy.noise import DiscreteLaplace, Noise
 
 #: Log of what is neglected of the noise.
 DEPTH = 27.0
-# a table with r this near to 1 has values that are all alike
-_ALIKE = 1e-12
 #: Prior of r, and so of the share 1 - r of the largest variance.
 SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96, 0.99, 1]).with_parts(
     {
         (0, 0.001): 0.2,
         (0.999, 0.9999): 0.002,
         (0.9999, 1 - 1e-6): 0.004,
-        (1 - 1e-6, 1 - _ALIKE): 0.002,
-        (1 - _ALIKE, 1): 0.002,
+        (1 - 1e-6, 1): 0.002,
     }
 )
-#: Prior weight of tables whose values are all at the lower bound, and of those whose values are all at the upper one.
-AT_A_BOUND = 0.03
 _COARSE, _FINE = (24, 24), (40, 32)
 # stands for U = 0 where totals become angles: they are all alike then
 _HALF = 0.5
@@ -139,11 +139,46 @@ class TableDraws:
 
 def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator) -> TableDraws:
     """Return independent draws of (U, m, spread) given the noisy totals."""
-    grid = _Grid(totals, counts)
-    usable, angle = grid.draw(n_draws, rng)
-    mean = np.sin(angle) ** 2
-    r = segments.draw(*totals.residual(usable, mean), totals.noise, rng, SPREAD_PRIOR)
-    return TableDraws(usable, mean, np.where(r >= 1 - _ALIKE, 0.0, 1.0 - r))
+    usable, angle = _Grid(totals, counts).draw(n_draws, rng)
+    line = _Line(totals, usable, angle)
+    log_varied, log_alike = line.log_likelihoods()
+    alike = np.log(rng.random(n_draws)) < log_alike - np.logaddexp(log_varied, log_alike)
+    r = segments.draw(line.offset, line.slope, totals.noise, rng, SPREAD_PRIOR)
+    return TableDraws(usable, np.sin(angle) ** 2, np.where(alike, 0.0, 1.0 - r))
+
+
+def weight_at_a_bound(largest: np.ndarray) -> np.ndarray:
+    """Return the prior weight of values that are all at one bound, beside 1 for all other means."""
+    near = np.arcsin(1 / np.sqrt(np.maximum(largest, 1.0))) / _RIGHT_ANGLE
+    return 1 / (1 / 0.08 + 1 / (2.5 * near))
+
+
+def weight_of_alike(kappa: np.ndarray) -> np.ndarray:
+    """Return the prior weight of values that are all alike, beside 1 for all other spreads."""
+    near = np.interp(-3 / np.maximum(kappa, 3.0), SPREAD_PRIOR.edges - 1, np.r_[0, np.cumsum(SPREAD_PRIOR.mass)])
+    return 1 / (1 / 0.04 + 1 / np.maximum(1 - near, 1e-12))
+
+
+class _Line:
+    """What is known of r given U and the angle of m."""
+
+    def __init__(self, totals: NoisyTotals, usable: np.ndarray, angle: np.ndarray) -> None:
+        self.noise = totals.noise
+        self.offset, self.slope = totals.residual(usable, np.sin(angle) ** 2)
+        # slopes go with m (1 - m), so the largest kappa is that of m = 1/2
+        self.largest = totals.sharpness() * usable
+        self.kappa = self.largest * np.sin(2 * angle) ** 2
+
+    def log_likelihoods(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log likelihood times prior of all r < 1 together, and that of r = 1."""
+        varied = segments.log_integral(self.offset, self.slope, self.noise, SPREAD_PRIOR)
+        residuals = zip(self.noise, self.offset - self.slope, strict=True)
+        alike = sum(law.log_mass(residual) for law, residual in residuals)
+        return varied, alike + np.log(weight_of_alike(self.kappa))
+
+    def log_posterior(self) -> np.ndarray:
+        """Return the log likelihood of (U, m), times the part of the prior that kappa is in."""
+        return np.logaddexp(*self.log_likelihoods()) + np.log1p(self.kappa) - np.log1p(self.largest)
 
 
 class _Grid:
@@ -178,7 +213,7 @@ class _Grid:
         self.log_height = np.full(self.share.shape, -np.inf)
         row, column = np.nonzero(self.share > 0)
         angle = 0.5 * (start + end)[row, column]
-        self.log_height[row, column] = self._log_likelihood(self.middle[row], angle)
+        self.log_height[row, column] = _Line(self.totals, self.middle[row], angle).log_posterior()
         self.log_prior = _log_mean_prior(self.counts, edges)
         with np.errstate(divide="ignore"):
             log_mass = self.log_height + np.log(self.share)
@@ -190,12 +225,12 @@ class _Grid:
         last = self.columns.size - 2
         inner = np.minimum(column, last)
         start, end = (self._angles(usable, self.columns[inner + i]) for i in (0, 1))
-        share = (1 - 2 * AT_A_BOUND) * (end - start) / _RIGHT_ANGLE
+        share = (end - start) / _RIGHT_ANGLE
         at_a_bound, bound = column > last, np.where(column == last + 1, 0.0, _RIGHT_ANGLE)
         return (
             np.where(at_a_bound, bound, start),
             np.where(at_a_bound, bound, end),
-            np.where(at_a_bound, AT_A_BOUND, share),
+            np.where(at_a_bound, weight_at_a_bound(self.sharpness * usable), share),
         )
 
     def _refined_columns(self, n_columns: int) -> np.ndarray:
@@ -217,14 +252,6 @@ class _Grid:
         share = 0.5 + 0.5 * total / np.maximum(usable, _HALF)
         return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
-    def _log_likelihood(self, usable: np.ndarray, angle: np.ndarray) -> np.ndarray:
-        offset, slope = self.totals.residual(usable, np.sin(angle) ** 2)
-        # slopes go with m (1 - m), so the largest kappa is that of m = 1/2
-        largest = self.sharpness * usable
-        kappa = largest * np.sin(2 * angle) ** 2
-        log_balance = np.log1p(kappa) - np.log1p(largest)
-        return segments.log_integral(offset, slope, self.totals.noise, SPREAD_PRIOR) + log_balance
-
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
         cumulative = np.cumsum(self.mass.ravel())
@@ -238,7 +265,7 @@ class _Grid:
             start, end, share = self._cells(usable, column)
             angle = start + rng.random(size) * (end - start)
             log_ratio = (
-                self._log_likelihood(usable, angle)
+                _Line(self.totals, usable, angle).log_posterior()
                 + self.counts.log_mass(usable)
                 - self.log_height[row, column]
                 - self.log_prior[row]
