@@ -115,7 +115,7 @@ def test_where_it_does_not_apply() -> None:
     posterior = dc.infer(counted, missing=0.1, rng=1)
     assert "missing values: each record with probability 0.1" in str(posterior.summary())
     assert posterior.summary().to_dict()["missing"] == posterior.diagnostics.missing
-    assert "none with probability 0.4" in dc.infer(counted).diagnostics.missing
+    assert "none with probability 0.45" in dc.infer(counted).diagnostics.missing
     for bad in (2, "few", (3, 1), (0, 31)):
         with pytest.raises(dc.DiscreetError):
             dc.infer(counted, missing=bad)

@@ -2,9 +2,9 @@ r"""The analyst's prior on how many of n records are missing, when n is public a
 
 Most columns are complete or nearly so, some lack a part, and few are nearly empty. The default has three parts:
 
-    0.40   none is missing;
+    0.45   none is missing;
     0.15   a few are, P(k) = 1 / (k H_n) for k = 1..n, H_n = 1 + 1/2 + ... + 1/n: even over orders of magnitude;
-    0.45   a share s is, with density 3 (1 - s)^2, so that P(k) = 3 (n-k+1) (n-k+2) / ((n+1) (n+2) (n+3)), k = 0..n.
+    0.40   a share s is, with density 3 (1 - s)^2, so that P(k) = 3 (n-k+1) (n-k+2) / ((n+1) (n+2) (n+3)), k = 0..n.
 
 A flat prior on 0..n would expect half of the column to be missing. The parts were chosen by exact enumeration of
 Bernoulli releases (`studies/missing_prior_choice.py`) and by the coverage of means of real columns with 5% missing:
@@ -113,7 +113,7 @@ class MissingPrior(ABC):
 class FewMissing(MissingPrior):
     """The default: none with probability ``none``, a few with probability ``few``, otherwise a share."""
 
-    none: float = 0.4
+    none: float = 0.45
     few: float = 0.15
 
     def log_missing(self, k: np.ndarray) -> np.ndarray:
