@@ -34,6 +34,11 @@ class HistogramCell:
     band: float
     band_width: float
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What is held against a limit in single columns: how often each quantile was covered."""
+        return self.quantiles
+
 
 def histogram_cell(
     column: Column, setting: Setting, trials: int, seed: Sequence[int], *, draws: int = 1000

@@ -30,6 +30,11 @@ class MeanCell:
     sd_floor: float
     plain: float
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What is held against a limit: how often the mean was covered, and the sd."""
+        return self.mean, self.sd
+
 
 def mean_cell(
     column: Column, setting: Setting, trials: int, seed: Sequence[int], *, draws: int = 1000

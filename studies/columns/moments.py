@@ -15,7 +15,7 @@ def sharpness(n: int, epsilon: float) -> float:
     release = release_with(
         lambda _: 0, np.full(n, 0.5), dc.Mean(), dc.mechanisms.Laplace(str(epsilon)), bounds=(0, 1)
     )
-    return n * noisy_totals(release).sharpness()
+    return n * noisy_totals(release).sharpness
 
 
 def draw_column(n: int, largest: float, rng: np.random.Generator) -> tuple[float, float, np.ndarray]:

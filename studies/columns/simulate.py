@@ -40,6 +40,11 @@ class Setting:
         return f"n = {self.n}, epsilon = {self.epsilon:g}, {self.noise}, {self.neighbors}{missing}"
 
     @property
+    def has_limited_width(self) -> bool:
+        """Whether the width of every column's interval is held against a limit here."""
+        return (self.n, self.epsilon, self.noise, self.share) == (10_000, 1.0, "laplace", 0.0)
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism that is asked for."""
         budget = Fraction(str(self.epsilon))

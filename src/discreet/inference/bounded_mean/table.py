@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -54,6 +55,8 @@ SPREAD_PRIOR = segments.Steps.arcsine([0, 0.01, 0.04, 0.12, 0.3, 0.7, 0.88, 0.96
         (1 - 1e-6, 1): 0.002,
     }
 )
+# distances 1 - r, and the prior mass of less than them
+_FROM_ALIKE = (1 - SPREAD_PRIOR.edges)[::-1], np.r_[0, np.cumsum(SPREAD_PRIOR.mass[::-1])]
 _COARSE, _FINE = (24, 24), (40, 32)
 # stands for U = 0 where totals become angles: they are all alike then
 _HALF = 0.5
@@ -99,6 +102,7 @@ class NoisyTotals:
             slope.append(-in_square * spread / step)
         return np.stack(offset), np.stack(slope)
 
+    @cached_property
     def sharpness(self) -> float:
         """Return by how many standard deviations of the noise r moves the release, for each record, at m = 1/2."""
         _, slope = self.residual(np.ones(1), np.full(1, 0.5))
@@ -155,8 +159,8 @@ def weight_at_a_bound(largest: np.ndarray) -> np.ndarray:
 
 def weight_of_alike(kappa: np.ndarray) -> np.ndarray:
     """Return the prior weight of values that are all alike, beside 1 for all other spreads."""
-    near = np.interp(-3 / np.maximum(kappa, 3.0), SPREAD_PRIOR.edges - 1, np.r_[0, np.cumsum(SPREAD_PRIOR.mass)])
-    return 1 / (1 / 0.04 + 1 / np.maximum(1 - near, 1e-12))
+    near = np.interp(3 / np.maximum(kappa, 3.0), *_FROM_ALIKE)
+    return 1 / (1 / 0.04 + 1 / np.maximum(near, 1e-12))
 
 
 class _Line:
@@ -166,7 +170,7 @@ class _Line:
         self.noise = totals.noise
         self.offset, self.slope = totals.residual(usable, np.sin(angle) ** 2)
         # slopes go with m (1 - m), so the largest kappa is that of m = 1/2
-        self.largest = totals.sharpness() * usable
+        self.largest = totals.sharpness * usable
         self.kappa = self.largest * np.sin(2 * angle) ** 2
 
     def log_likelihoods(self) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +192,7 @@ class _Grid:
     """
 
     def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
-        self.totals, self.counts, self.sharpness = totals, counts, totals.sharpness()
+        self.totals, self.counts, self.sharpness = totals, counts, totals.sharpness
         known = counts.low if counts.low == counts.high else None
         (usable, total), (far_usable, far_total) = totals.locate(known)
         top = np.inf if counts.high is None else counts.high
