@@ -153,7 +153,7 @@ class Moments(Case):
     def parametrizations(self) -> dict[str, Callable[..., None]]:
         import numpyro_models as models
 
-        return models.mean(FEW, 2.25 / EPSILON, 1.0)
+        return models.mean(FEW, 2.25 / EPSILON)
 
 
 @dataclass(frozen=True)

@@ -168,12 +168,13 @@ def normal(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Model]:
     return {"non-centered": non_centered, "mixed": mixed}
 
 
-def mean(n: int, b: float, width: float) -> dict[str, Model]:
-    """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see, in units of the bounds.
+def mean(n: int, b: float) -> dict[str, Model]:
+    """y = sums of z and z^2 + noise of scale b; the working model of ``dc.Mean``, which see.
 
     The table's mean m and the share r of the largest variance that it lacks have Beta(1/2, 1/2) priors, that of m times
-    1 + kappa (ours of r is constant on a few steps, and both have a part on their ends, far from these data), and the
-    population's moments follow from them by the distributions of ``inference/bounded_mean/population.py``.
+    1 + kappa (ours of r is constant on a few steps, and both have a part on their ends, far from these data). NUTS
+    samples these two, which are all that the likelihood has; the population's moments are drawn after, given them, as
+    ours are (``draw_population``).
     """
 
     def angles(y: Any) -> None:
@@ -184,39 +185,29 @@ def mean(n: int, b: float, width: float) -> dict[str, Model]:
     def shares(y: Any) -> None:
         _moments(y, numpyro.sample("m", dist.Beta(0.5, 0.5)), numpyro.sample("r", dist.Beta(0.5, 0.5)))
 
+    def scaled(y: Any) -> None:
+        """Center both at their estimates, in units of the noise, so that their posteriors are round and begin there."""
+        u = numpyro.sample("u", dist.Normal(0, 30).expand([2]).to_event(1))
+        numpyro.factor("flat", (u**2).sum() / (2 * 30**2))
+        m_hat = jnp.clip(0.5 + 0.5 * y[0] / n, 0.02, 0.98)
+        reach = 4 * n * m_hat * (1 - m_hat)
+        m = m_hat + u[0] * b / (2 * n)
+        # what moves the sum of squares when m moves is taken along
+        square = y[1] + b * u[1]
+        r = (n - square) / (4 * n * m * (1 - m))
+        inside = (m > 0) & (m < 1) & (r > 0) & (r < 1)
+        m, r = jnp.clip(m, 1e-6, 1 - 1e-6), jnp.clip(r, 1e-6, 1 - 1e-6)
+        numpyro.factor("prior", -0.5 * jnp.log(m * (1 - m) * r * (1 - r)) - jnp.log(m * (1 - m)))
+        numpyro.factor("inside", jnp.where(inside, 0.0, -1e3 - reach * 0))
+        _moments(y, m, r)
+
     def _moments(y: Any, m: Any, r: Any) -> None:
         total, square = n * (2 * m - 1), n - 4 * n * m * (1 - m) * r
         numpyro.factor("balance", jnp.log1p(4 * n * m * (1 - m) / (b * 2**0.5)))
         _laplace("y", y - jnp.stack([total, square]), b)
-        _population(n, jnp.clip(m, 1e-12, 1 - 1e-12), jnp.clip(1 - r, 1e-10, 1 - 1e-9), width)
+        numpyro.deterministic("moments", jnp.stack([jnp.full((), 1.0 * n), m, 1 - r]))
 
-    return {"angles": angles, "shares": shares}
-
-
-def _population(n: int, m: Any, s: Any, width: float) -> None:
-    """Sample the population's mean given the table's moments, with the steps of ``draw_population``."""
-    f = jnp.maximum(1 / s - 1, 1e-9)
-    ab = m * (1 - m) * f * f
-    excess = 6 * (((1 - 2 * m) * f) ** 2 * (f + 1) - ab * (f + 2)) / (ab * (f + 2) * (f + 3))
-    skewness = 2 * (1 - 2 * m) * f * jnp.sqrt(f + 1) / ((f + 2) * jnp.sqrt(ab))
-    spread_of_variance = 2 + excess
-    g = (1 - 2 * m) * jnp.sqrt(s / (m * (1 - m)))
-    v = jnp.maximum(spread_of_variance + g * g - 2 * g * skewness, 0.1 * spread_of_variance)
-    together = jnp.clip(skewness / jnp.sqrt(spread_of_variance), -0.95, 0.95)
-    room = jnp.log(jnp.maximum(jnp.maximum(m, 1 - m) / jnp.sqrt(m * (1 - m) * s), 3.0) / 3.0)
-    heavier = jnp.exp(0.5 + 0.7 * room + (0.6 + 0.3 * room) * numpyro.sample("tails", dist.Normal(0, 1)))
-    freedom = jnp.maximum(2 * n / v / heavier * (1 - s) ** 2, 0.5)
-    x = numpyro.sample("x", dist.Gamma(freedom / 2, freedom / 2))
-    odds = s / (1 - s) / x
-    spread = odds / (1 + odds)
-    error = jnp.clip((1 - 2 / (9 * freedom) - jnp.cbrt(x)) / jnp.sqrt(2 / (9 * freedom)), -3.0, 3.0)
-    common = 0.7 * (1 - s) * together
-    center = m + common * error * jnp.sqrt(m * (1 - m) * spread / n)
-    center = jnp.clip(center, 0.5 * m, 1 - 0.5 * (1 - m))
-    size = (n / spread - 1) / (1 - common**2)
-    share = numpyro.sample("share", dist.Beta(center * size + spread / 2, (1 - center) * size + spread / 2))
-    numpyro.deterministic("mean", width * share)
-    numpyro.deterministic("sd", width * jnp.sqrt(share * (1 - share) * spread))
+    return {"angles": angles, "shares": shares, "scaled": scaled}
 
 
 def _nodes(low: float, high: float) -> tuple[Any, Any, Any]:

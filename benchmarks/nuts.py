@@ -11,6 +11,8 @@ import jax
 import numpy as np
 from numpyro.infer import MCMC, NUTS
 
+from discreet.inference.bounded_mean import TableDraws, draw_population
+
 Model = Callable[..., None]
 
 #: Names of parameters in the benchmark's models; everything else is latent.
@@ -111,7 +113,11 @@ def components(values: dict[str, Any], axes: int) -> np.ndarray:
 
 
 def _draws(samples: dict[str, Any], seed: int) -> np.ndarray:
-    """Return the parameters; p is drawn here where the model integrated it out: untimed, to the benefit of NUTS."""
+    """Return the parameters; those that the model left out are drawn here: untimed, to the benefit of NUTS."""
+    if "moments" in samples:
+        table = TableDraws(*np.moveaxis(np.asarray(samples["moments"], dtype=float), -1, 0))
+        population = draw_population(table, np.random.default_rng(seed))
+        return np.stack([population.mean, population.sd], axis=-1)
     if "alpha" not in samples:
         return components(samples, 2)
     parts = np.random.default_rng(seed).standard_gamma(np.asarray(samples["alpha"], dtype=float))

@@ -138,8 +138,8 @@ def test_integral_along_the_line_matches_quadrature(distribution, rng) -> None:
         noise = [_DISTRIBUTIONS[distribution](s) for s in rng.uniform(3, 20, 3)]
         log = sum(v.log_mass(offset[j] - slope[j] * r) for j, v in enumerate(noise))
         exact = np.log(np.exp(log).mean())
-        assert segments.log_integral(offset, slope, noise)[0] == pytest.approx(exact, abs=1e-8)
-    nothing = segments.log_integral(offset, np.zeros((3, 1)), noise)
+        assert segments.along(offset, slope, noise).log_integral[0] == pytest.approx(exact, abs=1e-8)
+    nothing = segments.along(offset, np.zeros((3, 1)), noise).log_integral
     assert nothing[0] == pytest.approx(sum(v.log_mass(offset[j])[0] for j, v in enumerate(noise)))
 
 
@@ -149,9 +149,13 @@ def test_a_single_moving_residual_needs_no_pieces(rng: np.random.Generator) -> N
     offset = rng.normal(size=(3, 300)) * np.array([[5.0], [5.0], [3e6]])
     slope = np.zeros((3, 300))
     slope[2] = rng.choice([0, 1, -1, 100, 1e-3], 300) * 2e6
-    pieces = segments._pieces(offset, slope, noise, SPREAD_PRIOR)[0]
-    found = segments.log_integral(offset, slope, noise, SPREAD_PRIOR)
-    np.testing.assert_allclose(found, np.logaddexp.reduce(pieces, axis=0), atol=1e-9)
+    pieces = segments._Pieces(offset, slope, noise, SPREAD_PRIOR, [2])
+    one = segments._OneLaplace(offset, slope, noise, SPREAD_PRIOR, 2)
+    np.testing.assert_allclose(one.log_integral, pieces.log_integral, atol=1e-6)
+    lines = np.repeat(np.arange(300), 200)
+    ours, theirs = (line.draw(lines, rng).reshape(300, 200) for line in (one, pieces))
+    scatter = np.hypot(ours.std(axis=1), theirs.std(axis=1)) / 200**0.5
+    assert (np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) < 5 * scatter + 1e-9).all()
 
 
 @pytest.mark.parametrize("t", [0.0, 0.3, 1.0])

@@ -5,7 +5,7 @@ With everything else fixed, the residual of each released coordinate is linear i
 line, piecewise exponential for discrete Laplace noise and a normal density for discrete Gaussian noise. If the prior of
 r is constant on each of a few steps, its integral and draws from the posterior are in closed form: no grid over r.
 
-Arrays ``offset`` and ``slope`` have the coordinates first: shape (n_coordinates, ...).
+Arrays ``offset`` and ``slope`` have the coordinates first: shape (n_coordinates, n_lines).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -55,40 +56,24 @@ class Steps:
 UNIFORM = Steps(np.array([0.0, 1.0]), np.array([1.0]))
 
 
-def log_integral(
-    offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps = UNIFORM
-) -> np.ndarray:
-    """Return the log of the integral over r of the prior times the product of masses at ``offset - slope r``."""
+class Line(Protocol):
+    """The likelihood along lines times a prior: its integral, and draws of r on some of the lines."""
+
+    log_integral: np.ndarray
+
+    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one r on each of the lines with these positions."""
+        ...
+
+
+def along(offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps = UNIFORM) -> Line:
+    """Return the prior of r times the product of masses at ``offset - slope r``; both have shape (k, n_lines)."""
     if isinstance(noise[0], DiscreteGaussian):
-        line = _normal(offset, slope, noise)
-        return line.log_peak + _log_sum(line.log_steps(prior))
+        return _Normal(offset, slope, noise, prior)
     moving = [j for j in range(len(noise)) if np.any(slope[j])]
     if len(moving) == 1:
-        return _log_sum(_laplace_steps(offset, slope, noise, prior, moving[0]))
-    return _log_sum(_pieces(offset, slope, noise, prior)[0])
-
-
-def draw(
-    offset: np.ndarray,
-    slope: np.ndarray,
-    noise: Sequence[Noise],
-    rng: np.random.Generator,
-    prior: Steps = UNIFORM,
-) -> np.ndarray:
-    """Draw r from the density proportional to the prior times the product of masses at ``offset - slope r``."""
-    shape = np.broadcast_shapes(offset.shape, slope.shape)[1:]
-    uniform = 1.0 - rng.random(shape)  # in (0, 1], so that logs are finite
-    if isinstance(noise[0], DiscreteGaussian):
-        line = _normal(offset, slope, noise)
-        step = _choose(line.log_steps(prior), rng)
-        return line.draw(prior.edges[step], prior.edges[step + 1], uniform)
-    log_weight, start, length, fall = _pieces(offset, slope, noise, prior)
-    piece = _choose(log_weight, rng)[None]
-    start, length, fall = (np.take_along_axis(a, piece, axis=0)[0] for a in (start, length, fall))
-    # inverse distribution function of exp(-fall s) on s in [0, 1]; measured from the likelier end
-    steep = np.abs(fall)
-    s = np.where(steep > 1e-9, -np.log1p(uniform * np.expm1(-steep)) / np.maximum(steep, 1e-9), uniform)
-    return np.clip(start + length * np.where(fall < 0, 1.0 - s, s), 0.0, 1.0)
+        return _OneLaplace(offset, slope, noise, prior, moving[0])
+    return _Pieces(offset, slope, noise, prior, moving)
 
 
 def _log_sum(log_weight: np.ndarray) -> np.ndarray:
@@ -98,105 +83,143 @@ def _log_sum(log_weight: np.ndarray) -> np.ndarray:
 
 def _choose(log_weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw an index along the first axis in proportion to the weights."""
-    cumulative = np.cumsum(np.exp(log_weight - log_weight.max(axis=0)), axis=0)
-    index = (rng.random(log_weight.shape[1:]) * cumulative[-1] > cumulative).sum(axis=0)
-    return np.minimum(index, log_weight.shape[0] - 1)
+    return _pick(np.exp(log_weight - log_weight.max(axis=0)), rng)
 
 
-def _pieces(
-    offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Cut [0, 1] where a residual changes sign; return log mass, start, length and decline of each piece.
+def _pick(weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    cumulative = np.cumsum(weight, axis=0)
+    index = (rng.random(weight.shape[1]) * cumulative[-1] > cumulative).sum(axis=0)
+    return np.minimum(index, weight.shape[0] - 1)
+
+
+def _exponential(steep: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+    """Draw from exp(-steep s) on s in [0, 1]; ``uniform`` is in (0, 1]."""
+    safe = np.maximum(steep, 1e-9)
+    return np.where(steep > 1e-9, -np.log1p(uniform * np.expm1(-safe)) / safe, uniform)
+
+
+class _Pieces:
+    """Laplace noise on several residuals that move: [0, 1] is cut where one of them changes sign.
 
     Between two cuts the log likelihood is linear, so its integral is length x exp(larger end) x (1 - e^-d)/d, with d
     the difference of the ends.
     """
-    moving = [j for j in range(len(noise)) if np.any(slope[j])]
-    shape = np.broadcast_shapes(offset.shape, slope.shape)[1:]
-    knots = np.empty((prior.edges.size + len(moving), *shape))
-    knots[: prior.edges.size] = prior.edges.reshape(-1, *(1 for _ in shape))
-    for i, j in enumerate(moving):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            cut = np.nan_to_num(offset[j] / slope[j], nan=0.0, posinf=1.0, neginf=0.0)
-        knots[prior.edges.size + i] = np.clip(cut, 0.0, 1.0)
-    knots.sort(axis=0)
-    height = np.zeros(knots.shape)
-    for j, each in enumerate(noise):
-        if not isinstance(each, DiscreteLaplace):
-            raise TypeError("all coordinates must carry the same kind of noise")
-        height += each.log_mass(offset[j] - slope[j] * knots if j in moving else offset[j])
-    length = np.diff(knots, axis=0)
-    fall = height[:-1] - height[1:]
-    steep = np.maximum(np.abs(fall), 1e-9)
-    log_weight = np.maximum(height[:-1], height[1:]) + np.log(
-        np.maximum(length * -np.expm1(-steep) / steep, _TINY)
-    )
-    if prior is not UNIFORM:
-        middle = knots[:-1] + 0.5 * length
-        log_weight += prior.log_density[np.searchsorted(prior.edges[1:-1], middle, side="right")]
-    return log_weight, knots[:-1], length, fall
+
+    def __init__(
+        self,
+        offset: np.ndarray,
+        slope: np.ndarray,
+        noise: Sequence[Noise],
+        prior: Steps,
+        moving: Sequence[int],
+    ) -> None:
+        edges = prior.edges
+        knots = np.empty((edges.size + len(moving), offset.shape[1]))
+        knots[: edges.size] = edges[:, None]
+        for i, j in enumerate(moving):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                cut = np.nan_to_num(offset[j] / slope[j], nan=0.0, posinf=1.0, neginf=0.0)
+            knots[edges.size + i] = np.clip(cut, 0.0, 1.0)
+        knots.sort(axis=0)
+        height = np.zeros(knots.shape)
+        for j, each in enumerate(noise):
+            if not isinstance(each, DiscreteLaplace):
+                raise TypeError("all coordinates must carry the same kind of noise")
+            height += each.log_mass(offset[j] - slope[j] * knots if j in moving else offset[j])
+        self.start, self.length = knots[:-1], np.diff(knots, axis=0)
+        self.fall = height[:-1] - height[1:]
+        steep = np.maximum(np.abs(self.fall), 1e-9)
+        self.log_weight = np.maximum(height[:-1], height[1:]) + np.log(
+            np.maximum(self.length * -np.expm1(-steep) / steep, _TINY)
+        )
+        if prior is not UNIFORM:
+            middle = self.start + 0.5 * self.length
+            self.log_weight += prior.log_density[np.searchsorted(edges[1:-1], middle, side="right")]
+        self.log_integral = _log_sum(self.log_weight)
+
+    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        piece = _choose(self.log_weight[:, lines], rng)
+        start, length, fall = (a[piece, lines] for a in (self.start, self.length, self.fall))
+        # measured from the likelier end
+        s = _exponential(np.abs(fall), 1.0 - rng.random(lines.size))
+        return np.clip(start + length * np.where(fall < 0, 1.0 - s, s), 0.0, 1.0)
 
 
-def _laplace_steps(
-    offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps, moving: int
-) -> np.ndarray:
-    """Return the log mass of each step of the prior where a single residual moves."""
-    scale = noise[moving].width
-    fixed = sum(law.log_mass(offset[j] if j != moving else np.zeros(1)) for j, law in enumerate(noise))
-    column = (-1, *(1 for _ in offset.shape[1:]))
-    edges, density = prior.edges.reshape(column), prior.log_density.reshape(column)
-    x = (edges * slope[moving] - offset[moving]) / scale
-    low, high = np.minimum(x[:-1], x[1:]), np.maximum(x[:-1], x[1:])
-    length = np.diff(edges, axis=0)
-    # the mean of exp(-|x|) between two points, on one side of zero or on both
-    nearest, apart = np.maximum(np.maximum(low, -high), 0.0), np.maximum(high - low, 1e-9)
-    across = (low < 0) & (high > 0)
-    area = -np.expm1(np.where(across, low, -apart)) - np.expm1(-np.where(across, high, 0.0))
-    return fixed + density + np.log(length * area / apart) - nearest
+class _OneLaplace:
+    """Laplace noise on a single residual that moves: exp(-|x|) along x, and the prior's steps."""
+
+    def __init__(
+        self, offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps, moving: int
+    ) -> None:
+        self.prior = prior
+        fixed = sum(law.log_mass(offset[j] if j != moving else np.zeros(1)) for j, law in enumerate(noise))
+        self.x = (prior.edges[:, None] * slope[moving] - offset[moving]) / noise[moving].width
+        first, last = np.minimum(self.x[0], self.x[-1]), np.maximum(self.x[0], self.x[-1])
+        nearest = np.maximum(np.maximum(first, -last), 0.0)
+        # one exponential for each edge, relative to the highest point: what underflows has no weight
+        e = np.exp(nearest - np.abs(self.x))
+        apart = np.abs(np.diff(self.x, axis=0))
+        across = (self.x[:-1] < 0) != (self.x[1:] < 0)
+        area = np.where(across, 2.0 - e[:-1] - e[1:], np.abs(np.diff(e, axis=0)))
+        # differences of close numbers have no digits left
+        mean = np.where(apart > 1e-6, area / np.maximum(apart, 1e-6), e[:-1])
+        self.weight = prior.mass[:, None] * mean
+        self.log_integral = np.asarray(fixed) - nearest + np.log(self.weight.sum(axis=0))
+
+    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        step = _pick(self.weight[:, lines], rng)
+        begin, end = self.x[step, lines], self.x[step + 1, lines]
+        low, high = np.minimum(begin, end), np.maximum(begin, end)
+        uniform = 1.0 - rng.random(lines.size)
+        # on both sides of the peak: first the side, then how far from the peak
+        below = np.maximum(np.minimum(high, 0.0) - low, 0.0)
+        left, right = -np.expm1(np.minimum(low, 0.0)), -np.expm1(-np.maximum(high, 0.0))
+        to_the_left = np.where(
+            low >= 0, False, np.where(high <= 0, True, rng.random(lines.size) * (left + right) < left)
+        )
+        reach = np.where(to_the_left, below, high - np.maximum(low, 0.0))
+        s = reach * _exponential(reach, uniform)
+        x = np.where(to_the_left, np.minimum(high, 0.0) - s, np.maximum(low, 0.0) + s)
+        apart = high - low
+        share = np.where(apart > 1e-9, np.abs(x - begin) / np.maximum(apart, 1e-9), uniform)
+        edges = self.prior.edges
+        return np.clip(edges[step] + share * np.diff(edges)[step], 0.0, 1.0)
 
 
-@dataclass(frozen=True)
 class _Normal:
-    """A normal density along the line; where no residual moves ``flat`` holds and the density is constant."""
+    """Gaussian noise: a normal density along the line, constant where no residual moves."""
 
-    log_peak: np.ndarray
-    center: np.ndarray
-    sd: np.ndarray
-    flat: np.ndarray
-
-    def log_steps(self, prior: Steps) -> np.ndarray:
-        """Return the log mass of each step of the prior, relative to the peak."""
-        edges = prior.edges.reshape(-1, *(1 for _ in self.center.shape))
-        z = (edges - self.center) / self.sd
+    def __init__(self, offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps) -> None:
+        precision = cross = np.zeros(offset.shape[1])
+        for j, each in enumerate(noise):
+            if not isinstance(each, DiscreteGaussian):
+                raise TypeError("all coordinates must carry the same kind of noise")
+            precision = precision + (slope[j] / each.sigma) ** 2
+            cross = cross + slope[j] * offset[j] / each.sigma**2
+        self.edges, self.flat = prior.edges, precision <= 0
+        safe = np.where(self.flat, 1.0, precision)
+        self.center, self.sd = np.where(self.flat, 0.0, cross / safe), 1 / np.sqrt(safe)
+        log_peak = sum(each.log_mass(offset[j] - slope[j] * self.center) for j, each in enumerate(noise))
+        z = (self.edges[:, None] - self.center) / self.sd
         log_mass = _log_between(z[:-1], z[1:]) + (np.log(self.sd) + 0.5 * np.log(2 * np.pi))
-        density = prior.log_density.reshape(-1, *(1 for _ in self.center.shape))
-        return np.where(self.flat, np.log(np.diff(edges, axis=0)), log_mass) + density
+        log_length = np.log(np.diff(self.edges))[:, None]
+        self.log_weight = np.where(self.flat, log_length, log_mass) + prior.log_density[:, None]
+        self.log_integral = np.asarray(log_peak) + _log_sum(self.log_weight)
 
-    def draw(self, low: np.ndarray, high: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """Draw from the density between two ends."""
-        a, b = (low - self.center) / self.sd, (high - self.center) / self.sd
+    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        step = _choose(self.log_weight[:, lines], rng)
+        low, high = self.edges[step], self.edges[step + 1]
+        center, sd = self.center[lines], self.sd[lines]
+        uniform = 1.0 - rng.random(lines.size)
+        a, b = (low - center) / sd, (high - center) / sd
         # by symmetry both ends are brought to the left, where log_ndtr keeps all digits
         flip = a + b > 0
         a, b = np.where(flip, -b, a), np.where(flip, -a, b)
         with np.errstate(divide="ignore"):
             level = np.logaddexp(np.log(uniform) + log_ndtr(b), np.log1p(-uniform) + log_ndtr(a))
         z = np.clip(ndtri_exp(level), a, b)
-        r = low + np.where(flip, b - z, z - a) * self.sd
-        return np.clip(np.where(self.flat, low + uniform * (high - low), r), low, high)
-
-
-def _normal(offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise]) -> _Normal:
-    precision = cross = np.zeros(np.broadcast_shapes(offset.shape, slope.shape)[1:])
-    for j, each in enumerate(noise):
-        if not isinstance(each, DiscreteGaussian):
-            raise TypeError("all coordinates must carry the same kind of noise")
-        precision = precision + (slope[j] / each.sigma) ** 2
-        cross = cross + slope[j] * offset[j] / each.sigma**2
-    flat = precision <= 0
-    safe = np.where(flat, 1.0, precision)
-    center = np.where(flat, 0.0, cross / safe)
-    log_peak = sum(each.log_mass(offset[j] - slope[j] * center) for j, each in enumerate(noise))
-    return _Normal(np.asarray(log_peak), center, 1 / np.sqrt(safe), flat)
+        r = low + np.where(flip, b - z, z - a) * sd
+        return np.clip(np.where(self.flat[lines], low + uniform * (high - low), r), low, high)
 
 
 def _log_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:

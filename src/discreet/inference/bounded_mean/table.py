@@ -143,12 +143,8 @@ class TableDraws:
 
 def draw_table(totals: NoisyTotals, counts: CountPrior, n_draws: int, rng: np.random.Generator) -> TableDraws:
     """Return independent draws of (U, m, spread) given the noisy totals."""
-    usable, angle = _Grid(totals, counts).draw(n_draws, rng)
-    line = _Line(totals, usable, angle)
-    log_varied, log_alike = line.log_likelihoods()
-    alike = np.log(rng.random(n_draws)) < log_alike - np.logaddexp(log_varied, log_alike)
-    r = segments.draw(line.offset, line.slope, totals.noise, rng, SPREAD_PRIOR)
-    return TableDraws(usable, np.sin(angle) ** 2, np.where(alike, 0.0, 1.0 - r))
+    usable, angle, spread = _Grid(totals, counts).draw(n_draws, rng)
+    return TableDraws(usable, np.sin(angle) ** 2, spread)
 
 
 def weight_at_a_bound(largest: np.ndarray) -> np.ndarray:
@@ -163,26 +159,26 @@ def weight_of_alike(kappa: np.ndarray) -> np.ndarray:
     return 1 / (1 / 0.04 + 1 / np.maximum(near, 1e-12))
 
 
-class _Line:
-    """What is known of r given U and the angle of m."""
+class _Given:
+    """What is known of r given U and the angle of m, and how likely these are."""
 
     def __init__(self, totals: NoisyTotals, usable: np.ndarray, angle: np.ndarray) -> None:
-        self.noise = totals.noise
-        self.offset, self.slope = totals.residual(usable, np.sin(angle) ** 2)
+        offset, slope = totals.residual(usable, np.sin(angle) ** 2)
         # slopes go with m (1 - m), so the largest kappa is that of m = 1/2
-        self.largest = totals.sharpness * usable
-        self.kappa = self.largest * np.sin(2 * angle) ** 2
+        largest = totals.sharpness * usable
+        kappa = largest * np.sin(2 * angle) ** 2
+        self.varied = segments.along(offset, slope, totals.noise, SPREAD_PRIOR)
+        residuals = zip(totals.noise, offset - slope, strict=True)
+        log_alike = sum(law.log_mass(residual) for law, residual in residuals)
+        log_alike = log_alike + np.log(weight_of_alike(kappa))
+        log_all = np.logaddexp(self.varied.log_integral, log_alike)
+        self.log_share_alike = log_alike - log_all
+        self.log_posterior = log_all + np.log1p(kappa) - np.log1p(largest)
 
-    def log_likelihoods(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log likelihood times prior of all r < 1 together, and that of r = 1."""
-        varied = segments.log_integral(self.offset, self.slope, self.noise, SPREAD_PRIOR)
-        residuals = zip(self.noise, self.offset - self.slope, strict=True)
-        alike = sum(law.log_mass(residual) for law, residual in residuals)
-        return varied, alike + np.log(weight_of_alike(self.kappa))
-
-    def log_posterior(self) -> np.ndarray:
-        """Return the log likelihood of (U, m), times the part of the prior that kappa is in."""
-        return np.logaddexp(*self.log_likelihoods()) + np.log1p(self.kappa) - np.log1p(self.largest)
+    def draw_spread(self, which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw 1 - r for the entries with these positions."""
+        alike = np.log(1.0 - rng.random(which.size)) < self.log_share_alike[which]
+        return np.where(alike, 0.0, 1.0 - self.varied.draw(which, rng))
 
 
 class _Grid:
@@ -207,7 +203,8 @@ class _Grid:
         columns[-1] = max(columns[-1], -max(first, _HALF))
         self._lay(_first_edges(first, last, int(near), _COARSE[0]), columns)
         rows = _refined(self.edges, self.mass.sum(axis=1), _FINE[0])
-        self._lay(rows, self._refined_columns(_FINE[1]))
+        # few rows leave room for more columns, so that fewer proposals are lost
+        self._lay(rows, self._refined_columns(_FINE[1] * (4 if rows.size <= _FINE[0] // 4 else 1)))
 
     def _lay(self, edges: np.ndarray, columns: np.ndarray) -> None:
         """Evaluate the posterior at the middle of every cell."""
@@ -217,7 +214,7 @@ class _Grid:
         self.log_height = np.full(self.share.shape, -np.inf)
         row, column = np.nonzero(self.share > 0)
         angle = 0.5 * (start + end)[row, column]
-        self.log_height[row, column] = _Line(self.totals, self.middle[row], angle).log_posterior()
+        self.log_height[row, column] = _Given(self.totals, self.middle[row], angle).log_posterior
         self.log_prior = _log_mean_prior(self.counts, edges)
         with np.errstate(divide="ignore"):
             log_mass = self.log_height + np.log(self.share)
@@ -256,20 +253,21 @@ class _Grid:
         share = 0.5 + 0.5 * total / np.maximum(usable, _HALF)
         return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
-    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def draw(self, n_draws: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Propose from the cells, accept by the ratio of the posterior to the cell's height."""
         cumulative = np.cumsum(self.mass.ravel())
-        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        kept: list[tuple[np.ndarray, ...]] = []
         lacking, ceiling = n_draws, 0.0
         while lacking > 0:
-            size = lacking + lacking // 2 + 64
+            size = lacking + lacking // 4 + 64
             cell = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
             row, column = np.divmod(np.minimum(cell, cumulative.size - 1), self.mass.shape[1])
             usable = rng.integers(self.edges[row], self.edges[row + 1]).astype(float)
             start, end, share = self._cells(usable, column)
             angle = start + rng.random(size) * (end - start)
+            given = _Given(self.totals, usable, angle)
             log_ratio = (
-                _Line(self.totals, usable, angle).log_posterior()
+                given.log_posterior
                 + self.counts.log_mass(usable)
                 - self.log_height[row, column]
                 - self.log_prior[row]
@@ -277,10 +275,10 @@ class _Grid:
             ratio = np.exp(np.minimum(log_ratio, 50.0)) * share / self.share[row, column]
             # one proposal in a thousand may stand above the ceiling: a cell in the tails that is too wide for them
             ceiling = max(ceiling, float(np.quantile(ratio, 0.999)))
-            accept = rng.random(size) * ceiling < ratio
-            kept.append((usable[accept][:lacking], angle[accept][:lacking]))
-            lacking -= kept[-1][0].size
-        return np.concatenate([k[0] for k in kept]), np.concatenate([k[1] for k in kept])
+            accept = np.flatnonzero(rng.random(size) * ceiling < ratio)[:lacking]
+            kept.append((usable[accept], angle[accept], given.draw_spread(accept, rng)))
+            lacking -= accept.size
+        return [np.concatenate(part) for part in zip(*kept, strict=True)]
 
 
 def _equidistant(edges: np.ndarray, mass: np.ndarray, n_cells: int) -> np.ndarray:
