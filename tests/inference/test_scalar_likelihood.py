@@ -133,8 +133,8 @@ def brute_log_likelihood(
             if len(y) > 1:
                 log_noise = log_noise + noise[1].log_mass(np.array(y[1] - u))
                 k = n - u
-                few = 0.4 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
-                log_noise = log_noise + np.log(few + 0.45 * betabinom.pmf(k, n, 1, 3))
+                few = 0.45 if k == 0 else 0.15 / k / sum(1 / j for j in range(1, n + 1))
+                log_noise = log_noise + np.log(few + 0.4 * betabinom.pmf(k, n, 1, 3))
         peak = log_noise.max()
         total = np.logaddexp(total, np.log(max((sums * np.exp(log_noise - peak)).sum(), 1e-300)) + peak)
     return float(total)
