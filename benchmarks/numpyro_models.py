@@ -127,7 +127,7 @@ def exponential(n: int, b: float, bounds: tuple[float, float]) -> dict[str, Mode
     x, z, weight = _nodes(*bounds)
 
     def moments() -> tuple[Any, Any]:
-        rate = numpyro.sample("rate", dist.Gamma(10, 10))
+        rate = jnp.asarray(numpyro.sample("rate", dist.Gamma(10, 10)))
         mass = weight * rate * jnp.exp(-rate * x)
         mean = mass @ z
         return n * mean, jnp.sqrt(n * (mass @ z**2 - mean**2))
@@ -179,27 +179,11 @@ def mean(n: int, b: float) -> dict[str, Model]:
 
     def angles(y: Any) -> None:
         # uniform angles are Beta(1/2, 1/2) shares, without their poles
-        angle = numpyro.sample("angle", dist.Uniform(0, jnp.pi / 2).expand([2]).to_event(1))
+        angle = jnp.asarray(numpyro.sample("angle", dist.Uniform(0, jnp.pi / 2).expand([2]).to_event(1)))
         _moments(y, jnp.sin(angle[0]) ** 2, jnp.sin(angle[1]) ** 2)
 
     def shares(y: Any) -> None:
         _moments(y, numpyro.sample("m", dist.Beta(0.5, 0.5)), numpyro.sample("r", dist.Beta(0.5, 0.5)))
-
-    def scaled(y: Any) -> None:
-        """Center both at their estimates, in units of the noise, so that their posteriors are round and begin there."""
-        u = numpyro.sample("u", dist.Normal(0, 30).expand([2]).to_event(1))
-        numpyro.factor("flat", (u**2).sum() / (2 * 30**2))
-        m_hat = jnp.clip(0.5 + 0.5 * y[0] / n, 0.02, 0.98)
-        reach = 4 * n * m_hat * (1 - m_hat)
-        m = m_hat + u[0] * b / (2 * n)
-        # what moves the sum of squares when m moves is taken along
-        square = y[1] + b * u[1]
-        r = (n - square) / (4 * n * m * (1 - m))
-        inside = (m > 0) & (m < 1) & (r > 0) & (r < 1)
-        m, r = jnp.clip(m, 1e-6, 1 - 1e-6), jnp.clip(r, 1e-6, 1 - 1e-6)
-        numpyro.factor("prior", -0.5 * jnp.log(m * (1 - m) * r * (1 - r)) - jnp.log(m * (1 - m)))
-        numpyro.factor("inside", jnp.where(inside, 0.0, -1e3 - reach * 0))
-        _moments(y, m, r)
 
     def _moments(y: Any, m: Any, r: Any) -> None:
         total, square = n * (2 * m - 1), n - 4 * n * m * (1 - m) * r
@@ -207,7 +191,7 @@ def mean(n: int, b: float) -> dict[str, Model]:
         _laplace("y", y - jnp.stack([total, square]), b)
         numpyro.deterministic("moments", jnp.stack([jnp.full((), 1.0 * n), m, 1 - r]))
 
-    return {"angles": angles, "shares": shares, "scaled": scaled}
+    return {"angles": angles, "shares": shares}
 
 
 def _nodes(low: float, high: float) -> tuple[Any, Any, Any]:

@@ -169,7 +169,7 @@ def rival_claims(cells: Sequence[RivalCell]) -> list[Claim]:
                 f"others, {setting}",
                 "Mean covers at least 92% by a binomial test, while one of Normal(), the naive reading and OpenDP's "
                 "mean with its own error bars covers less than 75%",
-                binom.cdf(round(held["Mean"] * trials), trials, 0.92) >= ALARM / 4
+                float(binom.cdf(round(held["Mean"] * trials), trials, 0.92)) >= ALARM / 4
                 and min(held.values()) < 0.75,
                 ", ".join(f"{way} {held[way]:.2f}" for way in WAYS),
             )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
 import discreet as dc
 from columns.populations import Column
 from columns.simulate import Setting, releases
+from discreet.families.record_sums import RecordSums
 
 SETTINGS = tuple(Setting(n, epsilon) for n in (200, 1000) for epsilon in (0.3, 1.0))
 # a release is read by `Normal()` in a third of a second, by the others in a hundredth
@@ -36,16 +39,15 @@ def rival_cell(column: Column, setting: Setting, trials: int, seed: Sequence[int
     truth = float(population.mean())
     held: dict[str, list[bool]] = {way: [] for way in WAYS}
     # the two models release the same sums
-    for way, model, engine in (
-        ("Mean", dc.Mean(), "auto"),
+    ways: tuple[tuple[str, RecordSums, Any, int], ...] = (
+        ("Mean", dc.Mean(), "auto", trials),
         # as from a thousand records on; with fewer, another engine takes seconds for each release
-        ("Normal", dc.Normal(), "gibbs"),
-        ("naive", dc.Normal(), "naive"),
-    ):
-        for trial in releases(
-            column, model, setting, max(trials // _LESS, 2) if way == "Normal" else trials, rng
-        ):
-            posterior = dc.infer(trial.release, draws=1000, engine=engine, rng=rng)  # pyright: ignore[reportArgumentType]
+        ("Normal", dc.Normal(), "gibbs", max(trials // _LESS, 2)),
+        ("naive", dc.Normal(), "naive", trials),
+    )
+    for way, model, engine, times in ways:
+        for trial in releases(column, model, setting, times, rng):
+            posterior = dc.infer(trial.release, draws=1000, engine=engine, rng=rng)
             ends = np.quantile(posterior.draws["mean"], [0.025, 0.975])
             held[way].append(bool(ends[0] <= truth <= ends[1]))
     scale, accuracy = opendp_error_bar(low, high, setting.n, setting.epsilon)
@@ -60,8 +62,7 @@ def rival_cell(column: Column, setting: Setting, trials: int, seed: Sequence[int
 @cache
 def opendp_error_bar(low: float, high: float, n: int, epsilon: float) -> tuple[float, float]:
     """Return the noise scale of OpenDP's mean of n bounded values, and the 95% accuracy that it states."""
-    import opendp.prelude as dp
-
+    dp: Any = import_module("opendp.prelude")
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(bounds=(float(low), float(high)), nan=False), size=n)
     mean = dp.t.make_mean(domain, dp.symmetric_distance())

@@ -21,6 +21,7 @@ from discreet.domain.declarations import Neighbors
 from discreet.families.histogram import Histogram
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
+from discreet.models.layout import Layout
 
 DELTA = Fraction(1, 10**6)
 
@@ -114,7 +115,7 @@ def contributions(column: Column, model: RecordSums, neighbors: Neighbors) -> np
     return np.stack(steps, axis=-1).astype(np.int64)
 
 
-def _counted(bins: np.ndarray, model: RecordSums, layout: dc.models.Layout) -> np.ndarray:
+def _counted(bins: np.ndarray, model: RecordSums, layout: Layout) -> np.ndarray:
     histogram = model.require(Histogram, "bins are counted for a histogram")
     counts = np.bincount(bins, minlength=histogram.bins)
     levels = [np.add.reduceat(counts, starts) for starts in histogram.level_starts()]
