@@ -15,6 +15,11 @@ def slow_rows(kind: str, where: str) -> dict[str, Any]:
     """Return data of which each reading takes seconds."""
     if kind == "postgresql":
         return {"data": where, "query": "SELECT 7.0::float8 AS x FROM generate_series(1, 50), pg_sleep(2)"}
+    if kind == "spark":
+        from tests.engines.sessions import new_session
+
+        rows = new_session().range(0, 600_000, 1, 2)
+        return {"data": rows.selectExpr("50 + 50 * sin(id) AS x")}
     import duckdb
 
     return {"data": duckdb.sql("SELECT 50 + 50 * sin(i) AS x FROM range(30_000_000) AS t(i)")}

@@ -26,7 +26,7 @@ def kill_midway(kind: str, where: str, folder: Path, now: Callable[[dc.Ledger], 
         stdout=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not now(ledger):
             assert run.poll() is None, "the release was over before it could be killed"
             assert time.monotonic() < deadline

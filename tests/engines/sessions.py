@@ -6,22 +6,28 @@ import atexit
 import os
 import tempfile
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 
-@cache
-def spark_connect() -> Any:
-    """A Spark Connect session, on the server of ``pysail``, which needs no Java."""
+def connect_server() -> tuple[Any, Any]:
+    """A server of Spark Connect and a session on it; ``pysail`` needs no Java."""
     from pysail.spark import SparkConnectServer  # pyright: ignore[reportMissingImports]
     from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
 
     server = SparkConnectServer(ip="127.0.0.1", port=0)
     server.start(background=True)
     _, port = server.listening_address
-    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+    return server, SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+
+
+@cache
+def spark_connect() -> Any:
+    """A Spark Connect session for all tests."""
+    server, session = connect_server()
     atexit.register(server.stop)
     return session
 
@@ -31,8 +37,8 @@ SPARK_LOG = Path(tempfile.gettempdir()) / f"discreet-spark-{os.getpid()}.log"
 
 
 @cache
-def spark() -> Any:
-    """A classic Spark session with two worker processes; everything that makes many small queries slow is off."""
+def spark(master: str = "local-cluster[2,1,1024]") -> Any:
+    """A classic Spark session, with two worker processes; everything that makes many small queries slow is off."""
     from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
 
     # a compiler that is done early, and a collector that needs no threads
@@ -49,7 +55,7 @@ def spark() -> Any:
         "spark.executor.extraJavaOptions": java,
         "spark.executor.memory": "1g",
     }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     screen = os.dup(2)
@@ -63,6 +69,11 @@ def spark() -> Any:
     atexit.register(SPARK_LOG.unlink, missing_ok=True)
     atexit.register(session.stop)
     return session
+
+
+def new_session() -> Any:
+    """A session of the Spark that is here, for a process of its own."""
+    return spark_connect() if find_spec("pysail") else spark("local[1]")
 
 
 def spark_frame(session: Any, table: pa.Table, pieces: int = 2) -> Any:
@@ -89,8 +100,6 @@ def ibis_table(table: pa.Table) -> Any:
 
 #: How a table of Arrow becomes one of each engine that can be tried in this environment.
 def engines() -> dict[str, Any]:
-    from importlib.util import find_spec
-
     found: dict[str, Any] = {}
     if find_spec("pysail"):
         found["spark connect"] = lambda table: spark_frame(spark_connect(), table)
