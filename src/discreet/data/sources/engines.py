@@ -27,7 +27,7 @@ from discreet.data.sources.kinds import (
     wrong_type,
 )
 from discreet.data.sources.memory import BatchSource, ColumnSource, one_column
-from discreet.data.sources.queries import BESIDE, days_in_spark, engine_of, stream
+from discreet.data.sources.queries import BESIDE, days_in_spark, engine_of, planned_schema, stream
 from discreet.data.sources.results import (
     arrow_reader,
     connect,
@@ -198,8 +198,8 @@ class QuerySource(Source):
         self._engine = engine_of(table)
         self._frame = nw.from_native(table)
         self._schema = sealed(
-            self._frame.collect_schema,
-            f"{self._engine} cannot plan the query.",
+            lambda: planned_schema(self._frame),
+            f"{self._engine} cannot plan the query; is its session still there?",
         )
         self.names = self._schema.names()
 

@@ -28,6 +28,8 @@ from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.extras import is_installed, missing
 
+# bytes that Arrow reads of a column at a time, instead of all that a row group has of it
+_BUFFER = 1 << 20
 # labels up to which their values are read as a dictionary
 _FEW_LABELS = 1000
 _TEXT = (".csv", ".tsv")
@@ -133,7 +135,7 @@ class ParquetSource(Source):
 
         self._path = path
         trouble = f"{path} is not a readable Parquet file."
-        self._file: Any = sealed(lambda: pq.ParquetFile(path), trouble)
+        self._file: Any = sealed(lambda: pq.ParquetFile(path, buffer_size=_BUFFER), trouble)
         self._schema = sealed(lambda: self._file.schema_arrow, trouble)
         names = list(self._schema.names)
         # DuckDB renames what differs in capital letters only
@@ -180,7 +182,7 @@ class ParquetSource(Source):
             n_labels = {at: need.vocabulary.n_labels for at, need in wanted if need.vocabulary is not None}
             words = [self._schema.names[at] for at in texts if n_labels.get(at, math.inf) <= _FEW_LABELS]
             self._file.close()
-            self._file = pq.ParquetFile(self._path, read_dictionary=words)
+            self._file = pq.ParquetFile(self._path, read_dictionary=words, buffer_size=_BUFFER)
         # a name with a point in it may bring along a part of a nested column
         batches = (
             batch.select(names) for batch in self._file.iter_batches(BATCH, columns=names, use_threads=False)

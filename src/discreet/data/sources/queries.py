@@ -63,11 +63,12 @@ def stream(frame: Frame, engine: str) -> Iterator[pa.RecordBatch]:
     """Bring the rows of a query here, in batches."""
     native = frame.to_native()
     pieces = _STREAMS[engine](native)
-    while True:
+
+    def following() -> pa.RecordBatch | None:
         with silent(native):
-            piece = sealed(lambda: next(pieces, None), _trouble(engine))
-        if piece is None:
-            return
+            return next(pieces, None)
+
+    while (piece := sealed(following, _trouble(engine))) is not None:
         yield piece
 
 
@@ -84,6 +85,14 @@ def numbered_rows(native: Any, engine: str) -> Any:
 
         return native.mutate(own=ibis.row_number())
     return native.assign(own=1).assign(own=lambda table: table["own"].cumsum())
+
+
+def planned_schema(frame: Frame) -> nw.Schema:
+    """Return the columns of a query; raise if its session was stopped, of which Spark would tell while it plans."""
+    native = frame.to_native()
+    if _is_classic(native) and native.sparkSession.sparkContext._jsc is None:
+        raise RuntimeError("stopped")
+    return frame.collect_schema()
 
 
 def days_in_spark(native: Any, name: str) -> Any:

@@ -19,15 +19,18 @@ taken off again as often as there are missing records.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.conceal import concealed, quiet
+from discreet.data.sources.memory import BATCH
 from discreet.data.sources.opening import opened
 from discreet.data.sources.results import STREAMED, batches, is_here, side_by_side
 from discreet.data.sources.source import Need
@@ -105,7 +108,8 @@ def summarize(
             if first is None:
                 n_records, totals = 0, [0] * len(layout.names)
             elif is_here(first) or family.measure_needs_arrays or len(layout.names) > _FEW:
-                pieces = (batch for frame in chain([first], frames) for batch in batches(frame, STREAMED))
+                rows = BATCH if isinstance(first, nw.DataFrame) else STREAMED
+                pieces = (batch for frame in chain([first], frames) for batch in batches(frame, rows))
                 n_records, totals = BlockSums(family, domain, layout).total(pieces)
             else:
                 n_records, totals = sums_in_engine(first, family, domain, layout)
@@ -133,6 +137,8 @@ class BlockSums:
         self._forms = layout.forms()
         # the others are the usable count, the same for every usable record
         self._summed = [j for j, form in enumerate(self._forms) if any(at > 0 for at, _ in form)]
+        # arrays that each thread works in: to get and give back memory takes longer than to compute
+        self._held = threading.local()
         zero = [np.ones(1), *family.geometry.features([np.zeros(1)] * len(self._maps))]
         self._at_zero = [int(self._steps(j, zero)[0]) for j in range(len(self._forms))]
 
@@ -147,11 +153,11 @@ class BlockSums:
     def by_group(self, batch: pa.RecordBatch, group: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the sums of each group, coordinates × groups, given the group of each record."""
         aside = np.empty(batch.num_rows, dtype=bool)
-        steps = np.empty((len(self._summed), batch.num_rows))
+        steps = self._array("groups", len(self._summed) * batch.num_rows).reshape(len(self._summed), -1)
         for at, missing, inputs in self._blocks(batch):
             aside[at] = missing
             for j, out in zip(self._summed, steps, strict=True):
-                out[at] = self._steps(j, inputs)
+                self._steps(j, inputs, out[at])
         counts = np.bincount(group, minlength=n_groups)
         gone = np.bincount(group[aside], minlength=n_groups)
         totals = np.outer(self._at_zero, counts)
@@ -167,16 +173,17 @@ class BlockSums:
         for _, missing, inputs in self._blocks(batch):
             n_missing += int(np.count_nonzero(missing))
             for j in self._summed:
-                totals[j] += int(self._steps(j, inputs).sum())
+                totals[j] += int(self._steps(j, inputs, self._array("steps", len(missing))).sum())
         taken_off = [total - n_missing * zero for total, zero in zip(totals, self._at_zero, strict=True)]
         return batch.num_rows, taken_off
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[Any]]]:
         """Return of one block after the other its place, which records are missing, and (usable, features)."""
-        columns = [_numbers(batch.column(f"c{i}")) for i in range(len(self._maps))]
+        names = [f"c{i}" for i in range(len(self._maps))]
         for start in range(0, batch.num_rows, self._size):
-            at = slice(start, min(start + self._size, batch.num_rows))
-            missing, z = self._records([(x[at], None if null is None else null[at]) for x, null in columns])
+            rows = batch.slice(start, self._size)
+            at = slice(start, start + rows.num_rows)
+            missing, z = self._records([_numbers(rows.column(name)) for name in names])
             yield at, missing, [1.0, *self._family.geometry.features(z)]
 
     def _records(self, columns: Sequence[_Column]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -189,18 +196,18 @@ class BlockSums:
             inside = [(x >= m.low) & (x <= m.high) for (x, _), m in zip(columns, self._maps, strict=True)]
             aside = missing | ~np.logical_and.reduce(inside)
         mapped = []
-        for (x, _), m in zip(columns, self._maps, strict=True):
-            z = self._mapped(x, m)
+        for i, ((x, _), m) in enumerate(zip(columns, self._maps, strict=True)):
+            z = self._mapped(x, m, self._array(f"z{i}", len(x)))
             np.copyto(z, 0.0, where=aside)
             mapped.append(z)
         return missing, mapped
 
-    def _mapped(self, x: np.ndarray, m: Map) -> np.ndarray:
-        """Return z of each value, a new array; what it is where a value is missing does not matter."""
+    def _mapped(self, x: np.ndarray, m: Map, out: np.ndarray) -> np.ndarray:
+        """Return z of each value, not in their place; what it is where a value is missing does not matter."""
         if self._family.measure_needs_arrays:
             z = np.array(_measure_arrays(x, self._family, m))
         else:
-            z = np.clip(x, m.low, m.high)
+            z = np.clip(x, m.low, m.high, out=out)
             if not self._family.sums_values:
                 z = np.array(self._family.measure(z))
         z -= m.shift
@@ -210,16 +217,23 @@ class BlockSums:
             np.copyto(z, 0.0, where=np.isnan(z))
         return z
 
-    def _steps(self, j: int, inputs: Sequence[Any]) -> np.ndarray:
+    def _steps(self, j: int, inputs: Sequence[Any], out: np.ndarray | None = None) -> np.ndarray:
         """Return floor(t / g + 1/2) of coordinate ``j``: what :meth:`Layout.coordinates` does, in the same order."""
         (first, coefficient), *others = self._forms[j]
         t = inputs[first] if coefficient == 1 else inputs[first] * coefficient
         for at, c in others:
             t = t + inputs[at] * c
-        # a new array: a feature can be a coordinate
-        steps = t * self._per_step[j]
+        # not in its place: a feature can be a coordinate
+        steps = np.multiply(t, self._per_step[j], out=out)
         steps += 0.5
         return np.floor(steps, out=steps)
+
+    def _array(self, name: str, n: int) -> np.ndarray:
+        """Return this thread's array of a name, of ``n`` numbers; what it held is gone."""
+        held = self._held.__dict__.get(name)
+        if held is None or len(held) < n:
+            held = self._held.__dict__[name] = np.empty(n)
+        return held[:n]
 
 
 def _numbers(array: pa.Array) -> _Column:
@@ -233,8 +247,11 @@ def _numbers(array: pa.Array) -> _Column:
     x = np.frombuffer(held, dtype=np.float64, count=skipped + n)[skipped:]
     if valid is None or not array.null_count:
         return x, None
-    bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), count=skipped + n, bitorder="little")
-    return x, bits[skipped:] == 0
+    whole, within = divmod(skipped, 8)
+    bits = np.unpackbits(
+        np.frombuffer(valid, dtype=np.uint8, offset=whole), count=within + n, bitorder="little"
+    )
+    return x, bits[within:] == 0
 
 
 def _measure_arrays(x: np.ndarray, family: RecordSums, m: Map) -> np.ndarray:
