@@ -102,7 +102,7 @@ def declare(
     ``row_key`` is the key by which rows of a person are chosen, for simulation; a new one unless it is given.
     ``label_budget`` is what a choice of groups may cost, where their labels are private.
     """
-    model, people = _as_model(model), None
+    model, people = mechanism.suited(_as_model(model)), None
     said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
     default = isinstance(null_unit, str) and null_unit == "leave_out"
     if not default or any(one is not None for one in said):

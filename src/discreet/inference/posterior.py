@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import numbers, shown
+from discreet.arguments import numbers, probability, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
@@ -270,9 +270,15 @@ class Posterior:
         """Return each row's probability of every class, rows × classes, in the order of the target's labels."""
         return self._of_model().predict_proba(self.draws, rows)
 
-    def predict(self, rows: Any) -> np.ndarray:
-        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean."""
-        return self._of_model().predict(self.draws, rows)
+    def predict(self, rows: Any, interval: float | None = None) -> Any:
+        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean.
+
+        With ``interval=0.95``, for a linear regression: ``mean``, ``low`` and ``high``, where the target of a new row
+        lies between the last two with this probability, its own deviation from the mean included.
+        """
+        if interval is None:
+            return self._of_model().predict(self.draws, rows)
+        return self._of_model().predict_interval(self.draws, rows, probability(interval, "interval"))
 
     def _of_model(self) -> Model:
         if self.model is None:

@@ -94,6 +94,10 @@ class Mechanism(metaclass=Constructed):
         """Return two of its kind that spend its budget together, the second one ``share`` of it."""
         raise UsageError("fit_check is for noisy totals.", hint="leave out fit_check")
 
+    def suited(self, model: Model) -> Model:
+        """Return the model as this mechanism releases it."""
+        return model
+
     @abstractmethod
     def check(self, model: Any, domain: Domain, layout: Layout | None = None, /) -> Record | None:
         """Raise :class:`UsageError` for everything that can be refused before a row is read.

@@ -88,6 +88,9 @@ class NoiseMechanism(Mechanism):
                 break
         return said
 
+    def suited(self, model: Model) -> Model:
+        return model.suited(self.norm)
+
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> NoiseRecord:
         # noise does not depend on the number of records
         return self.plan(model, domain, 1, layout)

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -173,6 +173,10 @@ class Model(metaclass=Constructed):
         Nothing may be raised about the rows, and where every record must count none may count for nothing.
         """
 
+    def suited(self, norm: Literal["l1", "l2"]) -> Self:
+        """Return the model as it is released with noise that is scaled to this norm: its widths may depend on it."""
+        return self
+
     @abstractmethod
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         """Return the released vector with its joint sensitivity; raise if this model takes no noise."""
@@ -262,3 +266,7 @@ class Model(metaclass=Constructed):
     def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         """Return each row's most probable class or, for a target of numbers, its mean."""
         raise UsageError(f"{self.name} has no target to predict.")
+
+    def predict_interval(self, draws: Mapping[str, np.ndarray], rows: Any, prob: float) -> Any:
+        """Return each row's mean, and an interval that holds its target with this probability."""
+        raise UsageError(f"{self.name} predicts no intervals.", hint="leave out interval")

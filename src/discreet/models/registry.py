@@ -22,7 +22,7 @@ MODELS: dict[str, str] = {
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
-    "linear_regression": "discreet.models.regression:LinearRegression",
+    "linear_regression": "discreet.models.linear_regression:LinearRegression",
     "logistic_regression": "discreet.models.regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",
     "mixture": "discreet.models.mixture:Mixture",

@@ -1,64 +1,78 @@
-"""Regressions: a target, features, and weights that are fitted by gradients."""
+"""Regressions: a target, features, and how much of the target goes with each.
+
+Noise on sums of products is the default way to release them; :class:`~discreet.mechanisms.noisy_sgd.NoisySGD` and
+:class:`~discreet.mechanisms.langevin.Langevin` fit their weights by gradients instead.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 
-from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns, read_columns
+from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
+from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
+from discreet.models.design import Design
+from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
-from discreet.models.losses import LinearLoss, LogisticLoss, LossConstants, SquaredLoss
+from discreet.models.losses import LinearLoss, LogisticLoss, LossConstants
+from discreet.models.product_layout import coordinate_ranges, product_layout, suited_width
 from discreet.models.public_rows import code_rows
+from discreet.models.regression_columns import EXAMPLE, read_regression
 from discreet.rational import Number, text
-
-_EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
-
-_LEAST_SD = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
 class Regression(LossModel):
     """What both regressions share; see :class:`LogisticRegression` and :class:`LinearRegression`.
 
-    The feature vector of a record is (1, z_1, ..., z_D) / sqrt(1 + D): a number is mapped from its bounds to z of
-    [-1, 1], and of K labels all but the first have a place of their own that is 1 for them and 0 otherwise. So its
-    length is at most 1, whatever the record.
+    A number is mapped from its bounds to z of [-1, 1]; of K labels all but the first have a term of their own that is 1
+    for them and 0 otherwise; ``terms`` adds products and squares. Noise is added to the sums of all products of two
+    terms, each once (:mod:`~discreet.models.product_layout`). Gradients see (1, z_1, ..., z_D) / sqrt(1 + D), with D
+    columns and products of columns, whose length is at most 1 whatever the record.
     """
 
+    summary: ClassVar[str] = "products"
+    only_outside: ClassVar[Outside | None] = "clip"
+    picture: ClassVar[str] = "coefficients"
     loss: ClassVar[type[LinearLoss]]
     target: Column
     features: tuple[Column, ...]
     ridge: Fraction
     radius: Fraction
+    terms: tuple[str, ...] = ()
+    square_width: Fraction | None = None
 
     def __init__(
         self,
-        target: Mapping[str, Any] | Column,
-        features: Mapping[str, Any] | Sequence[Column],
+        target: Mapping[str, Any] | Column | str,
+        features: Mapping[str, Any] | Sequence[Column | str],
         *,
+        bounds: Mapping[str, Any] | None = None,
+        terms: Sequence[str] = (),
         ridge: Number = Fraction(1, 1000),
         radius: Number = 5,
+        square_width: Number | None = None,
     ) -> None:
-        aim = read_columns(target if isinstance(target, Mapping) else [target])
-        if len(aim) != 1:
-            raise UsageError(f"{self.name} has one target, got {len(aim)}.", hint=f"for example {_EXAMPLE}")
-        declared = read_columns(features)
-        # a column that is both is caught by its name
-        read_columns((*aim, *declared))
+        aim, declared, written = read_regression(self.name, target, features, bounds, terms)
         for name, value in {
-            "target": self._check_target(aim[0]),
+            "target": self._check_target(aim),
             "features": declared,
             "ridge": read_size(ridge, "ridge", zero=True),
             "radius": read_size(radius, "radius"),
+            "terms": written,
+            "square_width": None if square_width is None else _width(square_width),
         }.items():
             object.__setattr__(self, name, value)
+        # products and squares are read, or refused, now
+        _ = self.design
 
     @classmethod
     @abstractmethod
@@ -70,15 +84,36 @@ class Regression(LossModel):
         """The target and the features."""
         return (self.target, *self.features)
 
+    @cached_property
+    def design(self) -> Design:
+        """The terms of the regression, the target last, and their products."""
+        return Design.of(self.target, self.features, self.terms)
+
     @property
     def weight_names(self) -> tuple[str, ...]:
-        names = ["intercept"]
-        for column in self.features:
-            if isinstance(column, Labels):
-                names += [f"{column.name}={label}" for label in column.labels[1:]]
-            else:
-                names.append(column.name)
-        return tuple(names)
+        return ("intercept", *self.design.names[:-1])
+
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {**super().axis_labels(columns), "coefficients": (self.weight_names[1:],)}
+
+    # -- sums of products, for noise -------------------------------------------------------------------
+
+    def suited(self, norm: Literal["l1", "l2"]) -> Self:
+        return (
+            self
+            if self.square_width is not None
+            else replace(self, square_width=suited_width(self.design, norm))
+        )
+
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        return product_layout(self.design, self.square_width or Fraction(1), domain, neighbors)
+
+    def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
+        return coordinate_ranges(self.design, domain, neighbors)
+
+    def missing_in_words(self, neighbors: Neighbors) -> str:
+        kept = ", and how many there were is itself protected" if neighbors == "replace" else ""
+        return f"records with a missing or undeclared value were left out{kept}"
 
     @property
     def log_likelihood_scale(self) -> float:
@@ -95,13 +130,25 @@ class Regression(LossModel):
             "features": encode_columns(self.features),
             "ridge": text(self.ridge),
             "radius": text(self.radius),
+            **({"terms": list(self.terms)} if self.terms else {}),
+            **({} if self.square_width is None else {"square_width": text(self.square_width)}),
         }
 
     @classmethod
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
-        if set(constants) != {"target", "features", "ridge", "radius"}:
+        terms = constants.get("terms", [])
+        known = {"target", "features", "ridge", "radius"}
+        more = [name for name in cls._optional if name in constants]
+        if set(constants) - {"terms"} != {*known, *more}:
             raise ValueError("a regression has a target, features, a ridge and a radius")
-        return cls(*cls._declared(constants), **cls._numbers(constants))
+        if "terms" in constants and not (
+            terms and isinstance(terms, list) and all(isinstance(t, str) for t in terms)
+        ):
+            raise ValueError("the terms of a regression are a list of texts")
+        return cls(*cls._declared(constants), terms=terms, **cls._numbers(constants, *more))
+
+    #: Numbers that a file may leave out.
+    _optional: ClassVar[tuple[str, ...]] = ("square_width",)
 
     @staticmethod
     def _declared(constants: Mapping[str, Any]) -> tuple[Column, tuple[Column, ...]]:
@@ -123,13 +170,12 @@ class Regression(LossModel):
         The columns of both arrays are those of :attr:`label_columns` and :attr:`numeric_columns`, target included.
         """
         coded, numbers = self._by_column(codes, values)
-        parts = [np.ones((len(codes), 1))]
-        for column in self.features:
-            if isinstance(column, Labels):
-                parts.append(coded[column.name][:, None] == np.arange(1, column.n_labels))
-            else:
-                parts.append(_mapped(column, numbers[column.name])[:, None])
-        return np.concatenate(parts, axis=1, dtype=float) / np.sqrt(1.0 + len(self.features))
+        mapped = {c.name: _mapped(c, numbers[c.name]) for c in self.numeric_columns if c != self.target}
+        terms = [self.design.evaluate(term, coded, mapped) for term in self.design.terms[:-1]]
+        # of the indicators of one column, or of one product of columns, at most one is 1
+        return np.stack([np.ones(len(codes)), *terms], axis=1) / np.sqrt(
+            1.0 + len(self.features) + len(self.terms)
+        )
 
     def aims(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the targets of records: -1 and +1 for labels, of [-1, 1] for numbers."""
@@ -165,9 +211,13 @@ class Regression(LossModel):
             raise UsageError(
                 f"{self.name} has {self.dimension} weights, got an array of shape {draws.shape}."
             )
+        return draws @ self.encode(*self._complete_rows(rows)).T
+
+    def _complete_rows(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes and numbers of rows to be predicted, moved into their bounds; raise if any is missing."""
         codes, values = code_rows(self, rows, absent=(self.target.name,))
         self._check_complete(codes, values, self.features)
-        return draws @ self.encode(codes, self._clipped(values)).T
+        return codes, self._clipped(values)
 
     def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
@@ -221,7 +271,7 @@ class LogisticRegression(Regression):
         if not isinstance(target, Labels) or target.n_labels != 2:
             raise UsageError(
                 f"the target {target.name!r:.60} of a logistic regression has two labels.",
-                hint=f"for example {_EXAMPLE}",
+                hint=f"for example {EXAMPLE}",
             )
         return target
 
@@ -248,102 +298,7 @@ class LogisticRegression(Regression):
         return np.array(self.label_columns[0].labels)
 
 
-@dataclass(frozen=True, init=False)
-class LinearRegression(Regression):
-    """A number as target, whose mean is weights . features on the scale where its bounds are -1 and 1.
-
-    Parameters
-    ----------
-    target
-        One column of numbers with public bounds, such as ``{"pressure": (60, 200)}``.
-    features
-        Columns of numbers with public bounds, or of labels.
-    ridge
-        Each record's loss is (y - weights . features)^2 / 2 with y of [-1, 1], plus half of ridge times the squared
-        length of the weights.
-    radius
-        The weights lie in the ball of this radius, decided without looking at the data. The loss has steep gradients
-        only because of it: the wider the ball, the more noise.
-    residual_sd
-        Standard deviation of the target around its mean, in the target's own units. Only
-        :class:`~discreet.mechanisms.langevin.Langevin` needs it, for the likelihood.
-    """
-
-    name: ClassVar[str] = "linear_regression"
-    loss = SquaredLoss
-    residual_sd: Fraction | None = None
-
-    def __init__(
-        self,
-        target: Mapping[str, Any] | Column,
-        features: Mapping[str, Any] | Sequence[Column],
-        *,
-        ridge: Number = Fraction(1, 1000),
-        radius: Number = 2,
-        residual_sd: Number | None = None,
-    ) -> None:
-        super().__init__(target, features, ridge=ridge, radius=radius)
-        sd = None if residual_sd is None else read_size(residual_sd, "residual_sd")
-        low, high = _bounds(self.target)
-        if sd is not None and sd < _LEAST_SD * (high - low):
-            # one over its square must stay far inside float64, whatever a record's residual
-            raise UsageError(f"residual_sd must be at least {float(_LEAST_SD):g} of the target's range.")
-        object.__setattr__(self, "residual_sd", sd)
-
-    @classmethod
-    def _check_target(cls, target: Column) -> Column:
-        if not isinstance(target, Numeric):
-            raise UsageError(
-                f"the target {target.name!r:.60} of a linear regression is a number with bounds.",
-                hint='for example {"pressure": (60, 200)}',
-            )
-        return target
-
-    def constants(self) -> dict[str, Any]:
-        known = {} if self.residual_sd is None else {"residual_sd": text(self.residual_sd)}
-        return {**super().constants(), **known}
-
-    @classmethod
-    def from_constants(cls, constants: Mapping[str, Any]) -> Self:
-        extra = [name for name in ("residual_sd",) if name in constants]
-        if set(constants) != {"target", "features", "ridge", "radius", *extra}:
-            raise ValueError("a linear regression has a target, features, a ridge and a radius")
-        return cls(*cls._declared(constants), **cls._numbers(constants, *extra))
-
-    @property
-    def log_likelihood_scale(self) -> float:
-        return self.mapped_sd**-2
-
-    def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
-        # a density in the target's own units
-        z, sd = (aims - margins) / self.mapped_sd, float(self.residual_sd or 1)
-        return -0.5 * z**2 - np.log(sd * np.sqrt(2 * np.pi))
-
-    @property
-    def gradient_clip(self) -> Fraction:
-        return Fraction(2 / self.mapped_sd)
-
-    @property
-    def mapped_sd(self) -> float:
-        """Standard deviation around the mean, on the scale where the target's bounds are -1 and 1."""
-        if self.residual_sd is None:
-            raise UsageError(
-                "a linear regression has a likelihood only if residual_sd is given.",
-                hint="the standard deviation of the target around its mean, from public knowledge",
-            )
-        low, high = _bounds(self.target)
-        return float(2 * self.residual_sd / (high - low))
-
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
-        return self.predict_at(draws["weights"], rows).mean(axis=0)
-
-    def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
-        """Return the mean of the target for each row, in its own units; see :meth:`margins`."""
-        low, high = map(float, _bounds(self.target))
-        return (low + high) / 2 + (high - low) / 2 * self.margins(weights, rows)
-
-
-def _bounds(column: Column) -> tuple[Fraction, Fraction]:
+def bounds_of(column: Column) -> tuple[Fraction, Fraction]:
     """Return the bounds of a column of numbers."""
     assert isinstance(column, Numeric)
     return column.low, column.high
@@ -351,6 +306,13 @@ def _bounds(column: Column) -> tuple[Fraction, Fraction]:
 
 def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
     """Map numbers from their bounds to [-1, 1]."""
-    low, high = map(float, _bounds(column))
+    low, high = map(float, bounds_of(column))
     # rounding must not leave the interval
     return np.clip((values - (low + high) / 2) / ((high - low) / 2), -1.0, 1.0)
+
+
+def _width(value: Number) -> Fraction:
+    width = read_size(value, "square_width")
+    if not Fraction(1, 1000) <= width <= 1:
+        raise UsageError(f"square_width must be from 0.001 to 1, got square_width={value!s:.40}.")
+    return width

@@ -7,6 +7,7 @@ SUMMARIES: dict[str, str] = {
     "bins": "discreet.data.summaries.histogram_counts:count_histogram",
     "clusters": "discreet.data.summaries.cluster_sums:sum_clusters",
     "groups": "discreet.data.summaries.group_sums:sum_groups",
+    "products": "discreet.data.summaries.product_sums:sum_products",
     "sums": "discreet.data.summaries.sums:summarize",
     "tables": "discreet.data.summaries.cell_counts:count_tables",
     "transitions": "discreet.data.summaries.transitions:count_transitions",
