@@ -1,0 +1,151 @@
+"""Draws of a table's means and covariance matrix given noisy sums, by Hamiltonian moves from a rough mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.engine import spend
+from discreet.inference.regression.readings import Readings
+
+# eigenvalues of the covariance at the start are at least this, or half the noise
+_FLOOR = 0.01
+_MOST_STEPS = 24
+_LOG_STEP = np.log(0.25)
+# seconds of one evaluation of the density, for p = 1, and how it grows
+_SECONDS = 4e-7
+
+
+@dataclass(frozen=True)
+class MomentDraws:
+    """Means (draws × p), covariance matrices (draws × p × p) and numbers of records of the table."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    records: np.ndarray
+
+
+def draw_moments(
+    readings: Readings, counts: np.ndarray, size: int, chains: int, rng: np.random.Generator
+) -> MomentDraws:
+    """Draw moments of the table, ``size`` in all, chain after chain; ``counts`` are draws of the number of records."""
+    from discreet.inference.regression.moment_kernels import walk
+
+    p = readings.size
+    n = float(np.median(counts))
+    q = _start(readings, n)
+    dim, each = len(q), size // chains
+    warm = [150, 250 + dim, 400 + 3 * dim]
+    burn = 50 + dim // 2
+    spend(_SECONDS * (1 + p) ** 2.6 * 10 * (sum(warm) + size + chains * burn))
+    given = (
+        readings.means,
+        readings.mean_scales,
+        readings.laplace,
+        readings.products,
+        readings.product_scales,
+        readings.tied,
+        readings.other,
+    )
+
+    def seed() -> int:
+        return int(rng.integers(2**31))
+
+    log_step, states = _LOG_STEP, q[None]
+    records = np.array([n])
+    for window, moves in enumerate(warm):
+        center = states[len(states) // 2 :].mean(axis=0)
+        root = _root(readings, n, center, states[len(states) // 4 :] if window else None)
+        states, records, _, log_step = walk(
+            states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, moves, 0, seed(), *given
+        )
+    kept, late = [], len(states) // 2
+    root = _root(readings, n, states[late:].mean(axis=0), states[late // 2 :])
+    # adapt the step to the last root, then go on from places that are far apart
+    states, records, _, log_step = walk(
+        states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, seed(), *given
+    )
+    for chain in range(chains):
+        at = rng.integers(len(states))
+        moved, numbers, _, _ = walk(
+            states[at], records[at], counts, root, log_step, _MOST_STEPS, False, burn, each, seed(), *given
+        )
+        kept.append((moved[burn:], numbers[burn:]))
+        del chain
+    found = np.concatenate([one for one, _ in kept])
+    mean, lower = unpacked(found, p)
+    return MomentDraws(mean, lower @ lower.swapaxes(1, 2), np.concatenate([one for _, one in kept]))
+
+
+def unpacked(states: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and lower Cholesky factors of states."""
+    lower = np.zeros((len(states), p, p))
+    rows, columns = np.tril_indices(p)
+    lower[:, rows, columns] = states[:, p:]
+    at = np.arange(p)
+    lower[:, at, at] = np.exp(lower[:, at, at])
+    return states[:, :p], lower
+
+
+def _start(readings: Readings, n: float) -> np.ndarray:
+    """Return a possible state near the noisy sums."""
+    mean, covariance = readings.at_face_value(n)
+    mean = np.clip(mean, -0.7, 0.7)
+    noise = float(readings.sds[0].max()) / n
+    floor = min(max(_FLOOR, 0.3 * noise), 0.1)
+    spectrum, vectors = np.linalg.eigh(np.nan_to_num(covariance))
+    covariance = (vectors * np.clip(spectrum, floor, 0.6)) @ vectors.T
+    shrink = np.minimum(1.0, np.sqrt(0.8 * (1 - mean**2) / np.diag(covariance)))
+    lower = np.linalg.cholesky(covariance * np.outer(shrink, shrink))
+    return np.concatenate([mean, _packed(lower)])
+
+
+def _packed(lower: np.ndarray) -> np.ndarray:
+    rows, columns = np.tril_indices(len(lower))
+    values = lower[rows, columns]
+    values[rows == columns] = np.log(values[rows == columns])
+    return values
+
+
+def _root(readings: Readings, n: float, at: np.ndarray, states: np.ndarray | None) -> np.ndarray:
+    """Return a root of the covariance of the states: of those seen, drawn to what the noise and the prior say."""
+    dim = len(at)
+    expected = np.linalg.inv(_precision(readings, n, at))
+    if states is not None and len(states) > 20:
+        weight = len(states) / (len(states) + 1.5 * dim)
+        expected = weight * np.cov(states.T) + (1 - weight) * expected
+    return np.linalg.cholesky(expected + 1e-14 * np.eye(dim))
+
+
+def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
+    """Return the precision of a state near ``at``: of the noise, by its derivatives, and roughly of the prior."""
+    from discreet.inference.regression.moment_kernels import MEAN_SD, SPREAD, TIED
+
+    p, dim = readings.size, len(at)
+    means, lowers = unpacked(at[None], p)
+    m, lower = means[0], lowers[0]
+    change = np.zeros((dim, p, p))
+    for j in range(p):
+        change[j, j] += m
+        change[j, :, j] += m
+    rows, columns = np.tril_indices(p)
+    for i, (a, b) in enumerate(zip(rows, columns, strict=True)):
+        factor = lower[a, a] if a == b else 1.0
+        change[p + i, a] += factor * lower[:, b]
+        change[p + i, :, a] += factor * lower[:, b]
+    first = np.zeros((dim, p))
+    first[:p, :p] = np.eye(p)
+    mean_sds, product_sds = readings.sds
+    parts = [first * (n / mean_sds)]
+    for j, k in zip(rows, columns, strict=True):
+        if not readings.tied[j, k]:
+            parts.append(change[:, j, k, None] * (n / product_sds[j, k]))
+            continue
+        a, b = readings.other[j, k]
+        repeated = 0.0 if a < 0 else first[:, b - 1] if a == 0 else change[:, a - 1, b - 1]
+        parts.append((change[:, j, k] - repeated)[:, None] / TIED)
+    every = np.concatenate(parts, axis=1)
+    prior = np.full(dim, MEAN_SD**-2)
+    prior[p:] = np.where(rows == columns, 2 * SPREAD**-2, 1.0 / np.diag(lower)[columns] ** 2 / 4)
+    return every @ every.T + np.diag(prior)

@@ -1,0 +1,254 @@
+r"""Compiled Hamiltonian moves over the moments of a table, given noisy sums.
+
+A state is q = (mean m, then the rows of L), where the covariance matrix of the table is W = L L^T, with the logarithm
+of L's diagonal: every q is a possible table, up to the bounds. The target last. Its log density is
+
+    log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
+
+the last term being the Jacobian of W in L. Entries of M that repeat another one, or are 0, are tied to it within
+``TIED``. The prior, on bounds mapped to [-1, 1]: means N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of
+the features LKJ(ETA), R^2 of the target Beta(A, B) and its direction uniform, and a smooth barrier
+(1 - W_jj - m_j^2)^EDGE, because no number leaves [-1, 1].
+
+The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
+moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.compiled import njit
+
+MEAN_SD, LOG_SD, SPREAD, ETA, B, EDGE = 0.5, math.log(0.3), 0.8, 2.0, 2.0, 2.0
+#: Keeps the density of R^2 finite at 0.
+SOFT = 0.02
+#: Standard deviation of what is 0 by construction, in records.
+TIED = 0.003
+
+
+@njit(cache=True)
+def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W, H):  # noqa: PLR0913, N803 -- compiled
+    """Return the log density at q, and its gradient in g; -inf where it is impossible."""
+    L = low_rank
+    p = y.size
+    d = p - 1
+    at = p
+    for j in range(p):
+        if abs(q[j]) >= 1.0:
+            return -np.inf
+        for k in range(j):
+            L[j, k] = q[at]
+            at += 1
+        if q[at] > 1.0 or q[at] < -16.0:
+            return -np.inf
+        L[j, j] = math.exp(q[at])
+        at += 1
+    for j in range(p):
+        for k in range(j + 1):
+            s = 0.0
+            for m in range(k + 1):
+                s += L[j, m] * L[k, m]
+            W[j, k] = s
+            W[k, j] = s
+        if W[j, j] + q[j] * q[j] >= 1.0:
+            return -np.inf
+    lp = 0.0
+    for j in range(p):
+        r = (y[j] - n * q[j]) / scale[j]
+        if laplace:
+            lp -= abs(r)
+            g[j] = n * math.copysign(1.0, r) / scale[j]
+        else:
+            lp -= 0.5 * r * r
+            g[j] = n * r / scale[j]
+        for k in range(p):
+            H[j, k] = 0.0
+    for j in range(p):
+        for k in range(j + 1):
+            value = W[j, k] + q[j] * q[k]
+            if tied[j, k]:
+                a, b = other[j, k, 0], other[j, k, 1]
+                # the place it repeats: -1 none, (0, b) the mean of b - 1, otherwise another product
+                if a == 0:
+                    value -= q[b - 1]
+                elif a > 0:
+                    value -= W[a - 1, b - 1] + q[a - 1] * q[b - 1]
+                r = -value / TIED
+                lp -= 0.5 * r * r
+                gr = r / TIED
+                if a == 0:
+                    g[b - 1] -= gr
+                elif a > 0:
+                    half = 0.5 * gr
+                    H[a - 1, b - 1] -= half
+                    H[b - 1, a - 1] -= half
+            else:
+                r = (yy[j, k] - n * value) / scales[j, k]
+                if laplace:
+                    lp -= abs(r)
+                    gr = n * math.copysign(1.0, r) / scales[j, k]
+                else:
+                    lp -= 0.5 * r * r
+                    gr = n * r / scales[j, k]
+            H[j, k] += 0.5 * gr
+            H[k, j] += 0.5 * gr
+    # H is now the derivative in the symmetric M: 2 H m is that in m, and 2 H L that in L
+    for j in range(p):
+        s = 0.0
+        for k in range(p):
+            s += H[j, k] * q[k]
+        g[j] += 2 * s - q[j] / MEAN_SD**2
+        lp -= 0.5 * (q[j] / MEAN_SD) ** 2
+    for j in range(p):
+        room = 1.0 - W[j, j] - q[j] * q[j]
+        lp += EDGE * math.log(room)
+        g[j] -= 2 * EDGE * q[j] / room
+        H[j, j] -= EDGE / room
+    a_r = min(1.0, 0.5 * d)
+    power = a_r - 0.5 * d
+    for j in range(p):
+        log_w = math.log(W[j, j])
+        sd = 0.5 * log_w
+        weight = ETA - 1.5 if j < d else B - 1.0
+        lp += -0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2
+        lp += weight * (2 * math.log(L[j, j]) - log_w) + (p - j + 1) * math.log(L[j, j])
+        H[j, j] += (-0.5 * p - 0.5 - 0.5 * (sd - LOG_SD) / SPREAD**2 - weight) / W[j, j]
+    explained = 0.0
+    for m in range(d):
+        explained += L[d, m] ** 2
+    share = explained / W[d, d]
+    lp += power * math.log(share + SOFT)
+    H[d, d] -= power * share / (share + SOFT) / W[d, d]
+    at = p
+    for j in range(p):
+        for k in range(j + 1):
+            s = 0.0
+            for m in range(k, p):
+                s += H[j, m] * L[m, k]
+            s *= 2
+            if k == j:
+                weight = ETA - 1.5 if j < d else B - 1.0
+                s = s * L[j, j] + 2 * weight + (p - j + 1)
+            elif j == d:
+                s += power * 2 * L[d, k] / W[d, d] / (share + SOFT)
+            g[at] = s
+            at += 1
+    return lp
+
+
+@njit(cache=True)
+def _jacobian(q, p):
+    total = 0.0
+    at = p
+    for j in range(p):
+        at += j
+        total += (p - j + 1) * q[at]
+        at += 1
+    return total
+
+
+@njit(cache=True)
+def _rescaled(q, r, p, L, W, out):  # noqa: N803 -- matrices
+    """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists."""
+    at = p
+    for j in range(p):
+        for k in range(j):
+            L[j, k] = q[at]
+            at += 1
+        L[j, j] = math.exp(q[at])
+        at += 1
+        out[j] = r * q[j]
+        if abs(out[j]) >= 1.0:
+            return False
+    for j in range(p):
+        for k in range(j + 1):
+            s = 0.0
+            for m in range(k + 1):
+                s += L[j, m] * L[k, m]
+            W[j, k] = r * s + (r - r * r) * q[j] * q[k]
+    at = p
+    for j in range(p):
+        for k in range(j + 1):
+            s = W[j, k]
+            for m in range(k):
+                s -= L[j, m] * L[k, m]
+            if k == j:
+                if s <= 1e-14:
+                    return False
+                L[j, j] = math.sqrt(s)
+                out[at] = 0.5 * math.log(s)
+            else:
+                L[j, k] = s / L[k, k]
+                out[at] = L[j, k]
+            at += 1
+    return True
+
+
+@njit(cache=True)
+def walk(q, n, counts, root, log_step, steps, adapt, n_warm, n_draws, seed, y, scale, laplace, yy, scales, tied, other):  # noqa: PLR0913
+    """Run a chain: return the states and counts after each of ``n_warm`` + ``n_draws`` moves, and what was accepted.
+
+    ``root`` is a root of the covariance of the states, ``counts`` are draws of the number of records; the step is
+    adapted during the first ``n_warm`` moves if ``adapt``.
+    """
+    np.random.seed(seed)
+    p, dim = y.size, q.size
+    L, W, H = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
+    q = q.copy()
+    g, moved, slope = np.zeros(dim), np.zeros(dim), np.zeros(dim)
+    lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, L, W, H)
+    total = n_warm + n_draws
+    states, records = np.zeros((total, dim)), np.zeros(total)
+    accepted = 0.0
+    center, average, log_smooth = log_step + 0.5, 0.0, log_step
+    turned = root.T.copy()
+    for it in range(total):
+        warming = adapt and it < n_warm
+        step = math.exp(log_step if warming else log_smooth) * (0.8 + 0.4 * np.random.random())
+        count = max(1, min(steps, int(math.ceil(2.0 * (0.6 + 0.8 * np.random.random()) / step))))
+        v = np.random.standard_normal(dim)
+        before = lp - 0.5 * np.dot(v, v)
+        moved[:] = q
+        slope[:] = g
+        v = v + 0.5 * step * np.dot(turned, slope)
+        found = lp
+        for s in range(count):
+            moved = moved + step * np.dot(root, v)
+            found = log_density(moved, slope, n, y, scale, laplace, yy, scales, tied, other, L, W, H)
+            if not found > before - 1000.0:
+                found = -np.inf
+                break
+            v = v + (step if s < count - 1 else 0.5 * step) * np.dot(turned, slope)
+        chance = 0.0
+        if found > -np.inf:
+            chance = math.exp(min(0.0, found - 0.5 * np.dot(v, v) - before))
+            if np.random.random() < chance:
+                q[:] = moved
+                g[:] = slope
+                lp = found
+        if counts.size > 1:
+            proposed = counts[np.random.randint(counts.size)]
+            if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
+                found = log_density(moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, L, W, H)
+                if found > -np.inf:
+                    ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
+                    ratio += (p + p * (p + 1) // 2) * math.log(n / proposed)
+                    if math.log(np.random.random()) < ratio:
+                        q[:] = moved
+                        g[:] = slope
+                        lp, n = found, proposed
+        if warming:
+            # dual averaging (Hoffman and Gelman 2014, section 3.2)
+            m = it + 1.0
+            average += (0.8 - chance - average) / (m + 10)
+            log_step = min(center - math.sqrt(m) / 0.05 * average, 0.5)
+            weight = m**-0.75
+            log_smooth = weight * log_step + (1 - weight) * log_smooth
+        else:
+            accepted += chance / max(total - (n_warm if adapt else 0), 1)
+        states[it] = q
+        records[it] = n
+    return states, records, accepted, log_smooth

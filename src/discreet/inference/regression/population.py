@@ -1,0 +1,129 @@
+r"""From the moments of a table to those of the population that it is a sample of, and to a regression.
+
+If records are normal with mean mu and covariance S, then given a table's mean m and covariance W
+
+    S ~ inverse Wishart(n, n W),   mu ~ N(m, S / n)
+
+up to the prior, by which the draws are weighted and resampled. Real columns are not normal. What that changes to
+first order is how precise a slope and a residual variance are for their n: heteroscedastic and heavy-tailed residuals
+need E[x^2 e^2] and E[e^4], which were not released. So their ratio to the normal values is taken to be unknown, with a
+lognormal prior that sees them as often larger than smaller; a draw of it stands for fewer records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.regression.moment_draws import MomentDraws
+
+#: The ratio of a slope's variance to that of homoscedastic normal residuals: median and log sd of its prior.
+INFLATION, INFLATION_SPREAD = 1.25, 0.3
+#: The same of a residual variance's: half of kurtosis less one.
+RESIDUAL_INFLATION, RESIDUAL_SPREAD = 1.6, 0.5
+
+
+@dataclass(frozen=True)
+class PopulationDraws:
+    """The regression of the last term on the others: draws of intercept, slopes, residual sd and R^2, mapped."""
+
+    intercept: np.ndarray
+    slopes: np.ndarray
+    residual_sd: np.ndarray
+    r_squared: np.ndarray
+    effective: float
+
+
+def draw_population(table: MomentDraws, rng: np.random.Generator, *, robust: bool = True) -> PopulationDraws:
+    """Draw a population for each draw of the table's moments."""
+    size, p = table.mean.shape
+    d = p - 1
+    n = np.maximum(table.records, p + 2.0)
+    ratio, residual_ratio = np.ones(size), np.ones(size)
+    if robust:
+        # with one strength for both: residuals that are heavy-tailed often are heteroscedastic
+        strength = rng.standard_normal(size)
+        ratio = INFLATION * np.exp(INFLATION_SPREAD * strength)
+        residual_ratio = RESIDUAL_INFLATION * np.exp(RESIDUAL_SPREAD * strength)
+    fewer = np.maximum(n / ratio, p + 2.0)
+    features = _inverse_wishart(table.covariance[:, :d, :d], fewer, _freedom(fewer, p) - 1, rng)
+    root = np.linalg.cholesky(table.covariance)
+    # of the table: slopes, and the variance around them
+    inner = root[:, :d, :d]
+    slopes = np.linalg.solve(inner.swapaxes(1, 2), root[:, d, :d, None])[..., 0]
+    variance = root[:, d, d] ** 2
+    few = np.maximum(n / residual_ratio, p + 2.0)
+    variance = variance * few / rng.chisquare(_freedom(few, p))
+    wiggle = np.linalg.solve(inner.swapaxes(1, 2), rng.standard_normal((size, d, 1)))[..., 0]
+    slopes = slopes + wiggle * np.sqrt(variance / fewer)[:, None]
+    explained = np.einsum("nj,njk,nk->n", slopes, features, slopes)
+    whole = np.zeros((size, p, p))
+    whole[:, :d, :d] = features
+    whole[:, d, :d] = whole[:, :d, d] = np.einsum("njk,nk->nj", features, slopes)
+    whole[:, d, d] = explained + variance
+    mean = table.mean + np.einsum(
+        "nij,nj->ni", np.linalg.cholesky(whole), rng.standard_normal((size, p))
+    ) / np.sqrt(n)[:, None]
+    log_weights = log_prior(mean, whole) - log_prior(table.mean, table.covariance)
+    log_weights += 0.25 * (p + 1) * (_log_det(whole) - _log_det(table.covariance))
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    chosen = np.searchsorted(np.cumsum(weights), (np.arange(size) + rng.random()) / size)
+    chosen = np.minimum(chosen, size - 1)
+    intercept = mean[:, d] - np.einsum("nj,nj->n", mean[:, :d], slopes)
+    return PopulationDraws(
+        intercept[chosen],
+        slopes[chosen],
+        np.sqrt(variance[chosen]),
+        (explained / whole[:, d, d])[chosen],
+        float(1 / (weights**2).sum() / size),
+    )
+
+
+def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the log prior density of means and covariance matrices, -inf where they leave the bounds."""
+    from discreet.inference.regression.moment_kernels import B, EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD
+
+    p = mean.shape[1]
+    d = p - 1
+    log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
+    log_w = np.log(np.diagonal(covariance, axis1=1, axis2=2))
+    sd = 0.5 * log_w
+    total = (-0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2).sum(axis=1)
+    alone = 2 * log_root - log_w
+    share = -np.expm1(alone[:, d])
+    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (B - 1.0) * alone[:, d]
+    total += (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
+    room = 1 - np.exp(log_w) - mean**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = (room > 0).all(axis=1)
+        total += np.where(inside, EDGE * np.log(np.where(room > 0, room, 1.0)).sum(axis=1), -np.inf)
+    return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
+
+
+def _log_det(covariance: np.ndarray) -> np.ndarray:
+    return np.linalg.slogdet(covariance)[1]
+
+
+def _freedom(n: np.ndarray, p: int) -> np.ndarray:
+    """Return the degrees of freedom of the inverse Wishart distribution that is proposed: less than of Jeffreys' prior.
+
+    So that the weights, which make up for it, depend on determinants half as much.
+    """
+    return np.maximum(n - 1 - 0.5 * (p + 1), p + 1.0)
+
+
+def _inverse_wishart(
+    covariance: np.ndarray, n: np.ndarray, freedom: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw covariance matrices of populations of which n records have these."""
+    size, d, _ = covariance.shape
+    bartlett = np.zeros((size, d, d))
+    rows, columns = np.tril_indices(d, -1)
+    bartlett[:, rows, columns] = rng.standard_normal((size, len(rows)))
+    at = np.arange(d)
+    bartlett[:, at, at] = np.sqrt(rng.chisquare(freedom[:, None] - at))
+    root = np.linalg.cholesky(covariance * n[:, None, None])
+    solved = np.linalg.solve(bartlett, root.swapaxes(1, 2))
+    return solved.swapaxes(1, 2) @ solved

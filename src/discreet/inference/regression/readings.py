@@ -1,0 +1,111 @@
+"""What a release says of the moments of its table: noisy sums of means and products, and what ties them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.artifact import Release
+from discreet.inference.engine import Question
+from discreet.inference.record_prior import CountPrior
+from discreet.models.design import Design
+from discreet.models.regression import Regression
+from discreet.privacy import DiscreteLaplace, Noise
+
+# counts that are weighed one by one; of more, some
+_MOST_COUNTS = 20_000
+_LOG_TAIL = 40.0
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Noisy sums of p terms and of their products, target last.
+
+    ``means`` and ``mean_scales`` are the noisy sums of the terms and the scales of their noise, ``products`` and
+    ``product_scales`` those of their products, p × p. Where ``tied`` a product repeats another place, ``other``: (0, b)
+    is the sum of term b - 1, (a, b) the product of terms a - 1 and b - 1, and (-1, -1) says that it is 0.
+    """
+
+    means: np.ndarray
+    mean_scales: np.ndarray
+    products: np.ndarray
+    product_scales: np.ndarray
+    tied: np.ndarray
+    other: np.ndarray
+    laplace: bool
+
+    @classmethod
+    def of(cls, release: Release) -> Readings:
+        """Return what a release of a regression holds, but for the usable count."""
+        design = release.model.require(Regression, "sums of products are read of a regression").design
+        totals, noise = release.totals, release.noise
+        step = np.array(totals.grid, dtype=float)
+        values = np.array(totals.values, dtype=float) * step
+        scales = np.array([one.width for one in noise]) * step
+        return cls._placed(design, values, scales, isinstance(noise[0], DiscreteLaplace))
+
+    @classmethod
+    def _placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:
+        p = len(design.terms)
+        first = {at: pair for at, pair in enumerate(design.pairs)}
+        products, product_scales = np.zeros((p, p)), np.ones((p, p))
+        tied = np.zeros((p, p), dtype=np.bool_)
+        other = np.full((p, p, 2), -1, dtype=np.int64)
+        for j in range(p):
+            for k in range(j + 1):
+                at = design.index[j + 1, k + 1]
+                if at >= 0 and first[at] in ((j + 1, k + 1), (k + 1, j + 1)):
+                    products[j, k] = products[k, j] = values[at]
+                    product_scales[j, k] = product_scales[k, j] = scales[at]
+                    continue
+                tied[j, k] = tied[k, j] = True
+                if at >= 0:
+                    other[j, k] = other[k, j] = first[at]
+        mine = design.index[0, 1:]
+        return cls(values[mine], scales[mine], products, product_scales, tied, other, laplace)
+
+    @property
+    def size(self) -> int:
+        """The number of terms."""
+        return len(self.means)
+
+    @property
+    def sds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviations of the noise on sums of terms and of products."""
+        factor = np.sqrt(2.0) if self.laplace else 1.0
+        return self.mean_scales * factor, np.where(self.tied, 0.0, self.product_scales * factor)
+
+    def at_face_value(self, n: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the covariance matrix that the noisy sums would have without noise."""
+        mean = self.means / n
+        second = self.products / n
+        for j, k in np.argwhere(self.tied):
+            a, b = self.other[j, k]
+            second[j, k] = 0.0 if a < 0 else mean[b - 1] if a == 0 else self.products[a - 1, b - 1] / n
+        return mean, second - np.outer(mean, mean)
+
+
+def usable_counts(question: Question, size: int) -> np.ndarray:
+    """Draw the number of usable records from what the release and the prior say of it; one number if it is known."""
+    release, prior = question.release, question.usable
+    if release.totals.names[-1] != "usable":
+        return np.array([float(release.records or 0)])
+    found, weights = _weighed(prior, int(release.totals.values[-1]), release.noise[-1])
+    if len(found) == 1:
+        return found
+    return question.rng.choice(found, size=size, p=weights)
+
+
+def _weighed(prior: CountPrior, reading: int, noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """Return possible counts and their probabilities."""
+    reach = noise.reach(_LOG_TAIL)
+    least = max(prior.low, 1, int(reading - reach))
+    most = int(reading + reach) if prior.high is None else min(prior.high, int(reading + reach))
+    if most < least:
+        # so far outside that only the nearest possible count is left
+        return np.array([float(max(prior.low, 1) if reading < least else max(most, 1))]), np.ones(1)
+    found = np.unique(np.round(np.linspace(least, most, min(most - least + 1, _MOST_COUNTS))))
+    log_weights = prior.log_mass(found) + noise.log_mass(reading - found)
+    weights = np.exp(log_weights - log_weights.max())
+    return found, weights / weights.sum()
