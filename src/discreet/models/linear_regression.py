@@ -59,6 +59,7 @@ class LinearRegression(Regression):
     name: ClassVar[str] = "linear_regression"
     engines: ClassVar[str] = "linear_regression"
     question: ClassVar[str] = "Linear regression"
+    picture: ClassVar[str] = "coefficients"
     loss = SquaredLoss
     _optional = ("square_width", "residual_sd")
     residual_sd: Fraction | None = None

@@ -41,7 +41,6 @@ class Regression(LossModel):
 
     summary: ClassVar[str] = "products"
     only_outside: ClassVar[Outside | None] = "clip"
-    picture: ClassVar[str] = "coefficients"
     loss: ClassVar[type[LinearLoss]]
     target: Column
     features: tuple[Column, ...]

@@ -16,6 +16,7 @@ _Kind = TypeVar("_Kind", bound="Model")
 
 #: Where each picture is drawn, as ``module:function``, by the name that a model gives in ``picture``.
 PICTURES: dict[str, str] = {
+    "coefficients": "discreet.reporting.coefficients:plot_coefficients",
     "densities": "discreet.reporting.plots:plot_posterior",
     "distribution": "discreet.reporting.distribution:plot_distribution",
     "network": "discreet.reporting.network:plot_network",

@@ -32,7 +32,10 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.histogram:TREE",
         "discreet.inference.models.histogram:NAIVE",
     ),
-    "linear_regression": ("discreet.inference.models.linear_regression:GIBBS",),
+    "linear_regression": (
+        "discreet.inference.models.linear_regression:GIBBS",
+        "discreet.inference.models.linear_regression:NAIVE",
+    ),
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
     "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),

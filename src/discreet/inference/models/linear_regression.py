@@ -6,28 +6,59 @@ import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.regression import Readings, draw_moments, draw_population, usable_counts
+from discreet.inference.regression import (
+    MomentDraws,
+    PopulationDraws,
+    Readings,
+    draw_moments,
+    draw_population,
+    usable_counts,
+)
+from discreet.inference.regression.noise_share import noise_warnings
 from discreet.models.linear_regression import LinearRegression
+from discreet.models.regression import bounds_of
 
 _HOW = "a central limit for the table's moments; residuals may be uneven and heavy-tailed to a usual degree"
+# the least eigenvalue of a covariance matrix on mapped bounds
+_LEAST = 1e-6
 
 
 def draw(question: Question) -> Answer:
     """Draw intercept, coefficients, residual sd and R^2 in the units of the data."""
-    model = question.release.model.require(LinearRegression, "this engine reads linear regressions")
     readings = Readings.of(question.release)
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     found = draw_population(table, question.rng)
+    return Answer(_in_units(question, found), _HOW, noise_warnings(question, readings, counts), independent=False)
+
+
+def draw_naive(question: Question) -> Answer:
+    """Take the noisy moments for the table's, moved to the nearest that a table could have; normal residuals."""
+    readings = Readings.of(question.release)
+    n = float(np.median(usable_counts(question, question.size)))
+    mean, covariance = readings.at_face_value(n)
+    spectrum, vectors = np.linalg.eigh(covariance)
+    covariance = (vectors * np.maximum(spectrum, _LEAST)) @ vectors.T
+    table = MomentDraws(
+        np.broadcast_to(mean, (question.size, len(mean))),
+        np.broadcast_to(covariance, (question.size, *covariance.shape)),
+        np.full(question.size, n),
+    )
+    found = draw_population(table, question.rng, naive=True)
+    return Answer(_in_units(question, found), "noise ignored", (warning(question.release),))
+
+
+def _in_units(question: Question, found: PopulationDraws) -> dict[str, np.ndarray]:
+    model = question.release.model.require(LinearRegression, "this engine reads linear regressions")
     intercept, coefficients = model.in_units(found.intercept, found.slopes)
-    half = float(model.target.high - model.target.low) / 2  # pyright: ignore[reportAttributeAccessIssue]
-    draws = {
+    low, high = map(float, bounds_of(model.target))
+    return {
         "intercept": intercept,
         "coefficients": coefficients,
-        "residual_sd": half * found.residual_sd,
+        "residual_sd": (high - low) / 2 * found.residual_sd,
         "r_squared": found.r_squared,
     }
-    return Answer(draws, _HOW, independent=False)
 
 
 GIBBS = Engine("gibbs", reads_all, draw)
+NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)

@@ -35,13 +35,13 @@ class PopulationDraws:
     effective: float
 
 
-def draw_population(table: MomentDraws, rng: np.random.Generator, *, robust: bool = True) -> PopulationDraws:
-    """Draw a population for each draw of the table's moments."""
+def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool = False) -> PopulationDraws:
+    """Draw a population for each draw of the table's moments; ``naive``: of normal records, without a prior."""
     size, p = table.mean.shape
     d = p - 1
     n = np.maximum(table.records, p + 2.0)
     ratio, residual_ratio = np.ones(size), np.ones(size)
-    if robust:
+    if not naive:
         # with one strength for both: residuals that are heavy-tailed often are heteroscedastic
         strength = rng.standard_normal(size)
         ratio = INFLATION * np.exp(INFLATION_SPREAD * strength)
@@ -65,8 +65,10 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, robust: boo
     mean = table.mean + np.einsum(
         "nij,nj->ni", np.linalg.cholesky(whole), rng.standard_normal((size, p))
     ) / np.sqrt(n)[:, None]
-    log_weights = log_prior(mean, whole) - log_prior(table.mean, table.covariance)
-    log_weights += 0.25 * (p + 1) * (_log_det(whole) - _log_det(table.covariance))
+    log_weights = np.zeros(size)
+    if not naive:
+        log_weights = log_prior(mean, whole) - log_prior(table.mean, table.covariance)
+        log_weights += 0.25 * (p + 1) * (_log_det(whole) - _log_det(table.covariance))
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     chosen = np.searchsorted(np.cumsum(weights), (np.arange(size) + rng.random()) / size)

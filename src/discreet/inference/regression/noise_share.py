@@ -1,0 +1,64 @@
+r"""Whether noise or the table speaks in a release of a regression, told from the release alone.
+
+The noisy covariance matrix of the features, C, is that of the table plus a symmetric matrix of noise, whose entries have
+standard deviation s / n. Slopes are solutions of C b = c, so they are known only if noise is small beside the least
+eigenvalue of C, along the vectors in which the features vary least. It *dominates* if that eigenvalue is less than two
+standard deviations of the noise in its direction above 0: then the table might as well have collinear features, and
+what is said of slopes is said by the prior.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.inference.engine import Question
+from discreet.inference.regression.readings import Readings
+from discreet.privacy import PureDP
+
+# standard deviations of the noise that the least eigenvalue should be above 0
+CLEAR = 2.0
+# an eigenvalue of features that hardly vary, on mapped bounds; what is asked for is enough for it
+_USUAL = 0.03
+
+
+def clearance(readings: Readings, n: float) -> tuple[float, float]:
+    """Return the least eigenvalue of the noisy covariance of all terms, and the sd of the noise in its direction."""
+    _, covariance = readings.at_face_value(n)
+    mean_sds, product_sds = readings.sds
+    # directions are compared in units in which the terms vary alike
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-4))
+    spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    v = vectors[:, 0] / scale
+    mean = np.clip(readings.means / n, -1, 1)
+    weights = np.outer(v, v) ** 2
+    factor = 2.0 - np.eye(len(v))
+    variance = (np.tril(weights * factor**2) * product_sds**2).sum()
+    variance += ((2 * v * (v @ mean)) ** 2 * mean_sds**2).sum()
+    return float(spectrum[0]), math.sqrt(variance) / n
+
+
+def noise_warnings(question: Question, readings: Readings, counts: np.ndarray) -> tuple[str, ...]:
+    """Return a sentence if noise dominates, with the budget or the number of records that would change it."""
+    n = float(np.median(counts))
+    least, sd = clearance(readings, n)
+    if least > CLEAR * sd:
+        return ()
+    times = max(CLEAR * sd / max(least, _USUAL), 1.1)
+    promised = question.release.guarantees["statistics"]
+    if isinstance(promised, PureDP):
+        budget = f"epsilon = {_rounded(float(promised.epsilon) * times)}"
+    else:
+        rho = getattr(promised, "rho", None)
+        budget = f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
+    return (
+        f"noise dominates: the noisy moments are not clearly those of any table, and slopes are said by the prior; "
+        f"about {budget}, or {_rounded(n * times)} records, would change that",
+    )
+
+
+def _rounded(value: float) -> str:
+    """Return a number rounded up to two digits."""
+    power = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.ceil(value / power) * power:,.12g}"

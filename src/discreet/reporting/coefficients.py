@@ -1,0 +1,85 @@
+"""A regression's coefficients as a picture: a row and an interval for each, on one scale."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.inference.summary import tails
+from discreet.models.linear_regression import LinearRegression
+from discreet.models.regression import bounds_of
+from discreet.reporting.forest import intervals
+from discreet.reporting.pictures import model_of
+from discreet.reporting.plots import plot_posterior
+from discreet.reporting.style import (
+    HAIRLINE,
+    INK,
+    QUIET,
+    Heading,
+    common_decimals,
+    finish,
+    new_figure,
+    rule,
+    shorten,
+    span,
+    strip,
+)
+from discreet.reporting.subplots import beside
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.inference.posterior import Posterior
+
+_ROW = 0.34
+
+
+def plot_coefficients(
+    posterior: Posterior,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    prob: float = 0.95,
+    title: str | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw each coefficient as a row: the median, and intervals of the middle half and of ``prob``.
+
+    Coefficients have different units, so a row is what the target changes by when the term goes over the range of its
+    columns; the interval of the coefficient itself is written beside it. Weights that were fitted by gradients are
+    drawn as densities.
+    """
+    model = model_of(posterior, LinearRegression, "coefficients are drawn of a linear regression")
+    if "coefficients" not in posterior.draws:
+        return plot_posterior(posterior, path=path, prob=prob, title=title, **options)
+    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
+    found = np.quantile(posterior.draws["coefficients"], levels, axis=0).T
+    width = np.ones(len(found))
+    for at, term in enumerate(model.design.terms[:-1]):
+        for name, power in term.powers:
+            low, high = map(float, bounds_of(model.design.by_name[name]))
+            width[at] *= (high - low) ** power
+    how = posterior.diagnostics
+    note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; {how.engine} engine"
+    heading = Heading(
+        8.2,
+        title or f"Linear regression of {model.target.name}",
+        [*([posterior.about] if posterior.about else []), note],
+        "naive: ignores the privacy noise" if how.engine == "naive" else None,
+    )
+    figure = new_figure(8.2, _ROW * len(found) + 0.9, heading)
+    axes = figure.add_subplot()
+    at = np.arange(len(found), dtype=float)
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    intervals(axes, at, found * width[:, None])
+    strip(axes)
+    axes.set_yticks(at, [shorten(name) for name in model.weight_names[1:]], color=INK, fontsize=9.5, parse_math=False)
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    rule(axes)
+    axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
+    for row, (low, *_, high) in zip(at, found, strict=True):
+        beside(axes, row, span(low, high, common_decimals([high - low])), QUIET)
+    label = ", ".join(filter(None, [f"change of {model.target.name}", posterior.units.of("mean")]))
+    axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
+    return finish(figure, path)

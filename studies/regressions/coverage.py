@@ -1,0 +1,97 @@
+"""How often 95% intervals hold the population's coefficients, and how wide they are beside least squares'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import discreet as dc
+from discreet.curator.publish import sample_with
+from discreet.mechanisms.base import Mechanism
+from discreet.samplers.secure import RandomSource
+
+from .populations import Table, held_out, least_squares, tables
+
+BUDGETS: dict[str, Any] = {"epsilon = 1": lambda: dc.mechanisms.Laplace(1), "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05")}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting: a table, its first d features, a sample size and a budget."""
+
+    table: str
+    d: int
+    n: int
+    budget: str
+    held_out: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was counted in a cell: for intercept, slopes and residual sd, in this order."""
+
+    cell: Cell
+    trials: int
+    hits: np.ndarray
+    naive_hits: np.ndarray
+    ratio: np.ndarray
+    dominated: float
+
+    @property
+    def share(self) -> np.ndarray:
+        """The share of intervals that hold."""
+        return self.hits / self.trials
+
+
+def cells(ds: tuple[int, ...], ns: tuple[int, ...], *, new: bool = False) -> list[Cell]:
+    """Return every cell of the tables."""
+    every = held_out() if new else tables()
+    return [
+        Cell(table.name, d, n, budget, new)
+        for table in every
+        for d in ds
+        if table.first(d) is not None
+        for n in ns
+        for budget in BUDGETS
+    ]
+
+
+def run(cell: Cell, trials: int, seed: int) -> Found:
+    """Resample, release and read one cell."""
+    every = held_out() if cell.held_out else tables()
+    table = next(t for t in every if t.name == cell.table).first(cell.d)
+    assert table is not None
+    rng = np.random.default_rng([seed, cell.d, cell.n, *cell.table.encode(), *cell.budget.encode()])
+    hits = np.zeros(cell.d + 2)
+    naive = np.zeros(cell.d + 2)
+    ratios, dominated = [], 0
+    for _ in range(trials):
+        at, rows = table.sample(cell.n, rng)
+        mechanism: Mechanism = BUDGETS[cell.budget]()
+        release = sample_with(RandomSource.seeded(rng), rows, table.model, mechanism)
+        posterior = dc.infer(release, rng=rng, draws=2000, chains=2)
+        low, high = _ends(posterior)
+        hits += (low <= table.truth) & (table.truth <= high)
+        ends = _ends(dc.infer(release, engine="naive", rng=rng, draws=400, chains=1))
+        naive += (ends[0] <= table.truth) & (table.truth <= ends[1])
+        errors = least_squares(table.clipped[at])[1]
+        ratios.append((high - low)[1:-1] / (2 * 1.96 * errors[1:]))
+        dominated += any("noise dominates" in said for said in posterior.diagnostics.warnings)
+    return Found(cell, trials, hits, naive, np.median(ratios, axis=0), dominated / trials)
+
+
+def run_all(wanted: list[Cell], trials: int, seed: int, workers: int) -> Iterator[Found]:
+    """Run cells side by side, and yield them as they come."""
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(run, wanted, [trials] * len(wanted), [seed] * len(wanted))
+
+
+def _ends(posterior: Any) -> tuple[np.ndarray, np.ndarray]:
+    draws = posterior.draws
+    every = np.column_stack([draws["intercept"], draws["coefficients"], draws["residual_sd"]])
+    low, high = np.quantile(every, [0.025, 0.975], axis=0)
+    return low, high

