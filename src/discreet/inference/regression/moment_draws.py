@@ -13,6 +13,7 @@ from discreet.inference.regression.readings import Readings
 _FLOOR = 0.01
 _MOST_STEPS = 24
 _LOG_STEP = np.log(0.25)
+_MOST_CLIMBS, _MOST_HALVINGS, _LEAST_GAIN = 40, 12, 0.5
 # seconds of one evaluation of the density, for p = 1, and how it grows
 _SECONDS = 4e-7
 
@@ -52,27 +53,29 @@ def draw_moments(
     def seed() -> int:
         return int(rng.integers(2**31))
 
-    log_step, states = _LOG_STEP, q[None]
-    records = np.array([n])
-    for window, moves in enumerate(warm):
+    q = _climbed(readings, n, q, given)
+    log_step, states, records = _LOG_STEP, q[None], np.array([n])
+    seen = None
+    for moves in warm:
         center = states[len(states) // 2 :].mean(axis=0)
-        root = _root(readings, n, center, states[len(states) // 4 :] if window else None)
+        root = _root(readings, n, center, seen)
         states, records, _, log_step = walk(
             states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, moves, 0, seed(), *given
         )
-    kept, late = [], len(states) // 2
-    root = _root(readings, n, states[late:].mean(axis=0), states[late // 2 :])
+        # of the first window nothing is learned but where the middle is
+        seen = states if moves != warm[0] else None
+    kept, late = [], len(states) // 4
+    root = _root(readings, n, states[late:].mean(axis=0), states[late:])
     # adapt the step to the last root, then go on from places that are far apart
     states, records, _, log_step = walk(
         states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, seed(), *given
     )
-    for chain in range(chains):
+    for _ in range(chains):
         at = rng.integers(len(states))
         moved, numbers, _, _ = walk(
             states[at], records[at], counts, root, log_step, _MOST_STEPS, False, burn, each, seed(), *given
         )
         kept.append((moved[burn:], numbers[burn:]))
-        del chain
     found = np.concatenate([one for one, _ in kept])
     mean, lower = unpacked(found, p)
     return MomentDraws(mean, lower @ lower.swapaxes(1, 2), np.concatenate([one for _, one in kept]))
@@ -99,6 +102,31 @@ def _start(readings: Readings, n: float) -> np.ndarray:
     shrink = np.minimum(1.0, np.sqrt(0.8 * (1 - mean**2) / np.diag(covariance)))
     lower = np.linalg.cholesky(covariance * np.outer(shrink, shrink))
     return np.concatenate([mean, _packed(lower)])
+
+
+def _climbed(readings: Readings, n: float, q: np.ndarray, given: tuple) -> np.ndarray:
+    """Return a state near the mode: steps against the gradient, by the precision, as long as they lead up."""
+    from discreet.inference.regression.moment_kernels import log_density
+
+    p = readings.size
+    work = [np.zeros((p, p)) for _ in range(3)]
+    slope, tried = np.zeros(len(q)), np.zeros(len(q))
+    height = log_density(q, slope, n, *given, *work)
+    for _ in range(_MOST_CLIMBS):
+        step = np.linalg.solve(_precision(readings, n, q), slope)
+        length = min(1.0, 2.0 / float(np.abs(step).max()))
+        for _ in range(_MOST_HALVINGS):
+            found = log_density(q + length * step, tried, n, *given, *work)
+            if found > height:
+                break
+            length /= 2
+        else:
+            return q
+        gained, q, height = found - height, q + length * step, found
+        slope[:] = tried
+        if gained < _LEAST_GAIN:
+            return q
+    return q
 
 
 def _packed(lower: np.ndarray) -> np.ndarray:

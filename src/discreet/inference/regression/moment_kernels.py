@@ -7,8 +7,9 @@ of L's diagonal: every q is a possible table, up to the bounds. The target last.
 
 the last term being the Jacobian of W in L. Entries of M that repeat another one, or are 0, are tied to it within
 ``TIED``. The prior, on bounds mapped to [-1, 1]: means N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of
-the features LKJ(ETA), R^2 of the target Beta(A, B) and its direction uniform, and a smooth barrier
-(1 - W_jj - m_j^2)^EDGE, because no number leaves [-1, 1].
+the features LKJ(ETA), R^2 of the target Beta(A, B) and its direction uniform. No number leaves [-1, 1], so that no
+mean square is above 1; those that are lose density like a normal tail of sd EDGE. Columns that sit on their bounds have
+a mean square of 1, and a barrier that keeps away from it would move them.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
 moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
@@ -22,7 +23,7 @@ import numpy as np
 
 from discreet.compiled import njit
 
-MEAN_SD, LOG_SD, SPREAD, ETA, B, EDGE = 0.5, math.log(0.3), 0.8, 2.0, 2.0, 2.0
+MEAN_SD, LOG_SD, SPREAD, ETA, B, EDGE = 0.5, math.log(0.3), 0.8, 2.0, 2.0, 0.05
 #: Keeps the density of R^2 finite at 0.
 SOFT = 0.02
 #: Standard deviation of what is 0 by construction, in records.
@@ -37,8 +38,6 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W
     d = p - 1
     at = p
     for j in range(p):
-        if abs(q[j]) >= 1.0:
-            return -np.inf
         for k in range(j):
             L[j, k] = q[at]
             at += 1
@@ -53,8 +52,6 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W
                 s += L[j, m] * L[k, m]
             W[j, k] = s
             W[k, j] = s
-        if W[j, j] + q[j] * q[j] >= 1.0:
-            return -np.inf
     lp = 0.0
     for j in range(p):
         r = (y[j] - n * q[j]) / scale[j]
@@ -103,10 +100,11 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W
         g[j] += 2 * s - q[j] / MEAN_SD**2
         lp -= 0.5 * (q[j] / MEAN_SD) ** 2
     for j in range(p):
-        room = 1.0 - W[j, j] - q[j] * q[j]
-        lp += EDGE * math.log(room)
-        g[j] -= 2 * EDGE * q[j] / room
-        H[j, j] -= EDGE / room
+        beyond = (W[j, j] + q[j] * q[j] - 1.0) / EDGE
+        if beyond > 0.0:
+            lp -= 0.5 * beyond * beyond
+            g[j] -= 2 * beyond * q[j] / EDGE
+            H[j, j] -= beyond / EDGE
     a_r = min(1.0, 0.5 * d)
     power = a_r - 0.5 * d
     for j in range(p):
@@ -161,8 +159,6 @@ def _rescaled(q, r, p, L, W, out):  # noqa: N803 -- matrices
         L[j, j] = math.exp(q[at])
         at += 1
         out[j] = r * q[j]
-        if abs(out[j]) >= 1.0:
-            return False
     for j in range(p):
         for k in range(j + 1):
             s = 0.0

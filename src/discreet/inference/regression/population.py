@@ -84,7 +84,7 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
 
 
 def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the log prior density of means and covariance matrices, -inf where they leave the bounds."""
+    """Return the log prior density of means and covariance matrices."""
     from discreet.inference.regression.moment_kernels import B, EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD
 
     p = mean.shape[1]
@@ -97,10 +97,8 @@ def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     share = -np.expm1(alone[:, d])
     total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (B - 1.0) * alone[:, d]
     total += (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
-    room = 1 - np.exp(log_w) - mean**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inside = (room > 0).all(axis=1)
-        total += np.where(inside, EDGE * np.log(np.where(room > 0, room, 1.0)).sum(axis=1), -np.inf)
+    beyond = np.maximum(np.exp(log_w) + mean**2 - 1, 0.0) / EDGE
+    total -= 0.5 * (beyond**2).sum(axis=1)
     return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
 
 
