@@ -14,9 +14,12 @@ from discreet.curator.publish import sample_with
 from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
-from .populations import Table, held_out, least_squares, tables
+from .populations import held_out, least_squares, tables
 
-BUDGETS: dict[str, Any] = {"epsilon = 1": lambda: dc.mechanisms.Laplace(1), "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05")}
+BUDGETS: dict[str, Any] = {
+    "epsilon = 1": lambda: dc.mechanisms.Laplace(1),
+    "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05"),
+}
 
 
 @dataclass(frozen=True)

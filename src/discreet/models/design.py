@@ -47,6 +47,11 @@ class Term:
         return not self.labels and len(self.powers) == 1 and self.powers[0][1] == 2
 
     @property
+    def is_number(self) -> bool:
+        """Whether it is one number by itself."""
+        return not self.labels and len(self.powers) == 1 and self.powers[0][1] == 1
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """The columns of numbers in it."""
         return tuple(column for column, _ in self.powers)
@@ -131,7 +136,10 @@ class Design:
     def interacting(self) -> tuple[str, ...]:
         """Columns of numbers that are in a term together with anything else, or squared."""
         found = {
-            c for t in self.terms if len(t.labels) + sum(power for _, power in t.powers) > 1 for c in t.numbers
+            c
+            for t in self.terms
+            if len(t.labels) + sum(power for _, power in t.powers) > 1
+            for c in t.numbers
         }
         return tuple(sorted(found))
 
@@ -165,13 +173,17 @@ def _read(expression: str, known: Mapping[str, Column]) -> list[Term]:
     if len(parts) == 1:
         base, _, power = (part.strip() for part in expression.partition("**"))
         if power != "2":
-            raise UsageError(f"the term {expression!r:.60} is no product of two features, nor a square.", hint=hint)
+            raise UsageError(
+                f"the term {expression!r:.60} is no product of two features, nor a square.", hint=hint
+            )
         parts = [base, base]
     if len(parts) != 2:
         raise UsageError(f"the term {expression!r:.60} has more than two factors.", hint=hint)
     for part in parts:
         if part not in known:
-            raise UsageError(f"the term {expression!r:.60} names {part!r:.60}, which is no feature.", hint=hint)
+            raise UsageError(
+                f"the term {expression!r:.60} names {part!r:.60}, which is no feature.", hint=hint
+            )
     if parts[0] == parts[1] and isinstance(known[parts[0]], Labels):
         raise UsageError(f"the term {expression!r:.60} squares labels, which changes nothing.", hint=hint)
     left, right = (_main(known[part]) for part in parts)

@@ -77,7 +77,13 @@ class LinearRegression(Regression):
         square_width: Number | None = None,
     ) -> None:
         super().__init__(
-            target, features, bounds=bounds, terms=terms, ridge=ridge, radius=radius, square_width=square_width
+            target,
+            features,
+            bounds=bounds,
+            terms=terms,
+            ridge=ridge,
+            radius=radius,
+            square_width=square_width,
         )
         sd = None if residual_sd is None else read_size(residual_sd, "residual_sd")
         low, high = bounds_of(self.target)
@@ -178,12 +184,16 @@ class LinearRegression(Regression):
 
         if "residual_sd" not in draws:
             raise UsageError(
-                "weights that were fitted by gradients have no intervals.", hint="release with noise: epsilon=1"
+                "weights that were fitted by gradients have no intervals.",
+                hint="release with noise: epsilon=1",
             )
         means, sd = self._means(draws, rows), np.asarray(draws["residual_sd"])[:, None]
         ends = []
         for level in ((1 - prob) / 2, (1 + prob) / 2):
-            low, high = ((means + side * 40 * sd).min(axis=0) if side < 0 else (means + 40 * sd).max(axis=0) for side in (-1, 1))
+            low, high = (
+                (means + side * 40 * sd).min(axis=0) if side < 0 else (means + 40 * sd).max(axis=0)
+                for side in (-1, 1)
+            )
             # the quantile of the mixture over draws, by bisection
             for _ in range(50):
                 middle = (low + high) / 2

@@ -6,8 +6,9 @@ sensitivity of :mod:`~discreet.models.product_sensitivity` holds as it is. A pro
 rounded to 2^-12 again: it is off by at most half a step, a product with it by a little more than one, and the change of
 such a coordinate by a little more than two, which are added.
 
-Squares have a width of their own, less than 1: their noise is smaller by that factor. In L2, squares of k numbers may
-have any width from sqrt(2 / (k + 2)) to 1 and cost nothing; in L1 a width of 1 is near the best.
+Widths say how the noise is shared, for least error of the slopes of usual tables: sums of numbers by themselves have
+more of it than products. Squares of k numbers may have any width down to about sqrt(2 / (k + 2)) in L2 and cost
+nothing; in L1 they have 7/5.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.models.design import Design, Term
 from discreet.models.layout import FINE, UNIT, Layout
-from discreet.models.product_sensitivity import between, from_nothing
+from discreet.models.product_sensitivity import LINEAR_WIDTH, between, from_nothing
 from discreet.rational import float_down, sqrt_up
 
 #: Step of the grid on which mapped numbers are rounded before they are multiplied.
@@ -36,7 +37,9 @@ _DIGITS = 2**16
 def suited_width(design: Design, norm: Literal["l1", "l2"]) -> Fraction:
     """Return the width of squares that suits Laplace (L1) or Gaussian (L2) noise."""
     k = sum(isinstance(column, Numeric) for column in design.columns)
-    return UNIT if norm == "l1" or not k else Fraction(math.ceil(1024 * math.sqrt(2 / (k + 2))), 1024)
+    return (
+        Fraction(7, 5) if norm == "l1" or not k else Fraction(math.ceil(1024 * math.sqrt(2 / (k + 2))), 1024)
+    )
 
 
 def counts_usable(domain: Domain, neighbors: Neighbors) -> bool:
@@ -47,7 +50,8 @@ def counts_usable(domain: Domain, neighbors: Neighbors) -> bool:
 def product_layout(design: Design, square_width: Fraction, domain: Domain, neighbors: Neighbors) -> Layout:
     """Return the released vector of a design, and its joint sensitivity."""
     counted = counts_usable(domain, neighbors)
-    widths = [square_width if one.is_square else UNIT for one in design.products]
+    linear = Fraction(LINEAR_WIDTH)
+    widths = [square_width if one.is_square else linear if one.is_number else UNIT for one in design.products]
     # a float below the width makes the sensitivity larger, never smaller
     lower = float_down(square_width)
 

@@ -19,8 +19,9 @@ q = 1   -c S + b T - S^2 / 2 - (v - 1/2) Q, concave where no s_j changes its sig
 q = 2   -2 c S - S^2 + (e + 1 - 2 v) Q + Q^2 / 2 + (v - 1/2) R, with R <= Q, and S within k - Q of a whole number that
         is even or odd as k is, because 1 - |s| <= 1 - s^2; a maximum over Q alone, by intervals.
 
-Without interactions c, b and e are constants: for numbers alone the first is k (k + 2 v)^2 / (2 (k + 2 v - 1)), the
-second (k + 1)^2 for odd k and (k + 1)^2 - 1 for even k, if v <= (k + 2) / 2. Columns that interact are searched by
+Without interactions c, b and e are constants: for numbers alone, all other widths 1, the first would be
+k (k + 2 v)^2 / (2 (k + 2 v - 1)), the second (k + 1)^2 for odd k and (k + 1)^2 - 1 for even k, if v <= (k + 2) / 2.
+Columns that interact are searched by
 branch and bound: a box is dropped if its middle plus its Lipschitz constant times its size is not above the best.
 """
 
@@ -37,6 +38,8 @@ from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.models.design import Design, Term
 
+#: The noise on the sum of a number is wider by this factor than that on products: slopes depend on it less.
+LINEAR_WIDTH = 1.5
 #: Columns of numbers that may interact.
 MOST_INTERACTING = 4
 # relative room left by the search, and boxes after which it stops with what it has proven
@@ -58,23 +61,23 @@ def between(design: Design, square_width: float, q: int) -> float:
             f"at most {MOST_INTERACTING} columns of numbers may be in products and squares, got {len(inside)}."
         )
     alike = [name for name in numbers if name not in inside]
-    weight = square_width**-q
-    return (
-        max(_Pattern.of(design, codes, alike, weight).supremum(inside, q) for codes in _patterns(design, q))
-        * _SAFE
-    )
+    found = (_Pattern.of(design, codes, alike, _weights(square_width, q)) for codes in _patterns(design, q))
+    return _SAFE * max(one.supremum(inside, q) for one in found)
 
 
 @lru_cache(maxsize=256)
 def from_nothing(design: Design, square_width: float, q: int) -> float:
     """Return the largest sum of |product / width|^q of one record: every number at a bound, no label the first."""
     shown = {c.name: 1 for c in design.columns if isinstance(c, Labels)}
-    weight = square_width**-q
+    weights = _weights(square_width, q)
     return _SAFE * sum(
-        weight if one.is_square else 1.0
-        for one in design.products
-        if all(shown[column] == at for column, at in one.labels)
+        weights(one) for one in design.products if all(shown[column] == at for column, at in one.labels)
     )
+
+
+def _weights(square_width: float, q: int) -> Callable[[Term], float]:
+    """Return how much the change of a product counts, to the power q."""
+    return lambda one: (square_width if one.is_square else LINEAR_WIDTH if one.is_number else 1.0) ** -q
 
 
 def _patterns(design: Design, q: int) -> Iterator[dict[str, tuple[int, int]]]:
@@ -118,7 +121,11 @@ class _Pattern:
 
     @classmethod
     def of(
-        cls, design: Design, codes: Mapping[str, tuple[int, int]], alike: list[str], weight: float
+        cls,
+        design: Design,
+        codes: Mapping[str, tuple[int, int]],
+        alike: list[str],
+        weights: Callable[[Term], float],
     ) -> _Pattern:
         own: dict[tuple[tuple[str, int], ...], np.ndarray] = {}
         crossed: dict[tuple[tuple[str, int], ...], np.ndarray] = {}
@@ -127,15 +134,15 @@ class _Pattern:
             if not any(there):
                 continue
             added = np.array([all(there), there[0] and not there[1], there[1] and not there[0]], dtype=float)
-            if one.is_square:
-                added = added * weight
+            added = added * weights(one)
             others = [name for name in one.numbers if name in alike]
             if not others:
                 own[one.powers] = own.get(one.powers, 0) + added
             elif others == [alike[0]] and dict(one.powers)[alike[0]] == 1:
                 rest = tuple(pair for pair in one.powers if pair[0] != alike[0])
                 crossed[rest] = crossed.get(rest, 0) + added
-        return cls(own, crossed, len(alike), weight)
+        square = weights(Term(powers=((alike[0], 2),))) if alike else 1.0
+        return cls(own, crossed, len(alike), square)
 
     def supremum(self, inside: tuple[str, ...], q: int) -> float:
         """Return the largest sum of |change|^q."""

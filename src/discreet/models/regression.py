@@ -312,6 +312,7 @@ def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
 
 def _width(value: Number) -> Fraction:
     width = read_size(value, "square_width")
-    if not Fraction(1, 1000) <= width <= 1:
-        raise UsageError(f"square_width must be from 0.001 to 1, got square_width={value!s:.40}.")
+    # the proof of the sensitivity needs one over its square to be at least 1/2
+    if not Fraction(1, 1000) <= width <= Fraction(7, 5):
+        raise UsageError(f"square_width must be from 0.001 to 1.4, got square_width={value!s:.40}.")
     return width

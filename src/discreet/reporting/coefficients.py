@@ -74,7 +74,9 @@ def plot_coefficients(
     axes.axvline(0, color=QUIET, linewidth=0.8)
     intervals(axes, at, found * width[:, None])
     strip(axes)
-    axes.set_yticks(at, [shorten(name) for name in model.weight_names[1:]], color=INK, fontsize=9.5, parse_math=False)
+    axes.set_yticks(
+        at, [shorten(name) for name in model.weight_names[1:]], color=INK, fontsize=9.5, parse_math=False
+    )
     axes.set_ylim(len(found) - 0.4, -0.6)
     rule(axes)
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)

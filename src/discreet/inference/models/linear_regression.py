@@ -29,7 +29,9 @@ def draw(question: Question) -> Answer:
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     found = draw_population(table, question.rng)
-    return Answer(_in_units(question, found), _HOW, noise_warnings(question, readings, counts), independent=False)
+    return Answer(
+        _in_units(question, found), _HOW, noise_warnings(question, readings, counts), independent=False
+    )
 
 
 def draw_naive(question: Question) -> Answer:

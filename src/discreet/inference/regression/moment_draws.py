@@ -50,9 +50,6 @@ def draw_moments(
         readings.other,
     )
 
-    def seed() -> int:
-        return int(rng.integers(2**31))
-
     q = _climbed(readings, n, q, given)
     log_step, states, records = _LOG_STEP, q[None], np.array([n])
     seen = None
@@ -60,7 +57,7 @@ def draw_moments(
         center = states[len(states) // 2 :].mean(axis=0)
         root = _root(readings, n, center, seen)
         states, records, _, log_step = walk(
-            states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, moves, 0, seed(), *given
+            states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, moves, 0, rng, *given
         )
         # of the first window nothing is learned but where the middle is
         seen = states if moves != warm[0] else None
@@ -68,12 +65,12 @@ def draw_moments(
     root = _root(readings, n, states[late:].mean(axis=0), states[late:])
     # adapt the step to the last root, then go on from places that are far apart
     states, records, _, log_step = walk(
-        states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, seed(), *given
+        states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, rng, *given
     )
     for _ in range(chains):
         at = rng.integers(len(states))
         moved, numbers, _, _ = walk(
-            states[at], records[at], counts, root, log_step, _MOST_STEPS, False, burn, each, seed(), *given
+            states[at], records[at], counts, root, log_step, _MOST_STEPS, False, burn, each, rng, *given
         )
         kept.append((moved[burn:], numbers[burn:]))
     found = np.concatenate([one for one, _ in kept])

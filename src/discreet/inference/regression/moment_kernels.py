@@ -31,7 +31,7 @@ TIED = 0.003
 
 
 @njit(cache=True)
-def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W, H):  # noqa: PLR0913, N803 -- compiled
+def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W, H):
     """Return the log density at q, and its gradient in g; -inf where it is impossible."""
     L = low_rank
     p = y.size
@@ -149,7 +149,7 @@ def _jacobian(q, p):
 
 
 @njit(cache=True)
-def _rescaled(q, r, p, L, W, out):  # noqa: N803 -- matrices
+def _rescaled(q, r, p, L, W, out):
     """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists."""
     at = p
     for j in range(p):
@@ -184,13 +184,30 @@ def _rescaled(q, r, p, L, W, out):  # noqa: N803 -- matrices
 
 
 @njit(cache=True)
-def walk(q, n, counts, root, log_step, steps, adapt, n_warm, n_draws, seed, y, scale, laplace, yy, scales, tied, other):  # noqa: PLR0913
+def walk(
+    q,
+    n,
+    counts,
+    root,
+    log_step,
+    steps,
+    adapt,
+    n_warm,
+    n_draws,
+    rng,
+    y,
+    scale,
+    laplace,
+    yy,
+    scales,
+    tied,
+    other,
+):
     """Run a chain: return the states and counts after each of ``n_warm`` + ``n_draws`` moves, and what was accepted.
 
     ``root`` is a root of the covariance of the states, ``counts`` are draws of the number of records; the step is
     adapted during the first ``n_warm`` moves if ``adapt``.
     """
-    np.random.seed(seed)
     p, dim = y.size, q.size
     L, W, H = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
     q = q.copy()
@@ -203,9 +220,9 @@ def walk(q, n, counts, root, log_step, steps, adapt, n_warm, n_draws, seed, y, s
     turned = root.T.copy()
     for it in range(total):
         warming = adapt and it < n_warm
-        step = math.exp(log_step if warming else log_smooth) * (0.8 + 0.4 * np.random.random())
-        count = max(1, min(steps, int(math.ceil(2.0 * (0.6 + 0.8 * np.random.random()) / step))))
-        v = np.random.standard_normal(dim)
+        step = math.exp(log_step if warming else log_smooth) * (0.8 + 0.4 * rng.random())
+        count = max(1, min(steps, math.ceil(2.0 * (0.6 + 0.8 * rng.random()) / step)))
+        v = rng.standard_normal(dim)
         before = lp - 0.5 * np.dot(v, v)
         moved[:] = q
         slope[:] = g
@@ -221,18 +238,20 @@ def walk(q, n, counts, root, log_step, steps, adapt, n_warm, n_draws, seed, y, s
         chance = 0.0
         if found > -np.inf:
             chance = math.exp(min(0.0, found - 0.5 * np.dot(v, v) - before))
-            if np.random.random() < chance:
+            if rng.random() < chance:
                 q[:] = moved
                 g[:] = slope
                 lp = found
         if counts.size > 1:
-            proposed = counts[np.random.randint(counts.size)]
+            proposed = counts[rng.integers(0, counts.size)]
             if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
-                found = log_density(moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, L, W, H)
+                found = log_density(
+                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, L, W, H
+                )
                 if found > -np.inf:
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
                     ratio += (p + p * (p + 1) // 2) * math.log(n / proposed)
-                    if math.log(np.random.random()) < ratio:
+                    if math.log(rng.random()) < ratio:
                         q[:] = moved
                         g[:] = slope
                         lp, n = found, proposed

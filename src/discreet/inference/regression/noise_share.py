@@ -1,10 +1,9 @@
 r"""Whether noise or the table speaks in a release of a regression, told from the release alone.
 
-The noisy covariance matrix of the features, C, is that of the table plus a symmetric matrix of noise, whose entries have
-standard deviation s / n. Slopes are solutions of C b = c, so they are known only if noise is small beside the least
-eigenvalue of C, along the vectors in which the features vary least. It *dominates* if that eigenvalue is less than two
-standard deviations of the noise in its direction above 0: then the table might as well have collinear features, and
-what is said of slopes is said by the prior.
+The noisy covariance matrix of the terms is that of the table plus a symmetric matrix of noise. Slopes solve equations
+with it, so they are known only if noise is small beside its least eigenvalue, along the vector in which the terms vary
+least. Noise *dominates* if that eigenvalue is less than two standard deviations of the noise in its direction above 0:
+then the table might as well have collinear terms, and what is said of slopes is said by the prior.
 """
 
 from __future__ import annotations
@@ -51,7 +50,9 @@ def noise_warnings(question: Question, readings: Readings, counts: np.ndarray) -
         budget = f"epsilon = {_rounded(float(promised.epsilon) * times)}"
     else:
         rho = getattr(promised, "rho", None)
-        budget = f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
+        budget = (
+            f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
+        )
     return (
         f"noise dominates: the noisy moments are not clearly those of any table, and slopes are said by the prior; "
         f"about {budget}, or {_rounded(n * times)} records, would change that",

@@ -5,9 +5,11 @@ If records are normal with mean mu and covariance S, then given a table's mean m
     S ~ inverse Wishart(n, n W),   mu ~ N(m, S / n)
 
 up to the prior, by which the draws are weighted and resampled. Real columns are not normal. What that changes to
-first order is how precise a slope and a residual variance are for their n: heteroscedastic and heavy-tailed residuals
-need E[x^2 e^2] and E[e^4], which were not released. So their ratio to the normal values is taken to be unknown, with a
-lognormal prior that sees them as often larger than smaller; a draw of it stands for fewer records.
+first order is how precise slopes and residual variances are for their n: heteroscedastic and heavy-tailed residuals
+need E[x^2 e^2] and E[e^4], which were not released. So records are taken to be a scale mixture of normals, whose
+kurtosis 3 c is unknown: the variance of slopes is c times, that of the residual variance (3 c - 1) / 2 times what normal
+records have, and a table of n records says as much as n / c of them. What the sandwich estimator reads off residuals, a
+lognormal prior on c - 1 stands for.
 """
 
 from __future__ import annotations
@@ -18,10 +20,8 @@ import numpy as np
 
 from discreet.inference.regression.moment_draws import MomentDraws
 
-#: The ratio of a slope's variance to that of homoscedastic normal residuals: median and log sd of its prior.
-INFLATION, INFLATION_SPREAD = 1.25, 0.3
-#: The same of a residual variance's: half of kurtosis less one.
-RESIDUAL_INFLATION, RESIDUAL_SPREAD = 1.6, 0.5
+#: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd.
+EXCESS, EXCESS_SPREAD = 0.3, 0.8
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,9 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     n = np.maximum(table.records, p + 2.0)
     ratio, residual_ratio = np.ones(size), np.ones(size)
     if not naive:
-        # with one strength for both: residuals that are heavy-tailed often are heteroscedastic
-        strength = rng.standard_normal(size)
-        ratio = INFLATION * np.exp(INFLATION_SPREAD * strength)
-        residual_ratio = RESIDUAL_INFLATION * np.exp(RESIDUAL_SPREAD * strength)
+        ratio = 1 + EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal(size))
+        # a variance is half as precise as its kurtosis less one
+        residual_ratio = (3 * ratio - 1) / 2
     fewer = np.maximum(n / ratio, p + 2.0)
     features = _inverse_wishart(table.covariance[:, :d, :d], fewer, _freedom(fewer, p) - 1, rng)
     root = np.linalg.cholesky(table.covariance)
@@ -62,9 +61,11 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     whole[:, :d, :d] = features
     whole[:, d, :d] = whole[:, :d, d] = np.einsum("njk,nk->nj", features, slopes)
     whole[:, d, d] = explained + variance
-    mean = table.mean + np.einsum(
-        "nij,nj->ni", np.linalg.cholesky(whole), rng.standard_normal((size, p))
-    ) / np.sqrt(n)[:, None]
+    mean = (
+        table.mean
+        + np.einsum("nij,nj->ni", np.linalg.cholesky(whole), rng.standard_normal((size, p)))
+        / np.sqrt(n)[:, None]
+    )
     log_weights = np.zeros(size)
     if not naive:
         log_weights = log_prior(mean, whole) - log_prior(table.mean, table.covariance)
@@ -85,7 +86,7 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
 
 def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Return the log prior density of means and covariance matrices."""
-    from discreet.inference.regression.moment_kernels import B, EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD
+    from discreet.inference.regression.moment_kernels import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
 
     p = mean.shape[1]
     d = p - 1

@@ -48,7 +48,7 @@ class Readings:
     @classmethod
     def _placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:
         p = len(design.terms)
-        first = {at: pair for at, pair in enumerate(design.pairs)}
+        first = design.pairs
         products, product_scales = np.zeros((p, p)), np.ones((p, p))
         tied = np.zeros((p, p), dtype=np.bool_)
         other = np.full((p, p, 2), -1, dtype=np.int64)

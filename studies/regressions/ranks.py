@@ -1,0 +1,143 @@
+"""Ranks of true coefficients among their draws: uniform if the posterior is as sure as it should be.
+
+A population comes from the prior itself: means, sds, correlations and R^2 as the engine has them, kurtosis too, and a
+number of missing records. Records beyond the bounds are added up as they are, not clipped, because the population's
+coefficients are those of unclipped records. Noise is added by the mechanism that releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import discreet as dc
+from discreet.curator.publish import privatize
+from discreet.inference.missing_prior import missing_prior
+from discreet.inference.regression.moment_kernels import B, EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD
+from discreet.inference.regression.population import EXCESS, EXCESS_SPREAD
+from discreet.models.layout import FINE
+from discreet.privacy import Noise
+
+BUDGETS: dict[str, Any] = {
+    "epsilon = 0.3": lambda: dc.mechanisms.Laplace("0.3"),
+    "epsilon = 1": lambda: dc.mechanisms.Laplace(1),
+    "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05"),
+}
+
+
+@dataclass(frozen=True)
+class RankCell:
+    """A number of features, a number of records, a budget and a neighbor relation."""
+
+    d: int
+    n: int
+    budget: str
+    neighbors: str
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Shares of draws below the truth, trials × (intercept, slopes, residual sd, R^2), and p-values for uniformity."""
+
+    cell: RankCell
+    shares: np.ndarray
+    naive: np.ndarray
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """Kolmogorov-Smirnov p-values for each number."""
+        return np.array([stats.kstest(column, "uniform").pvalue for column in self.shares.T])
+
+    @property
+    def naive_p_values(self) -> np.ndarray:
+        """The same of the naive reading."""
+        return np.array([stats.kstest(column, "uniform").pvalue for column in self.naive.T])
+
+
+def cells() -> list[RankCell]:
+    """Return all 36 cells."""
+    return [
+        RankCell(d, n, budget, neighbors)
+        for d in (1, 3, 5)
+        for n in (100, 1000)
+        for budget in BUDGETS
+        for neighbors in ("replace", "add_remove")
+    ]
+
+
+def population(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a mean and a root of the covariance of d features and a target from the prior, by rejection."""
+    a = min(1.0, 0.5 * d)
+    while True:
+        root = np.zeros((d + 1, d + 1))
+        root[0, 0] = 1.0
+        for k in range(1, d):
+            root[k, : k + 1] = _row(rng.beta(k / 2, ETA + (d - 1 - k) / 2), k, rng)
+        share = rng.beta(a, B)
+        root[d] = _row(share, d, rng)
+        sd = np.exp(rng.normal(LOG_SD, SPREAD, d + 1))
+        mean = rng.normal(0, MEAN_SD, d + 1)
+        beyond = np.maximum(sd**2 + mean**2 - 1, 0) / EDGE
+        accept = (share / (share + SOFT)) ** (0.5 * d - a) * np.exp(-0.5 * (beyond**2).sum())
+        if rng.random() < accept:
+            return mean, root * sd[:, None]
+
+
+def _row(share: float, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the first k + 1 entries of a row of a correlation matrix's root, in a uniform direction."""
+    direction = rng.standard_normal(k)
+    return np.append(direction / np.linalg.norm(direction) * sqrt(share), sqrt(1 - share))
+
+
+def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
+    """Simulate, release and read one cell."""
+    rng = np.random.default_rng([seed, cell.d, cell.n, *cell.budget.encode(), *cell.neighbors.encode()])
+    names = [f"x{i}" for i in range(cell.d)]
+    bounds = dict.fromkeys(["y", *names], (-1, 1))
+    mechanism = BUDGETS[cell.budget]()
+    model = dc.models.LinearRegression("y", names, bounds=bounds).suited(mechanism.norm)
+    domain = model.read_domain(None, "clip", "count")
+    shares, naive = [], []
+    for _ in range(trials):
+        mean, root = population(cell.d, rng)
+        covariance = root @ root.T
+        slopes = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
+        explained = float(slopes @ covariance[:-1, -1])
+        truth = np.array(
+            [mean[-1] - slopes @ mean[:-1], *slopes, root[-1, -1], explained / covariance[-1, -1]]
+        )
+        usable = cell.n
+        if cell.neighbors == "replace":
+            usable = max(cell.n - missing_prior(None, cell.n).sample(rng), cell.d + 2)
+        excess = EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal())
+        tails = np.sqrt(rng.gamma(1 / excess, excess, usable))
+        rows = mean + (rng.standard_normal((usable, cell.d + 1)) * tails[:, None]) @ root.T
+        design = np.column_stack([np.ones(usable), rows])
+        sums = (design.T @ design)[tuple(np.array(model.design.pairs).T)]
+        values = [*(round(float(total / float(FINE))) for total in sums), usable]
+
+        def draw_noise(noise: Noise) -> int:
+            return int(noise.sample(1, rng)[0])
+
+        release = privatize(
+            draw_noise,
+            values,
+            cell.n,
+            model,
+            domain,
+            mechanism,
+            columns=model.column_names,
+            neighbors=cell.neighbors,  # pyright: ignore[reportArgumentType]
+        )
+        for engine, kept in (("auto", shares), ("naive", naive)):
+            posterior = dc.infer(release, engine=engine, rng=rng, draws=draws, chains=2)  # pyright: ignore[reportArgumentType]
+            found = posterior.draws
+            every = np.column_stack(
+                [found["intercept"], found["coefficients"], found["residual_sd"], found["r_squared"]]
+            )
+            kept.append((every < truth).mean(axis=0))
+    return Ranks(cell, np.array(shares), np.array(naive))
