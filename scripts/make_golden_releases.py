@@ -67,6 +67,7 @@ def main() -> None:
     write_fit_checks(np.random.default_rng(27), first=90)
     write_counts_and_dates(np.random.default_rng(27), first=100)
     write_metrics(np.random.default_rng(28), first=110)
+    write_products(np.random.default_rng(29), first=120)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -196,6 +197,27 @@ def write_samples(rng: np.random.Generator, *, first: int) -> None:
     for number, (name, (data, family, how, mechanism)) in enumerate(cases.items(), first):
         release = sample_with(RandomSource.seeded(rng), data, family, mechanism, **how)
         save(name, release, number)
+
+
+def write_products(rng: np.random.Generator, *, first: int) -> None:
+    rows: dict[str, Any] = {"age": rng.uniform(18, 90, 300), "ward": rng.choice(["a", "b", "c"], 300)}
+    rows["pressure"] = 100 + 0.4 * rows["age"] + rng.normal(0, 12, 300)
+    declared = {"pressure": (60, 200), "age": (18, 100), "ward": ["a", "b", "c"]}
+    plain = dc.models.LinearRegression("pressure", ["age", "ward"], bounds=declared)
+    curved = dc.models.LinearRegression(
+        "pressure", ["age", "ward", "age ** 2", "age * ward"], bounds=declared
+    )
+    cases: dict[str, Any] = {
+        "linear-regression": (rows, plain, dc.mechanisms.Laplace(1), {}),
+        "linear-regression-gaussian": (rows, curved, dc.mechanisms.Gaussian(rho="0.1"), {"missing": "none"}),
+        "linear-regression-private-count": (
+            rows,
+            plain,
+            dc.mechanisms.Gaussian(epsilon=1, delta="1e-6"),
+            {"neighbors": "add_remove"},
+        ),
+    }
+    write(cases, rng, first=first)
 
 
 def write_regressions(rng: np.random.Generator, *, first: int) -> None:

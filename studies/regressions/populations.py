@@ -102,7 +102,7 @@ def _sklearn(loader: str) -> dict[str, np.ndarray]:
 def _randhie() -> dict[str, np.ndarray]:
     import statsmodels.api as sm
 
-    frame = sm.datasets.randhie.load_pandas().data
+    frame: Any = sm.datasets.randhie.load_pandas().data
     return {column: np.asarray(frame[column], dtype=float) for column in frame}
 
 

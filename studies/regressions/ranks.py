@@ -8,7 +8,6 @@ coefficients are those of unclipped records. Noise is added by the mechanism tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from scipy import stats
 import discreet as dc
 from discreet.curator.publish import privatize
 from discreet.inference.missing_prior import missing_prior
-from discreet.inference.regression.moment_kernels import B, EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD
-from discreet.inference.regression.population import EXCESS, EXCESS_SPREAD
+from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, draw_prior
 from discreet.models.layout import FINE
 from discreet.privacy import Noise
 
@@ -69,30 +67,6 @@ def cells() -> list[RankCell]:
     ]
 
 
-def population(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a mean and a root of the covariance of d features and a target from the prior, by rejection."""
-    a = min(1.0, 0.5 * d)
-    while True:
-        root = np.zeros((d + 1, d + 1))
-        root[0, 0] = 1.0
-        for k in range(1, d):
-            root[k, : k + 1] = _row(rng.beta(k / 2, ETA + (d - 1 - k) / 2), k, rng)
-        share = rng.beta(a, B)
-        root[d] = _row(share, d, rng)
-        sd = np.exp(rng.normal(LOG_SD, SPREAD, d + 1))
-        mean = rng.normal(0, MEAN_SD, d + 1)
-        beyond = np.maximum(sd**2 + mean**2 - 1, 0) / EDGE
-        accept = (share / (share + SOFT)) ** (0.5 * d - a) * np.exp(-0.5 * (beyond**2).sum())
-        if rng.random() < accept:
-            return mean, root * sd[:, None]
-
-
-def _row(share: float, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the first k + 1 entries of a row of a correlation matrix's root, in a uniform direction."""
-    direction = rng.standard_normal(k)
-    return np.append(direction / np.linalg.norm(direction) * sqrt(share), sqrt(1 - share))
-
-
 def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
     """Simulate, release and read one cell."""
     rng = np.random.default_rng([seed, cell.d, cell.n, *cell.budget.encode(), *cell.neighbors.encode()])
@@ -103,7 +77,7 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
     domain = model.read_domain(None, "clip", "count")
     shares, naive = [], []
     for _ in range(trials):
-        mean, root = population(cell.d, rng)
+        mean, root = draw_prior(cell.d, rng)
         covariance = root @ root.T
         slopes = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
         explained = float(slopes @ covariance[:-1, -1])
@@ -134,7 +108,7 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
             neighbors=cell.neighbors,  # pyright: ignore[reportArgumentType]
         )
         for engine, kept in (("auto", shares), ("naive", naive)):
-            posterior = dc.infer(release, engine=engine, rng=rng, draws=draws, chains=2)  # pyright: ignore[reportArgumentType]
+            posterior: Any = dc.infer(release, engine=engine, rng=rng, draws=draws, chains=2)  # pyright: ignore
             found = posterior.draws
             every = np.column_stack(
                 [found["intercept"], found["coefficients"], found["residual_sd"], found["r_squared"]]

@@ -69,6 +69,23 @@ def test_a_declared_model_is_released_shown_and_read(file: str, capsys: pytest.C
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_linear_regression_takes_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("terms.toml").write_text(
+        'model = "linear_regression"\ntarget = "age"\nfeatures = ["sex", "month", "month ** 2"]\n'
+        'bounds = { age = [18, 100], sex = ["F", "M"], month = [1, 20] }\n'
+    )
+    for file in ("linear.toml", "terms.toml"):
+        for how in ("--epsilon 1", "--mechanism gaussian --rho 0.5"):
+            assert run(f"release data.csv -m {file} -o out.json --force {how}".split()) == 0
+            assert dc.Release.load("out.json").model.constants()["target"]["name"] == "age"
+            capsys.readouterr()
+            assert run("infer out.json --seed 1 --draws 400 --json".split()) == 0
+    found = json.loads(capsys.readouterr().out)
+    names = [row["name"] for row in found["parameters"]]
+    assert names[:2] == ["intercept", "coefficients[sex=M]"]
+    assert "coefficients[month ** 2]" in names
+
+
 def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:
     how = f"release data.csv -m mixture.toml --mechanism private-gibbs --steps 4 --support=0.05 --epsilon 2 {IMPUTE}"
     assert run(f"{how} -o pure.json".split()) == 0
@@ -120,7 +137,7 @@ def test_calibrate_takes_the_family_of_a_file(capsys: pytest.CaptureFixture[str]
         ("release data.csv -m naive.toml --bins 4 --epsilon 1 -o out.json", 2, "write bins into the file"),
         ("release data.csv -m bernoulli --epsilon 1 -o out.json", 2, "say which column"),
         ("check data.csv -m bernoulli", 2, "say which column"),
-        ("release data.csv -m linear.toml --epsilon 1 -o out.json", 2, "releases no tables of counts"),
+        ("release data.csv -m logistic.toml --epsilon 1 -o out.json", 2, "releases no tables of counts"),
         ("release data.csv -m linear.toml --mechanism noisy-sgd -o out.json", 2, "budget|rho"),
         (
             "release data.csv -m linear.toml --mechanism noisy-sgd --rho 1 --steps 3 -o out.json",

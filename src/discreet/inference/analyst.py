@@ -255,11 +255,18 @@ def diagnosed(
         engine,
         answer.approximation,
         reason,
-        (*answer.warnings, *found, *warnings_about(question, answer, engine), *misfit(release, fit)),
+        (
+            *((answer.headline,) if answer.headline else ()),
+            *answer.warnings,
+            *found,
+            *warnings_about(question, answer, engine),
+            *misfit(release, fit),
+        ),
         independent=answer.independent,
         missing=said,
         prior=release.model.weak_prior_in_words(release.domain) if is_weak else "",
         given=release.model.assumption,
+        headline=answer.headline,
         fit_check=fit,
     )
 

@@ -52,6 +52,8 @@ class Diagnostics:
         What the posterior takes for granted: ``"the column is poisson"``.
     missing
         What was assumed beforehand of the number of missing values, in words; empty if it is known or ignored.
+    headline
+        What a reader must know before any number, the first line of every summary; empty if nothing.
     fit_check
         What the fit check of the release says, None if it has none.
     chains
@@ -68,6 +70,7 @@ class Diagnostics:
     missing: str = ""
     prior: str = ""
     given: str = ""
+    headline: str = ""
     fit_check: FitResult | None = None
     chains: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     categorical: frozenset[str] = field(default=frozenset(), repr=False)

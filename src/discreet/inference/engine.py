@@ -119,6 +119,7 @@ class Answer:
     draws are of the population that it is a sample of. ``labels`` are names along the axes of draws that depend on the
     declarations, and ``distribution`` is there if the draws are of a column's whole distribution.
     ``missing`` says what was assumed of the number of missing values; None if it was ``Question.usable``.
+    ``headline`` is what a reader must know before any number.
     ``more_warnings`` finds warnings that take some work, when the diagnostics are read.
     """
 
@@ -130,6 +131,7 @@ class Answer:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     distribution: Distribution | None = None
     missing: str | None = None
+    headline: str = ""
     more_warnings: Callable[[], tuple[str, ...]] | None = None
 
 

@@ -107,6 +107,7 @@ class Summary:
     def __str__(self) -> str:
         table = self._table()
         lines = _aligned(table)
+        said = [one_line(self.diagnostics.headline), ""] if self.diagnostics.headline else []
         left_out = len(self.rows) - len(self._shown())
         if left_out:
             lines.insert(1 + _FIRST_LINES, f"... {left_out:,} rows more, all of them in summary.rows")
@@ -119,7 +120,7 @@ class Summary:
         if self.table:
             own = [_cells(row, decimals_for(row.sd), self.units)[:5] for row in self.table]
             lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *own])]
-        return "\n".join([*lines, "", *self._notes()])
+        return "\n".join([*said, *lines, "", *self._notes()])
 
     def to_html(self, about: str | None = None) -> str:
         """Return the same as a table for a notebook; ``about`` is its caption. Every label is escaped."""
@@ -152,7 +153,8 @@ class Summary:
             )
             whole += f"<table><caption>{_OF_TABLE}</caption>{own}</table>"
         notes = "".join(f"<p>{escape(line)}</p>" for line in self._notes())
-        return whole + notes
+        said = f"<p>{escape(one_line(self.diagnostics.headline))}</p>" if self.diagnostics.headline else ""
+        return said + whole + notes
 
     def _quantile(self, q: QuantileInterval) -> dict[str, Any]:
         """Return a quantile as plain numbers, or dates as text."""
@@ -196,7 +198,8 @@ class Summary:
         if how.fit_check is not None:
             lines.append(f"fit check: {how.fit_check}")
         # a warning may quote a label
-        return lines + [f"warning: {one_line(text)}" for text in (*how.warnings, *how.mixing_warnings)]
+        warnings = [text for text in (*how.warnings, *how.mixing_warnings) if text != how.headline]
+        return lines + [f"warning: {one_line(text)}" for text in warnings]
 
     def _quantile_lines(self, ends: list[str]) -> list[str]:
         """Return the quantiles of a column as a table; the probabilities of many bins are better seen in a plot."""

@@ -141,8 +141,8 @@ class LinearRegression(Regression):
 
     def weak_prior_in_words(self, domain: Domain) -> str:
         return (
-            "on bounds mapped to [-1, 1], means N(0, 0.5^2), sds lognormal(log 0.35, 0.6), correlations of the "
-            "features LKJ(2), R^2 even on [0, 1]"
+            "on bounds mapped to [-1, 1], means N(0, 0.5^2), sds lognormal(log 0.3, 0.8), correlations of the "
+            "features LKJ(2), R^2 Beta(1, 2), kurtosis from 3 on"
         )
 
     def in_units(self, intercept: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,10 +190,7 @@ class LinearRegression(Regression):
         means, sd = self._means(draws, rows), np.asarray(draws["residual_sd"])[:, None]
         ends = []
         for level in ((1 - prob) / 2, (1 + prob) / 2):
-            low, high = (
-                (means + side * 40 * sd).min(axis=0) if side < 0 else (means + 40 * sd).max(axis=0)
-                for side in (-1, 1)
-            )
+            low, high = (means - 40 * sd).min(axis=0), (means + 40 * sd).max(axis=0)
             # the quantile of the mixture over draws, by bisection
             for _ in range(50):
                 middle = (low + high) / 2

@@ -92,7 +92,9 @@ def load(path: str | os.PathLike[str]) -> Model:
         if needed and key not in body:
             trouble.say(f"{name} needs the key {key}.")
     read = {
-        key: _columns(key, value, trouble) if key in _COLUMNS else _plain(key, value, trouble)
+        key: _columns(key, value, trouble)
+        if key in _COLUMNS and not ("bounds" in body and isinstance(value, str | list))
+        else _plain(key, value, trouble)
         for key, value in body.items()
     }
     try:

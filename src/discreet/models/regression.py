@@ -19,6 +19,7 @@ from scipy.special import expit
 from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
+from discreet.models.column_model import ColumnModel
 from discreet.models.design import Design
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
@@ -264,6 +265,10 @@ class LogisticRegression(Regression):
 
     name: ClassVar[str] = "logistic_regression"
     loss = LogisticLoss
+
+    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
+        # no engine reads noisy sums of a logistic regression
+        return ColumnModel.layout(self, domain, neighbors)
 
     @classmethod
     def _check_target(cls, target: Column) -> Column:

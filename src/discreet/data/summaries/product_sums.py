@@ -15,7 +15,6 @@ import numpy as np
 
 from discreet.data.sources.conceal import sealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
-from discreet.data.summaries.column_maps import maps
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain
@@ -39,7 +38,7 @@ def sum_products(
     whatever it holds, or nothing.
     """
     bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
-    each = maps(bounds, layout) if bounds else []
+    each = layout.maps(bounds) if bounds else []
     low, high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
     shift, slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
     n_labels = np.array([column.n_labels for column in model.label_columns])

@@ -14,7 +14,7 @@ from discreet.inference.regression import (
     draw_population,
     usable_counts,
 )
-from discreet.inference.regression.noise_share import noise_warnings
+from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 
@@ -29,9 +29,8 @@ def draw(question: Question) -> Answer:
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     found = draw_population(table, question.rng)
-    return Answer(
-        _in_units(question, found), _HOW, noise_warnings(question, readings, counts), independent=False
-    )
+    said = noise_headline(question, readings, counts)
+    return Answer(_in_units(question, found), _HOW, independent=False, headline=said)
 
 
 def draw_naive(question: Question) -> Answer:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engine import spend
+from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD
 from discreet.inference.regression.readings import Readings
 
 # eigenvalues of the covariance at the start are at least this, or half the noise
@@ -48,9 +49,10 @@ def draw_moments(
         readings.product_scales,
         readings.tied,
         readings.other,
+        readings.tie(n),
     )
 
-    q = _climbed(readings, n, q, given)
+    q = _climbed(readings, n, q)
     log_step, states, records = _LOG_STEP, q[None], np.array([n])
     seen = None
     for moves in warm:
@@ -101,10 +103,14 @@ def _start(readings: Readings, n: float) -> np.ndarray:
     return np.concatenate([mean, _packed(lower)])
 
 
-def _climbed(readings: Readings, n: float, q: np.ndarray, given: tuple) -> np.ndarray:
-    """Return a state near the mode: steps against the gradient, by the precision, as long as they lead up."""
+def _climbed(readings: Readings, n: float, q: np.ndarray) -> np.ndarray:
+    """Return a state near the mode, as it would be if the noise were normal: Laplace noise has edges to be stuck at."""
     from discreet.inference.regression.moment_kernels import log_density
 
+    mean_sds, product_sds = readings.sds
+    sds = np.where(readings.tied, 1.0, product_sds)
+    given = (readings.means, mean_sds, False, readings.products, sds, readings.tied, readings.other)
+    given = (*given, readings.tie(n))
     p = readings.size
     work = [np.zeros((p, p)) for _ in range(3)]
     slope, tried = np.zeros(len(q)), np.zeros(len(q))
@@ -145,8 +151,6 @@ def _root(readings: Readings, n: float, at: np.ndarray, states: np.ndarray | Non
 
 def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
     """Return the precision of a state near ``at``: of the noise, by its derivatives, and roughly of the prior."""
-    from discreet.inference.regression.moment_kernels import MEAN_SD, SPREAD, TIED
-
     p, dim = readings.size, len(at)
     means, lowers = unpacked(at[None], p)
     m, lower = means[0], lowers[0]
@@ -169,7 +173,7 @@ def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
             continue
         a, b = readings.other[j, k]
         repeated = 0.0 if a < 0 else first[:, b - 1] if a == 0 else change[:, a - 1, b - 1]
-        parts.append((change[:, j, k] - repeated)[:, None] / TIED)
+        parts.append((change[:, j, k] - repeated)[:, None] / readings.tie(n))
     every = np.concatenate(parts, axis=1)
     prior = np.full(dim, MEAN_SD**-2)
     prior[p:] = np.where(rows == columns, 2 * SPREAD**-2, 1.0 / np.diag(lower)[columns] ** 2 / 4)

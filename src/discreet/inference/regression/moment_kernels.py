@@ -6,10 +6,7 @@ of L's diagonal: every q is a possible table, up to the bounds. The target last.
     log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
 
 the last term being the Jacobian of W in L. Entries of M that repeat another one, or are 0, are tied to it within
-``TIED``. The prior, on bounds mapped to [-1, 1]: means N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of
-the features LKJ(ETA), R^2 of the target Beta(A, B) and its direction uniform. No number leaves [-1, 1], so that no
-mean square is above 1; those that are lose density like a normal tail of sd EDGE. Columns that sit on their bounds have
-a mean square of 1, and a barrier that keeps away from it would move them.
+``tie``. The prior is that of :mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
 moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
@@ -22,16 +19,11 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-
-MEAN_SD, LOG_SD, SPREAD, ETA, B, EDGE = 0.5, math.log(0.3), 0.8, 2.0, 2.0, 0.05
-#: Keeps the density of R^2 finite at 0.
-SOFT = 0.02
-#: Standard deviation of what is 0 by construction, in records.
-TIED = 0.003
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
 
 
 @njit(cache=True)
-def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W, H):
+def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_rank, W, H):
     """Return the log density at q, and its gradient in g; -inf where it is impossible."""
     L = low_rank
     p = y.size
@@ -73,9 +65,9 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, low_rank, W
                     value -= q[b - 1]
                 elif a > 0:
                     value -= W[a - 1, b - 1] + q[a - 1] * q[b - 1]
-                r = -value / TIED
+                r = -value / tie
                 lp -= 0.5 * r * r
-                gr = r / TIED
+                gr = r / tie
                 if a == 0:
                     g[b - 1] -= gr
                 elif a > 0:
@@ -202,6 +194,7 @@ def walk(
     scales,
     tied,
     other,
+    tie,
 ):
     """Run a chain: return the states and counts after each of ``n_warm`` + ``n_draws`` moves, and what was accepted.
 
@@ -212,7 +205,7 @@ def walk(
     L, W, H = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
     q = q.copy()
     g, moved, slope = np.zeros(dim), np.zeros(dim), np.zeros(dim)
-    lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, L, W, H)
+    lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, L, W, H)
     total = n_warm + n_draws
     states, records = np.zeros((total, dim)), np.zeros(total)
     accepted = 0.0
@@ -230,7 +223,7 @@ def walk(
         found = lp
         for s in range(count):
             moved = moved + step * np.dot(root, v)
-            found = log_density(moved, slope, n, y, scale, laplace, yy, scales, tied, other, L, W, H)
+            found = log_density(moved, slope, n, y, scale, laplace, yy, scales, tied, other, tie, L, W, H)
             if not found > before - 1000.0:
                 found = -np.inf
                 break
@@ -246,7 +239,7 @@ def walk(
             proposed = counts[rng.integers(0, counts.size)]
             if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
                 found = log_density(
-                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, L, W, H
+                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, tie, L, W, H
                 )
                 if found > -np.inf:
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)

@@ -38,12 +38,12 @@ def clearance(readings: Readings, n: float) -> tuple[float, float]:
     return float(spectrum[0]), math.sqrt(variance) / n
 
 
-def noise_warnings(question: Question, readings: Readings, counts: np.ndarray) -> tuple[str, ...]:
+def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -> str:
     """Return a sentence if noise dominates, with the budget or the number of records that would change it."""
     n = float(np.median(counts))
     least, sd = clearance(readings, n)
     if least > CLEAR * sd:
-        return ()
+        return ""
     times = max(CLEAR * sd / max(least, _USUAL), 1.1)
     promised = question.release.guarantees["statistics"]
     if isinstance(promised, PureDP):
@@ -54,8 +54,8 @@ def noise_warnings(question: Question, readings: Readings, counts: np.ndarray) -
             f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
         )
     return (
-        f"noise dominates: the noisy moments are not clearly those of any table, and slopes are said by the prior; "
-        f"about {budget}, or {_rounded(n * times)} records, would change that",
+        "noise dominates: the noisy moments are not clearly those of any table, and what is said of slopes is mostly "
+        f"the prior's; about {budget}, or {_rounded(n * times)} records, would change that"
     )
 
 

@@ -7,9 +7,9 @@ If records are normal with mean mu and covariance S, then given a table's mean m
 up to the prior, by which the draws are weighted and resampled. Real columns are not normal. What that changes to
 first order is how precise slopes and residual variances are for their n: heteroscedastic and heavy-tailed residuals
 need E[x^2 e^2] and E[e^4], which were not released. So records are taken to be a scale mixture of normals, whose
-kurtosis 3 c is unknown: the variance of slopes is c times, that of the residual variance (3 c - 1) / 2 times what normal
-records have, and a table of n records says as much as n / c of them. What the sandwich estimator reads off residuals, a
-lognormal prior on c - 1 stands for.
+kurtosis 3 c is unknown: the variance of slopes is c times, that of the residual variance (3 c - 1) / 2 times what
+normal records have, and a table of n records says as much as n / c of them. What the sandwich estimator reads off
+residuals, a lognormal prior on c - 1 stands for.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.regression.moment_draws import MomentDraws
-
-#: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd.
-EXCESS, EXCESS_SPREAD = 0.3, 0.8
+from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, log_prior
 
 
 @dataclass(frozen=True)
@@ -82,25 +80,6 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
         (explained / whole[:, d, d])[chosen],
         float(1 / (weights**2).sum() / size),
     )
-
-
-def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the log prior density of means and covariance matrices."""
-    from discreet.inference.regression.moment_kernels import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
-
-    p = mean.shape[1]
-    d = p - 1
-    log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
-    log_w = np.log(np.diagonal(covariance, axis1=1, axis2=2))
-    sd = 0.5 * log_w
-    total = (-0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2).sum(axis=1)
-    alone = 2 * log_root - log_w
-    share = -np.expm1(alone[:, d])
-    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (B - 1.0) * alone[:, d]
-    total += (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
-    beyond = np.maximum(np.exp(log_w) + mean**2 - 1, 0.0) / EDGE
-    total -= 0.5 * (beyond**2).sum(axis=1)
-    return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
 
 
 def _log_det(covariance: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,10 @@ class Readings:
         """Standard deviations of the noise on sums of terms and of products."""
         factor = np.sqrt(2.0) if self.laplace else 1.0
         return self.mean_scales * factor, np.where(self.tied, 0.0, self.product_scales * factor)
+
+    def tie(self, n: float) -> float:
+        """Return the sd with which tied moments may differ: little beside sampling error, or beside the noise."""
+        return 0.02 / math.sqrt(n) + 0.03 * float(self.mean_scales.min()) / n
 
     def at_face_value(self, n: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the covariance matrix that the noisy sums would have without noise."""

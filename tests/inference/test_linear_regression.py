@@ -1,0 +1,257 @@
+"""Linear regressions from noisy sums: the density, the walks against independent draws, units, and hard tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet as dc
+from discreet.errors import UsageError
+from discreet.inference.regression import MomentDraws, Readings, draw_moments, draw_population
+from discreet.inference.regression.moment_kernels import log_density
+from discreet.inference.regression.moment_prior import draw_prior, log_prior
+
+BOUNDS = {"y": (-50, 150), "x": (0, 10), "u": (-3, 1), "s": ["a", "b", "c"]}
+
+
+def model_of(*features: str) -> dc.models.LinearRegression:
+    names = {"y", *features}
+    return dc.models.LinearRegression(
+        "y", list(features), bounds={k: v for k, v in BOUNDS.items() if k in names}
+    )
+
+
+def rows_of(n: int, rng: np.random.Generator) -> dict[str, Any]:
+    x, u = rng.uniform(1, 9, n), rng.uniform(-2.5, 0.5, n)
+    s = rng.choice(["a", "b", "c"], n)
+    y = 10 + 4 * x - 6 * u + 0.5 * x**2 - 8 * (s == "b") + 12 * (s == "c") + rng.normal(0, 5, n)
+    return {"x": x, "u": u, "s": s, "y": y}
+
+
+def readings_of(
+    p: int, scale: float, rng: np.random.Generator, *, laplace: bool, tied: bool = False
+) -> Readings:
+    repeated = np.zeros((p, p), dtype=np.bool_)
+    other = np.full((p, p, 2), -1)
+    if tied:
+        repeated[0, 0], other[0, 0] = True, (0, 1)
+        repeated[1, 2] = repeated[2, 1] = True
+        repeated[2, 2], other[2, 2] = True, (1, 2)
+    products = rng.normal(size=(p, p)) * scale
+    return Readings(
+        rng.normal(size=p) * scale,
+        np.full(p, scale),
+        products + products.T,
+        np.full((p, p), scale),
+        repeated,
+        other,
+        laplace,
+    )
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+@pytest.mark.parametrize("p", [2, 4])
+def test_the_gradient_and_the_prior(p: int, laplace: bool, rng: np.random.Generator) -> None:
+    mean, root = draw_prior(p - 1, rng)
+    rows, columns = np.tril_indices(p)
+    q = np.concatenate([mean, np.where(rows == columns, np.log(np.diag(root))[rows], root[rows, columns])])
+    r = readings_of(p, 7.0, rng, laplace=laplace, tied=p > 2)
+    given = (r.means, r.mean_scales, laplace, r.products, r.product_scales, r.tied, r.other)
+    work = [np.zeros((p, p)) for _ in range(3)]
+
+    def density(at: np.ndarray, n: float, tied: np.ndarray = r.tied) -> tuple[float, np.ndarray]:
+        slope = np.zeros(len(q))
+        return log_density(at, slope, n, *given[:5], tied, r.other, 0.01, *work), slope
+
+    found = density(q, 100.0)[1]
+    steps = np.eye(len(q)) * 1e-6
+    numeric = [(density(q + h, 100.0)[0] - density(q - h, 100.0)[0]) / 2e-6 for h in steps]
+    assert found == pytest.approx(np.array(numeric), rel=1e-4, abs=1e-3 * np.abs(found).max())
+    # without records and ties it is the prior, up to a constant, and the Jacobian of the root
+    none = np.zeros((p, p), dtype=np.bool_)
+    jacobian = float(((p + 1 - np.arange(p)) * np.log(np.diag(root))).sum())
+    other_mean, other_root = draw_prior(p - 1, rng)
+    other = np.concatenate(
+        [other_mean, np.where(rows == columns, np.log(np.diag(other_root))[rows], other_root[rows, columns])]
+    )
+    change = density(other, 0.0, none)[0] - density(q, 0.0, none)[0]
+    other_jacobian = float(((p + 1 - np.arange(p)) * np.log(np.diag(other_root))).sum())
+    expected = log_prior(other_mean[None], (other_root @ other_root.T)[None])[0]
+    expected -= log_prior(mean[None], (root @ root.T)[None])[0]
+    assert change == pytest.approx(expected + other_jacobian - jacobian)
+
+
+@pytest.mark.parametrize(("laplace", "scale"), [(False, 1e6), (False, 60.0), (True, 60.0)])
+def test_walks_agree_with_weighted_draws_from_the_prior(
+    laplace: bool, scale: float, rng: np.random.Generator
+) -> None:
+    """Against independent draws from the prior that are weighted by the noise: quantiles of means, sds and R^2."""
+    n, d = 100.0, 2
+    truth, root = draw_prior(d, rng)
+    second = root @ root.T + np.outer(truth, truth)
+    draw = rng.laplace if laplace else rng.normal
+    noise = draw(0, scale, (d + 1, d + 1))
+    none = np.zeros((d + 1, d + 1), dtype=np.bool_)
+    sums = n * second + np.tril(noise) + np.tril(noise, -1).T
+    readings = Readings(
+        n * truth + draw(0, scale, d + 1),
+        np.full(d + 1, scale),
+        sums,
+        np.full((d + 1, d + 1), scale),
+        none,
+        np.full((d + 1, d + 1, 2), -1),
+        laplace,
+    )
+    walked = draw_moments(readings, np.array([n]), 4000, 4, rng)
+    size = 12_000
+    drawn = [draw_prior(d, rng) for _ in range(size)]
+    means = np.array([mean for mean, _ in drawn])
+    covariances = np.array([one @ one.T for _, one in drawn])
+    products = covariances + means[:, :, None] * means[:, None, :]
+    off = [np.abs(readings.means - n * means), np.abs(sums - n * products)[:, *np.tril_indices(d + 1)]]
+    off = np.concatenate(off, axis=1) / scale
+    log_weights = -off.sum(axis=1) if laplace else -0.5 * (off**2).sum(axis=1)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    effective = 1 / (weights**2).sum()
+    assert effective > 200
+
+    def numbers(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        slopes = np.linalg.solve(covariance[:, :d, :d], covariance[:, :d, d, None])[..., 0]
+        return np.column_stack([mean, np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)), slopes])
+
+    ours, theirs = numbers(walked.mean, walked.covariance), numbers(means, covariances)
+    # 8 numbers at 3 levels in 3 settings at a false alarm of 1e-4 together; a walk has at least 400 effective draws
+    limit = stats.norm.isf(1e-4 / 2 / 72)
+    for i in range(ours.shape[1]):
+        for level in (0.1, 0.5, 0.9):
+            share = weights[theirs[:, i] <= np.quantile(ours[:, i], level)].sum()
+            error = np.sqrt(level * (1 - level) * (1 / effective + 1 / 400))
+            assert abs(share - level) < limit * error
+
+
+def test_with_hardly_any_noise_it_is_least_squares(rng: np.random.Generator) -> None:
+    rows = rows_of(4000, rng)
+    model = model_of("x", "u", "s", "x ** 2")
+    release = dc.release(rows, model, epsilon=10_000)
+    posterior = dc.infer(release, rng=1)
+    s = rows["s"]
+    columns = [np.ones(4000), rows["x"], rows["u"], s == "b", s == "c", rows["x"] ** 2]
+    design = np.column_stack(columns).astype(float)
+    found, residual = np.linalg.lstsq(design, rows["y"], rcond=None)[:2]
+    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * residual[0] / 4000)
+    drawn = np.column_stack([posterior.draws["intercept"], posterior.draws["coefficients"]])
+    assert (np.abs(drawn.mean(axis=0) - found) < 0.6 * errors).all()
+    # the sampling error of the population, with room for kurtosis
+    assert (drawn.std(axis=0) > 0.95 * errors).all()
+    assert (drawn.std(axis=0) < 1.7 * errors).all()
+    assert posterior.draws["residual_sd"].mean() == pytest.approx(5, rel=0.05)
+    assert posterior.diagnostics.headline == ""
+    new = {"x": [2.0, 8.0], "u": [0.0, -2.0], "s": ["a", "c"]}
+    mean = [10 + 8 + 2, 10 + 32 + 12 + 32 + 12]
+    assert posterior.predict(new) == pytest.approx(mean, abs=1.5)
+    predicted = posterior.predict(new, interval=0.9)
+    assert predicted.high - predicted.low == pytest.approx([2 * 1.645 * 5] * 2, rel=0.06)
+
+
+def test_noise_that_dominates_is_the_first_line(rng: np.random.Generator) -> None:
+    release = dc.release(rows_of(100, rng), model_of("x", "u"), epsilon="0.1")
+    posterior = dc.infer(release, rng=1, draws=400)
+    first = str(posterior.summary()).splitlines()[0]
+    assert first.startswith("noise dominates")
+    assert "epsilon = " in first
+    assert "records" in first
+    gaussian = dc.release(rows_of(100, rng), model_of("x", "u"), mechanism="gaussian", rho="0.001")
+    assert "rho = " in dc.infer(gaussian, rng=1, draws=400).diagnostics.headline
+    # wide intervals: the slope of x is between -20 and 20 for all that is known
+    low, high = posterior.interval(0.95)["coefficients"]
+    assert (high - low)[0] > 5
+
+
+HARD: dict[str, Any] = {
+    "constant": lambda rows: rows | {"x": np.full(500, 5.0)},
+    "collinear": lambda rows: rows | {"u": rows["x"] / 5 - 2},
+    "target outside": lambda rows: rows | {"y": rows["y"] + 1000},
+    "nothing usable": lambda rows: rows | {"x": np.full(500, np.nan)},
+    "a label never seen": lambda rows: rows | {"s": np.full(500, "a")},
+    "fewer rows than terms": lambda rows: {name: column[:2] for name, column in rows.items()},
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_tables_give_wide_intervals_and_no_error(case: str, rng: np.random.Generator) -> None:
+    rows = HARD[case](rows_of(500, rng))
+    for how in ({"epsilon": 1}, {"epsilon": 1, "neighbors": "add_remove"}):
+        posterior = dc.infer(dc.release(rows, model_of("x", "u", "s"), **how), rng=1, draws=400)
+        assert all(np.isfinite(values).all() for values in posterior.draws.values())
+        low, high = posterior.interval(0.95)["coefficients"]
+        if case in ("constant", "nothing usable", "fewer rows than terms"):
+            # the slope of x might be anything that the bounds allow
+            assert (high - low)[0] > 8
+        assert str(posterior.summary())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dc.models.LinearRegression("y", ["x"], bounds={"y": (0, 1)}), "needs bounds or labels"),
+        (lambda: dc.models.LinearRegression("y", ["x"]), "needs bounds or labels"),
+        (lambda: dc.models.LinearRegression("y", ["x"], bounds=[(0, 1)]), "bounds must be a dictionary"),  # pyright: ignore
+        (lambda: dc.models.LinearRegression("y", "x", bounds=BOUNDS), "a list of columns"),
+        (lambda: model_of("x", "x * w"), "names 'w', which is no feature"),
+        (lambda: model_of("x", "x ** 3"), "nor a square"),
+        (lambda: model_of("x", "x * u * s"), "more than two factors"),
+        (lambda: model_of("x", "s", "s ** 2"), "squares labels"),
+        (lambda: model_of("x", "x ** 2", "x ** 2"), "stands twice"),
+        (lambda: model_of("x", "y"), "declared twice"),
+        (
+            lambda: dc.models.LinearRegression("y", ["x"], bounds={"x": (0, 1), "y": (0, 1), "z": (0, 1)}),
+            "neither the target nor a feature",
+        ),
+        (
+            lambda: dc.models.LinearRegression("y", ["x"], bounds={"x": (0, 1), "y": ["a", "b"]}),
+            "is a number with bounds",
+        ),
+        (
+            lambda: dc.models.LinearRegression({"y": (0, 1)}, {"x": (0, 1)}, square_width=3),
+            "square_width must be",
+        ),
+    ],
+)
+def test_declarations_that_are_refused(call: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        call()
+
+
+def test_what_a_posterior_does_not_take(rng: np.random.Generator) -> None:
+    release = dc.release(rows_of(100, rng), model_of("x"), epsilon=1)
+    with pytest.raises(UsageError, match="no prior but its own"):
+        dc.infer(release, prior=1.0)
+    posterior = dc.infer(release, draws=400, rng=1)
+    with pytest.raises(UsageError, match="the rows have no column"):
+        posterior.predict({"u": [1]})
+    with pytest.raises(UsageError, match="interval must"):
+        posterior.predict({"x": [1]}, interval=2)
+    gradients = dc.release(
+        rows_of(100, rng), model_of("x"), mechanism=dc.mechanisms.NoisySGD(rho=1), missing="none"
+    )
+    with pytest.raises(UsageError, match="have no intervals"):
+        dc.infer(gradients).predict({"x": [1]}, interval=0.5)
+
+
+def test_a_population_is_drawn_for_every_table(rng: np.random.Generator) -> None:
+    """With many records slopes scatter as least squares says, times the root of the kurtosis ratio."""
+    covariance = np.array([[0.09, 0.03], [0.03, 0.04]])
+    table = MomentDraws(
+        np.zeros((8000, 2)), np.broadcast_to(covariance, (8000, 2, 2)), np.full(8000, 10_000.0)
+    )
+    for naive in (True, False):
+        found = draw_population(table, rng, naive=naive)
+        residual = np.sqrt(0.04 - 0.03**2 / 0.09)
+        ratio = found.slopes.std() / (residual / np.sqrt(0.09 * 10_000))
+        assert 0.97 < ratio < 1.03 if naive else 1.1 < ratio < 1.35
+        assert found.residual_sd.mean() == pytest.approx(residual, rel=0.002)
+        assert found.r_squared.mean() == pytest.approx(0.25, rel=0.02)
