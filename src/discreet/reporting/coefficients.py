@@ -10,7 +10,6 @@ import numpy as np
 from discreet.inference.summary import tails
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
-from discreet.reporting.forest import intervals
 from discreet.reporting.pictures import model_of
 from discreet.reporting.plots import plot_posterior
 from discreet.reporting.style import (
@@ -19,12 +18,13 @@ from discreet.reporting.style import (
     QUIET,
     Heading,
     common_decimals,
+    draw_intervals,
     finish,
+    look_of,
+    name_rows,
     new_figure,
-    rule,
     shorten,
     span,
-    strip,
 )
 from discreet.reporting.subplots import beside
 
@@ -61,24 +61,20 @@ def plot_coefficients(
             low, high = map(float, bounds_of(model.design.by_name[name]))
             width[at] *= (high - low) ** power
     how = posterior.diagnostics
+    hue, warning = look_of(how.engine)
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; {how.engine} engine"
     heading = Heading(
         8.2,
         title or f"Linear regression of {model.target.name}",
         [*([posterior.about] if posterior.about else []), note],
-        "naive: ignores the privacy noise" if how.engine == "naive" else None,
+        warning,
     )
     figure = new_figure(8.2, _ROW * len(found) + 0.9, heading)
     axes = figure.add_subplot()
     at = np.arange(len(found), dtype=float)
     axes.axvline(0, color=QUIET, linewidth=0.8)
-    intervals(axes, at, found * width[:, None])
-    strip(axes)
-    axes.set_yticks(
-        at, [shorten(name) for name in model.weight_names[1:]], color=INK, fontsize=9.5, parse_math=False
-    )
-    axes.set_ylim(len(found) - 0.4, -0.6)
-    rule(axes)
+    draw_intervals(axes, at, found * width[:, None], hue)
+    name_rows(axes, [shorten(name) for name in model.weight_names[1:]])
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     for row, (low, *_, high) in zip(at, found, strict=True):
         beside(axes, row, span(low, high, common_decimals([high - low])), QUIET)
