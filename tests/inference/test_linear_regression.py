@@ -184,7 +184,8 @@ HARD: dict[str, Any] = {
 @pytest.mark.parametrize("case", HARD)
 def test_hard_tables_give_wide_intervals_and_no_error(case: str, rng: np.random.Generator) -> None:
     rows = HARD[case](rows_of(500, rng))
-    for how in ({"epsilon": 1}, {"epsilon": 1, "neighbors": "add_remove"}):
+    settings: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "neighbors": "add_remove"}]
+    for how in settings:
         posterior = dc.infer(dc.release(rows, model_of("x", "u", "s"), **how), rng=1, draws=400)
         assert all(np.isfinite(values).all() for values in posterior.draws.values())
         low, high = posterior.interval(0.95)["coefficients"]
