@@ -151,13 +151,13 @@ class Laplace(NoiseMechanism):
     def __init__(
         self, epsilon: Number | None = None, *, metric: Any = None, epsilon_per_unit: Number | None = None
     ) -> None:
-        per_unit = PerUnit.read(metric, epsilon_per_unit)
-        if (epsilon is None) == (per_unit is None):
+        told = metric is not None or epsilon_per_unit is not None
+        budget = PerUnit.read(metric, epsilon_per_unit) if told else None
+        if (epsilon is None) == (budget is None):
             raise UsageError("laplace noise takes either epsilon, or metric with epsilon_per_unit.")
         if epsilon is not None:
-            object.__setattr__(self, "budget", positive_budget(epsilon, "epsilon"))
-        else:
-            object.__setattr__(self, "budget", per_unit)
+            budget = positive_budget(epsilon, "epsilon")
+        object.__setattr__(self, "budget", budget)
 
     @property
     def epsilon(self) -> Fraction:

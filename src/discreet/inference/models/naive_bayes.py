@@ -66,16 +66,17 @@ def _model(release: Release) -> NaiveBayes:
 
 
 def _has_numbers(release: Release) -> str | None:
-    numbers = _model(release).numeric_columns
-    return f"{numbers[0].name!r:.60} is a number, whose sums are not read exactly" if numbers else None
+    if not release.model.has_numbers:
+        return None
+    return f"{_model(release).numeric_columns[0].name!r:.60} is a number, whose sums are not read exactly"
 
 
 def _has_labels_only(release: Release) -> str | None:
-    return None if _model(release).numeric_columns else "naive_bayes has exact, naive for labels alone"
+    return None if release.model.has_numbers else "naive_bayes has exact, naive for labels alone"
 
 
 def _is_redacted(release: Release) -> str | None:
-    if release.domain.outside == "redact" and _model(release).numeric_columns:
+    if release.domain.outside == "redact" and release.model.has_numbers:
         return "values outside the bounds were redacted, and a distribution is needed to tell how many"
     return _has_labels_only(release)
 
