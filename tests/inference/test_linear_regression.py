@@ -157,6 +157,14 @@ def test_with_hardly_any_noise_it_is_least_squares(rng: np.random.Generator) -> 
     assert predicted.high - predicted.low == pytest.approx([2 * 1.645 * 5] * 2, rel=0.06)
 
 
+def test_many_features_are_read_by_default(rng: np.random.Generator) -> None:
+    names = [f"x{i}" for i in range(15)]
+    model = dc.models.LinearRegression("y", names, bounds=dict.fromkeys(["y", *names], (-1, 1)))
+    rows = {name: rng.uniform(-1, 1, 2000) for name in ["y", *names]}
+    posterior = dc.infer(dc.release(rows, model, mechanism="gaussian", rho=1), draws=400, rng=1)
+    assert posterior.draws["coefficients"].shape == (400, 15)
+
+
 def test_noise_that_dominates_is_the_first_line(rng: np.random.Generator) -> None:
     release = dc.release(rows_of(100, rng), model_of("x", "u"), epsilon="0.1")
     posterior = dc.infer(release, rng=1, draws=400)
