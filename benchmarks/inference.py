@@ -5,8 +5,8 @@
 Every round makes a fresh private release and gives it to everybody in turn, so that a busy machine slows all alike.
 Ours is one call of ``dc.infer(release, draws=4000)``, everything included, on a release object nobody has read
 before. NUTS runs 4 chains of 1000 draws after 1000 of warm-up, in several parametrizations (see numpyro_models.py),
-and the best of them is the rival. All are judged by one estimator, the bulk effective sample size of Vehtari et al.
-(2021), of the worst component of the parameter, and their means must agree.
+and the best of them whose chains agree (R-hat below 1.01) is the rival. All are judged by one estimator, the bulk
+effective sample size of Vehtari et al. (2021), of the worst component of the parameter, and their means must agree.
 
 Labels go through the exact engine. The truncated families go through ``gibbs``, whose model (a central limit for the
 sums) NUTS can share.
@@ -47,7 +47,7 @@ from discreet.artifact import Release
 from discreet.curator.publish import privatize, release_with
 from discreet.domain.declarations import Missing
 from discreet.families import Bernoulli, Categorical, Exponential, Histogram, Mean, Normal
-from discreet.inference.diagnostics import bulk_ess
+from discreet.inference.diagnostics import R_HAT_LIMIT, bulk_ess, r_hat
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.mechanisms.noise import Laplace
 from discreet.priors.base import Prior
@@ -223,12 +223,14 @@ class Series:
     compiling: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
     apart: list[float] = field(default_factory=list)
+    hats: list[float] = field(default_factory=list)
 
     def add(self, seconds: float, compiling: float, draws: np.ndarray, reference: np.ndarray) -> None:
         """Note a run; its draws and those it is compared with are (chains, draws, components)."""
         self.seconds.append(seconds)
         self.compiling.append(compiling)
         self.rates.append(float(bulk_ess(draws).min()) / seconds)
+        self.hats.append(float(r_hat(draws).max()))
         gap = np.abs(draws.mean(axis=(0, 1)) - reference.mean(axis=(0, 1))) / reference.std(axis=(0, 1))
         self.apart.append(float(gap.max()))
 
@@ -279,7 +281,12 @@ def compare(case: Case, rounds: int, say: Callable[[str], None]) -> dict[str, An
     same = max(max(series.apart) for series in theirs.values()) <= FARTHEST_MEAN
     against = []
     for way, target in ((AsCalled.name, case.target), (HandCompiled.name, None)):
-        best = max((key for key in theirs if key[0] == way), key=lambda key: theirs[key].rate)
+        # the fastest whose chains agree; if none has converged, there is no rival to compare with
+        agree = [key for key in theirs if key[0] == way and max(theirs[key].hats) < R_HAT_LIMIT]
+        if not agree:
+            same = False
+            continue
+        best = max(agree, key=lambda key: theirs[key].rate)
         ratios = ours.faster_than(theirs[best])
         ratio = statistics.median(ratios)
         against.append(
@@ -318,6 +325,7 @@ def _row(name: str, timed: str | None, series: Series) -> dict[str, Any]:
         "compiling_milliseconds": 1000 * statistics.median(series.compiling),
         "effective_per_second": series.rate,
         "largest_difference_of_means_in_sd": max(series.apart),
+        "largest_r_hat": max(series.hats),
     }
 
 
@@ -348,7 +356,9 @@ def print_tables(figures: dict[str, Any]) -> None:
     )
     for case in figures["speed"]:
         print(f"{case['case']}, n = {case['n_records']}")
-        print(f"  {'':<34}{'ms':>10}{'compiling':>12}{'ESS / s':>14}{'ours is':>12}{'means apart':>14}")
+        print(
+            f"  {'':<34}{'ms':>10}{'compiling':>12}{'ESS / s':>14}{'ours is':>12}{'means apart':>14}{'R-hat':>8}"
+        )
         ours, *theirs = case["samplers"]
         for row in (ours, *sorted(theirs, key=lambda row: row["timed"])):
             name = row["name"] if row is ours else f"NUTS {row['timed']}, {row['name']}"
@@ -358,6 +368,7 @@ def print_tables(figures: dict[str, Any]) -> None:
             if row is not ours:
                 times = ours["effective_per_second"] / row["effective_per_second"]
                 line += f"{times:>10,.0f} x{row['largest_difference_of_means_in_sd']:>11.2f} sd"
+                line += f"{row['largest_r_hat']:>8.3f}"
             print(line)
         for row in case["against"]:
             low, high = row["ratio_range"]
@@ -368,7 +379,9 @@ def print_tables(figures: dict[str, Any]) -> None:
                 f"(rounds {low:,.0f} to {high:,.0f}), {verdict}"
             )
         print(
-            "" if case["same_posterior"] else f"  the means differ by more than {FARTHEST_MEAN} sd: MISSED\n"
+            ""
+            if case["same_posterior"]
+            else f"  the means differ by more than {FARTHEST_MEAN} sd, or no chains agree: MISSED\n"
         )
     print(f"time of infer as n grows\n  {'':<28}{'n = 10^3':>12}{'n = 10^9':>12}{'ratio':>8}")
     for case in figures["growth"]:
