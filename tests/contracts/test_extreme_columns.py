@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import discreet as dc
 from discreet.curator.publish import release_with
@@ -48,6 +49,21 @@ def test_means_are_wide_where_little_is_known(name: str, neighbors: Any, rng: np
         # many records: known but for noise, at or next to where they are
         assert low - 0.01 <= truth <= high + 0.01
         assert high - low < 2
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_a_constant_column_has_its_value_and_no_spread_inside(
+    value: float, neighbors: Any, rng: np.random.Generator
+) -> None:
+    """The value itself, at a bound too, and an sd of 0: not next to the interval's end but inside."""
+    n_releases = 40
+    held = np.zeros(2)
+    for _ in range(n_releases):
+        ends = read([value] * 400, dc.Mean(), neighbors, rng).interval()
+        held += [ends["mean"][0] <= value <= ends["mean"][1], ends["sd"][0] == 0]
+    # eight shares of at least 0.9 have a false-alarm rate of 1e-4
+    assert (held >= binom.ppf(1e-4 / 8, n_releases, 0.9)).all(), held
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
