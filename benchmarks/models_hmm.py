@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.sampler import sample
 from discreet.privacy.noise import DiscreteLaplace
 
@@ -53,18 +53,18 @@ def least_seconds(work: Callable[[], Any]) -> float:
 def samplers(counts: np.ndarray, states: int, rng: np.random.Generator) -> dict[str, float]:
     """Return the seconds of one iteration of each sampler, of 200."""
 
-    def seconds(cells: Cells, noisy: Noisy | None = None) -> float:
+    def seconds(cells: SequenceCells, noisy: Noisy | None = None) -> float:
         half = ITERATIONS // 2
         return (
             least_seconds(lambda: sample(states, cells, noisy=noisy, draws=half, burn_in=half, rng=rng))
             / ITERATIONS
         )
 
-    out = {"non-private": seconds(Cells(counts, SIZES, N_SEQUENCES, LENGTH))}
+    out = {"non-private": seconds(SequenceCells(counts, SIZES, N_SEQUENCES, LENGTH))}
     for epsilon in (5.0, 0.1):
         width = 2 * len(SIZES) / epsilon
         noise = DiscreteLaplace(width).sample(counts.size, rng).reshape(counts.shape)
-        cells = Cells(counts + noise, SIZES, N_SEQUENCES, LENGTH)
+        cells = SequenceCells(counts + noise, SIZES, N_SEQUENCES, LENGTH)
         out[f"naive {epsilon:g}"] = seconds(cells.clipped())
         out[f"noise-aware {epsilon:g}"] = seconds(
             cells, Noisy(np.full(counts.shape[1], width), False, n_entries=N_ENTRIES)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.inference.models.hidden_markov import path_kernels as kernels
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from discreet.privacy.noise import DiscreteLaplace
 from discreet.samplers.truncated_dirichlet import sample_truncated_dirichlet
@@ -45,9 +45,9 @@ class Counts:
         whole = self.values[self.training].sum(axis=0, keepdims=True)
         return Counts(whole, self.sizes, 1, 1, np.ones(1, dtype=bool))
 
-    def cells(self, values: np.ndarray | None = None) -> Cells:
+    def cells(self, values: np.ndarray | None = None) -> SequenceCells:
         """Return what the sampler reads: these counts, or noisy ones in their place."""
-        return Cells(
+        return SequenceCells(
             self.values if values is None else values,
             self.sizes,
             self.n_sequences,

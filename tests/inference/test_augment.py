@@ -17,7 +17,7 @@ from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment import augment_engine as augment
-from discreet.inference.engines.augment.chain import Chain, Target, check_floor, ladder, starting_points
+from discreet.inference.engines.augment.chain import Chain, LatentTarget, check_floor, ladder, starting_points
 from discreet.inference.missing_prior import missing_prior
 from tests.contracts.family_cases import Case, every_family
 from tests.inference.augmented import (
@@ -64,15 +64,15 @@ def test_wrong_noise_is_seen(rng: np.random.Generator, monkeypatch: pytest.Monke
     release = replace(drawn, statistics=replace(drawn.totals, values=(0,)))
     prior = dc.priors.Beta(1, 1)
     theirs = exactly(ask(release, prior, 20_000, rng)).draws["p"]
-    honest = Target.of
+    honest = LatentTarget.of
     for factor, passes in ((1.0, True), (0.8, False), (1.2, False)):
 
-        def told(question: Question, factor: float = factor) -> Target:
+        def told(question: Question, factor: float = factor) -> LatentTarget:
             target = honest(question)
             assert target.epsilon is not None
             return replace(target, scales=target.scales * factor, epsilon=target.epsilon / factor)
 
-        monkeypatch.setattr(Target, "of", told)
+        monkeypatch.setattr(LatentTarget, "of", told)
         mine = augment.draw(ask(release, prior, 12_000, rng)).draws["p"]
         assert (worst_gap(mine, theirs) < LIMIT) == passes
 
@@ -178,7 +178,7 @@ def test_acceptance_never_falls_below_the_floor(rng: np.random.Generator) -> Non
     """A flipped answer moves the vector by its whole sensitivity, so the bound is met, and half of it is not."""
     release = release_of(rng.integers(0, 2, 30), dc.Bernoulli(), dc.mechanisms.Laplace(2), rng)
     question = ask(release, dc.priors.Beta(1, 1), 200, rng)
-    target = Target.of(question)
+    target = LatentTarget.of(question)
     assert target.epsilon == pytest.approx(2, rel=1e-12)
     augment.draw(question)
     chain = Chain(replace(target, epsilon=1.0), starting_points(question), rng)
@@ -209,7 +209,7 @@ def test_blocks_mix_where_sweeps_alone_do_not(rng: np.random.Generator) -> None:
     times = []
     for kind in (Chain, Plain):
         question = ask(release, dc.priors.Gamma(2, 2), 0, rng)
-        chain = kind(Target.of(question), starting_points(question), rng)
+        chain = kind(LatentTarget.of(question), starting_points(question), rng)
         times.append(augment._autocorrelation_time([augment._run(chain, 3000, 1, np.ones(ladder(400).size))]))
     # estimates of a long time from a chain not much longer vary a lot, but not by a factor of ten
     assert times[0] < 10

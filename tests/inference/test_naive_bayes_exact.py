@@ -17,7 +17,7 @@ from scipy.stats import chi2
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.inference.models.naive_bayes import ClassDistribution, class_distribution, readings
-from discreet.inference.models.table_rows import Reading, RowDistribution
+from discreet.inference.models.table_rows import RowDistribution, RowReading
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
 
@@ -170,7 +170,7 @@ def test_a_wrong_scale_is_noticed(rng: np.random.Generator) -> None:
     assert np.abs(by_engine(release, found, False, distribution) - truth).max() > 1e-3
 
 
-def direct(row: Reading, n: int) -> np.ndarray:
+def direct(row: RowReading, n: int) -> np.ndarray:
     """The log-likelihood of a row for totals 0, ..., n, by sums of positive terms, without tilts, panels or Fourier."""
     t = np.arange(n + 1)
 
@@ -212,7 +212,8 @@ def test_class_totals_at_every_width_of_noise(missing: Any, mechanism: Any, rng:
     prior = model.concentrations(0.7)
     distribution = class_distribution(release, prior, RecordPrior())
     logs = [
-        sum(direct(row, n) for row in group if isinstance(row, Reading)) for group in readings(release, prior)
+        sum(direct(row, n) for row in group if isinstance(row, RowReading))
+        for group in readings(release, prior)
     ]
     # all pairs of totals, and the records without a class that they leave
     i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")

@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.inference.models.class_moments import BlockDistribution, BlockReading
 from discreet.inference.models.naive_bayes import class_distribution, readings
-from discreet.inference.models.table_rows import Reading
+from discreet.inference.models.table_rows import RowReading
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
 from tests.inference.test_naive_bayes_exact import CLOSE, direct, log_classless
@@ -52,7 +52,7 @@ def pair_weights(release: dc.Release, *, without: bool) -> np.ndarray:
     weights = []
     for c, group in enumerate(groups):
         label, block = group
-        assert isinstance(label, Reading)
+        assert isinstance(label, RowReading)
         assert isinstance(block, BlockReading)
         w = np.exp(direct(label, N))
         weights.append(w if without and c == 0 else w * block_weights(block))

@@ -17,7 +17,7 @@ from discreet.privacy.loss import PrivacyLoss
 from discreet.privacy.metric import distinguishing_distance
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.draw_counts import Played
-from discreet.validation.likelihood_ratio import Pair
+from discreet.validation.likelihood_ratio import DistributionPair
 from discreet.validation.sampled_distribution import PosteriorDistribution
 from tests.mechanisms.test_posterior_sampling import CASES
 
@@ -101,7 +101,7 @@ def test_a_limit_that_is_too_low_is_beaten_in_simulation(rng: np.random.Generato
     """Negative control: randomized response attains its limit, and 10% less epsilon is found out."""
     epsilon, n, trials = 1.0, 5, 20_000
     p = np.array([1.0, math.exp(-epsilon)]) / (1 + math.exp(-epsilon))
-    pair = Pair(np.log(p), np.log(p[::-1]))
+    pair = DistributionPair(np.log(p), np.log(p[::-1]))
     best = pair.best_test(n)
     limits = ErrorLimit.of_epsilon(epsilon), ErrorLimit.of_epsilon(0.9 * epsilon)
     assert best.advantage == pytest.approx(limits[0].advantage(n), abs=ROUNDING)
@@ -139,7 +139,7 @@ def test_errors_on_a_lattice_are_those_of_the_best_test(n: int) -> None:
     ratio = 0.3 * np.arange(5)
     q = np.array([0.3, 0.1, 0.25, 0.2, 0.15])
     p = q * np.exp(ratio) / (q @ np.exp(ratio))
-    best = Pair(np.log(p), np.log(q)).best_test(n)
+    best = DistributionPair(np.log(p), np.log(q)).best_test(n)
     error, advantage = roc(p, q, n)
     # the list of tests has steps of 1/200,000
     assert best.error == pytest.approx(error, abs=1e-5)
@@ -153,7 +153,7 @@ def test_off_a_lattice_the_best_test_is_within_the_slack(n: int, rng: np.random.
     for _ in range(5):
         p, q = rng.dirichlet(np.ones(5), 2).clip(0.01)
         p, q = p / p.sum(), q / q.sum()
-        best = Pair(np.log(p), np.log(q)).best_test(n)
+        best = DistributionPair(np.log(p), np.log(q)).best_test(n)
         _, advantage = roc(p, q, n)
         assert best.advantage <= advantage + ROUNDING
         assert best.advantage + best.slack >= advantage - ROUNDING
@@ -166,7 +166,7 @@ def test_many_draws_agree_with_the_convolution_of_privacy_losses(name: str, rng:
     distribution = PosteriorDistribution.of(model, mechanism, bounds)
     features = [distribution.totals(table).features() for table in drawn(name, 12, 12, rng)]
     distributions = [distribution.distribution(each, 12) for each in features]
-    pair = Pair(*(each.log_mass() for each in distributions))
+    pair = DistributionPair(*(each.log_mass() for each in distributions))
     assert np.exp(pair.log_p) == pytest.approx(distributions[0].mass(), abs=ROUNDING)
     loss = PrivacyLoss.between(*(each.mass() for each in distributions))
     assert pair.divergence() == pytest.approx(loss.mean, abs=1e-9)
@@ -184,7 +184,7 @@ def test_a_window_of_the_sums_loses_nothing() -> None:
     ratio = 0.02 * np.arange(41)
     q = np.full(41, 1 / 41)
     p = q * np.exp(ratio) / (q @ np.exp(ratio))
-    pair = Pair(np.log(p), np.log(q))
+    pair = DistributionPair(np.log(p), np.log(q))
     n = 2000
     best = pair.best_test(n)
     _, bins, other = pair.binned(n)
@@ -208,7 +208,7 @@ def test_the_test_errs_as_often_on_releases(rng: np.random.Generator) -> None:
     )
     tables = [1] * 3 + [0] * 3, [0] * 6
     distribution = PosteriorDistribution.of(dc.Bernoulli(), mechanism, None)
-    pair = Pair(
+    pair = DistributionPair(
         *(distribution.distribution(distribution.totals(table).features(), 6).log_mass() for table in tables)
     )
     best = pair.best_test(3)

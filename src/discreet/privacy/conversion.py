@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.extras import is_installed
-from discreet.privacy.curves import Curve
+from discreet.privacy.curves import RenyiCurve
 from discreet.privacy.guarantees import (
     ApproxDP,
     Guarantee,
@@ -166,7 +166,7 @@ def _bounds(by_kind: Sorted, room: float) -> Iterator[tuple[Fraction, str]]:
     if not by_kind.has_curves:
         yield together, BASIC
     else:
-        rest = Curve.of((), by_kind.rho, by_kind.renyi).epsilon(room)
+        rest = RenyiCurve.of((), by_kind.rho, by_kind.renyi).epsilon(room)
         alone = CONCENTRATED if not by_kind.renyi else RENYI
         yield together + float_result_up(rest), BASIC if len(by_kind) > 1 else alone
     if room <= 0:
@@ -176,14 +176,14 @@ def _bounds(by_kind: Sorted, room: float) -> Iterator[tuple[Fraction, str]]:
         return
     if not by_kind.renyi:
         rho = by_kind.rho + sum((e**2 for e in epsilons), Fraction(0)) / 2
-        yield float_result_up(Curve.of((), rho, ()).epsilon(room)), CONCENTRATED
+        yield float_result_up(RenyiCurve.of((), rho, ()).epsilon(room)), CONCENTRATED
     if epsilons or by_kind.renyi:
-        yield float_result_up(Curve.of(epsilons, by_kind.rho, by_kind.renyi).epsilon(room)), RENYI
+        yield float_result_up(RenyiCurve.of(epsilons, by_kind.rho, by_kind.renyi).epsilon(room)), RENYI
     # for reports alone: whether a file loads or a ledger grants a charge never comes here
     if epsilons and is_installed("dp_accounting"):
         from discreet.privacy.tight import composed_epsilon
 
-        curve = Curve.of((), by_kind.rho, by_kind.renyi) if by_kind.has_curves else None
+        curve = RenyiCurve.of((), by_kind.rho, by_kind.renyi) if by_kind.has_curves else None
         tight = composed_epsilon(epsilons, curve, room)
         if tight is not None:
             yield float_result_up(tight), LOSSES

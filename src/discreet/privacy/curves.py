@@ -47,7 +47,7 @@ def randomized_response_divergence(epsilon: float, orders: np.ndarray) -> np.nda
 
 
 @dataclass(frozen=True)
-class Curve:
+class RenyiCurve:
     """The summed Rényi curve of some guarantees, in float64, for orders up to ``last``.
 
     The curve has kinks at the orders of Rényi guarantees, where the best order often is.
@@ -58,7 +58,7 @@ class Curve:
     kinks: tuple[float, ...]
 
     @classmethod
-    def of(cls, pure: Sequence[Fraction], rho: Fraction, renyi: Sequence[RenyiDP]) -> Curve:
+    def of(cls, pure: Sequence[Fraction], rho: Fraction, renyi: Sequence[RenyiDP]) -> RenyiCurve:
         """Add up pure guarantees (by their epsilons), concentrated ones (by their total rho) and Rényi curves."""
         epsilons, counts = np.unique([float(e) for e in pure], return_counts=True)
 

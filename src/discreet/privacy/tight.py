@@ -11,7 +11,7 @@ worse. The split is exact where the losses are multiples of the step, which is c
 
 Parts that are known only by a Rényi curve are taken together, given everything else: their hockey-stick curves are
 convex in e^epsilon, and so is the largest of them, which lies below the bound of
-:meth:`~discreet.privacy.curves.Curve.log_delta`. Joining that bound's values on the grid by straight lines in
+:meth:`~discreet.privacy.curves.RenyiCurve.log_delta`. Joining that bound's values on the grid by straight lines in
 e^epsilon keeps it above every convex curve below it, and is the curve of a loss distribution ("connect the dots") that
 composes like the others.
 
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.curves import Curve
+from discreet.privacy.curves import RenyiCurve
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -48,7 +48,7 @@ _FOURIER_ERROR = 1e-13
 _POWER_ERROR = 1e-15
 
 
-def composed_epsilon(epsilons: Sequence[Fraction], rest: Curve | None, delta: float) -> float | None:
+def composed_epsilon(epsilons: Sequence[Fraction], rest: RenyiCurve | None, delta: float) -> float | None:
     """Return the epsilon at ``delta`` of pure guarantees and a Rényi curve together, or None if it is not reliable."""
     counts = Counter(epsilons)
     error = _FOURIER_ERROR * (len(counts) + 2) + _POWER_ERROR * len(epsilons)
@@ -86,7 +86,7 @@ def response_losses(epsilon: Fraction, step: Fraction, count: int = 1) -> Privac
     return one.self_compose(count) if count > 1 else one
 
 
-def curve_losses(rest: Curve, reach: float, step: float) -> PrivacyLossDistribution:
+def curve_losses(rest: RenyiCurve, reach: float, step: float) -> PrivacyLossDistribution:
     """Return the loss distribution behind the delta(epsilon) that a Rényi curve allows, on [-reach, reach]."""
     from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots_fixed_gap
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution

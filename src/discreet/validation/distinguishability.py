@@ -15,7 +15,7 @@ from discreet.families.base import Family
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
 from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
-from discreet.validation.likelihood_ratio import Pair, RatioTest
+from discreet.validation.likelihood_ratio import DistributionPair, RatioTest
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ def distinguish(
     return Distinguishability(tuple(by_draws), delta, limit.least_draws(delta), limit, about, pair)
 
 
-def _compared(distribution: PosteriorDistribution, first: Any, second: Any) -> tuple[Pair, int, int]:
+def _compared(
+    distribution: PosteriorDistribution, first: Any, second: Any
+) -> tuple[DistributionPair, int, int]:
     """Return the two distributions of a draw, the number of records, and in how many the tables differ."""
     totals = [distribution.totals(table) for table in (first, second)]
     n_records = totals[0].n_records
@@ -154,7 +156,7 @@ def _compared(distribution: PosteriorDistribution, first: Any, second: Any) -> t
     p, q = (distribution.distribution(each.features(), n_records).log_mass() for each in totals)
     # as multisets, and before clipping, which can only bring them closer
     kept = Counter(_values(first)) & Counter(_values(second))
-    return Pair(p, q), n_records, n_records - kept.total()
+    return DistributionPair(p, q), n_records, n_records - kept.total()
 
 
 def _values(table: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.privacy.metric.error_limit import MOST_DRAWS as MOST_COUNTED
 from discreet.privacy.metric.error_limit import ErrorLimit
-from discreet.validation.likelihood_ratio import Pair, RatioTest
+from discreet.validation.likelihood_ratio import DistributionPair, RatioTest
 from discreet.validation.rank_table import aligned
 from discreet.validation.ranks import CONFIDENCE, clopper_pearson
 
@@ -79,7 +79,7 @@ class Distinguishability:
     least_draws: int | None
     limit: ErrorLimit
     about: tuple[str, ...]
-    pair: Pair | None = None
+    pair: DistributionPair | None = None
 
     @cached_property
     def draws(self) -> int | None:

@@ -52,7 +52,7 @@ class RatioTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class DistributionPair:
     """Two distributions on the same points, by their log-masses."""
 
     log_p: np.ndarray

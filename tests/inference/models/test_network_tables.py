@@ -18,8 +18,8 @@ from discreet.inference.models.network.joint_table import (
 )
 from discreet.inference.models.network.table_moves import (
     Moves,
-    State,
-    Target,
+    TableState,
+    TableTarget,
     line_through,
     log_along,
     move,
@@ -106,11 +106,11 @@ def test_the_distribution_is_that_of_the_records(
     assert max(abs(wrong[key] - expected[key]) for key in expected) > 1e-3
 
 
-def start(distribution: NetworkDistribution, joint: np.ndarray) -> tuple[State, Target]:
+def start(distribution: NetworkDistribution, joint: np.ndarray) -> tuple[TableState, TableTarget]:
     structure = distribution.structure
     tables = structure.tables(joint)
     rows = np.bincount(structure.rows, weights=tables).astype(np.int64)
-    target = Target(
+    target = TableTarget(
         structure.cells,
         structure.rows,
         distribution.alpha,
@@ -119,7 +119,7 @@ def start(distribution: NetworkDistribution, joint: np.ndarray) -> tuple[State, 
         distribution.slope,
         distribution.curve,
     )
-    return State(joint.astype(np.int64), tables, rows), target
+    return TableState(joint.astype(np.int64), tables, rows), target
 
 
 def test_the_weight_along_a_line_is_the_distribution(rng: np.random.Generator) -> None:

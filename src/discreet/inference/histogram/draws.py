@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.messages import Split, upward
-from discreet.inference.histogram.tree import Level, Node, build
+from discreet.inference.histogram.tree import BinNode, Level, build
 
 # rows of conditional weights that are laid out at once
 _BLOCK = 2**21
@@ -69,7 +69,7 @@ def draw_histogram(
 
 
 def _place(
-    nodes: list[Node], node: Node, where: list[np.ndarray | None], left: np.ndarray, right: np.ndarray
+    nodes: list[BinNode], node: BinNode, where: list[np.ndarray | None], left: np.ndarray, right: np.ndarray
 ) -> None:
     if node.left is not None and node.right is not None:
         where[node.left], where[node.right] = left, right

@@ -27,7 +27,7 @@ from scipy.special import gammaln
 
 from discreet.errors import OutOfReachError
 from discreet.inference.bounded_mean import CountPrior
-from discreet.inference.histogram.tree import Node
+from discreet.inference.histogram.tree import BinNode
 
 #: Half of a_l + a_r.
 CONCENTRATIONS = np.array([0.02, 0.25, 2.0, 30.0])
@@ -70,7 +70,7 @@ class Split:
     shape: tuple[np.ndarray, np.ndarray]
 
 
-def upward(nodes: list[Node], counts: CountPrior) -> tuple[list[Message], list[Split | None]]:
+def upward(nodes: list[BinNode], counts: CountPrior) -> tuple[list[Message], list[Split | None]]:
     """Return the message of every node and the splits of those with children; the root's includes the prior of n."""
     messages: list[Message] = []
     splits: list[Split | None] = []
@@ -122,12 +122,12 @@ def _least(a: int | None, b: int) -> int:
     return b if a is None else min(a, b)
 
 
-def _shape(left: Node, right: Node) -> tuple[np.ndarray, np.ndarray]:
+def _shape(left: BinNode, right: BinNode) -> tuple[np.ndarray, np.ndarray]:
     share = left.n_bins / (left.n_bins + right.n_bins)
     return 2 * CONCENTRATIONS * share, 2 * CONCENTRATIONS * (1 - share)
 
 
-def _window(node: Node, low: int, high: int | None) -> tuple[int, int]:
+def _window(node: BinNode, low: int, high: int | None) -> tuple[int, int]:
     """Return the counts that are plausible for a node's own noisy counts, inside [low, high]."""
     first, last = low, high
     for seen, noise in node.seen:

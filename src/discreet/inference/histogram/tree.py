@@ -20,7 +20,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Node:
+class BinNode:
     """Bins first to last - 1, where its children are, and the noisy counts of exactly these bins."""
 
     first: int
@@ -35,7 +35,7 @@ class Node:
         return self.last - self.first
 
 
-def build(n_bins: int, levels: Sequence[Level]) -> list[Node]:
+def build(n_bins: int, levels: Sequence[Level]) -> list[BinNode]:
     """Return the nodes, children before parents and the root last.
 
     Groups must nest: a range is split at the group boundary nearest its middle, taken from the coarsest level that has
@@ -53,14 +53,14 @@ def build(n_bins: int, levels: Sequence[Level]) -> list[Node]:
     borders = sorted(borders, key=len)
     if n_bins > 1 and (not borders or borders[-1].size != n_bins - 1):
         raise ValueError("the finest level must have one count for each bin")
-    nodes: list[Node] = []
+    nodes: list[BinNode] = []
 
     def grow(first: int, last: int) -> int:
         left = right = None
         if last - first > 1:
             cut = _middle(first, last, borders)
             left, right = grow(first, cut), grow(cut, last)
-        nodes.append(Node(first, last, left, right, tuple(counts.pop((first, last), ()))))
+        nodes.append(BinNode(first, last, left, right, tuple(counts.pop((first, last), ()))))
         return len(nodes) - 1
 
     grow(0, n_bins)

@@ -40,7 +40,7 @@ from discreet.inference.counts.weights import Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
-from discreet.inference.models.table_rows import Window, log_sums
+from discreet.inference.models.table_rows import TotalWeights, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
@@ -157,7 +157,7 @@ class BlockDistribution:
     log_weights: np.ndarray
     reading: BlockReading
 
-    def usable(self, totals: Window) -> RecordPrior:
+    def usable(self, totals: TotalWeights) -> RecordPrior:
         """Return the distribution of the usable count, given log weights of the class total and the missing."""
         most = totals.high
         distribution = Table(totals.low, totals.tilted(0.0))
@@ -195,13 +195,15 @@ def block_distribution(block: BlockReading, target: float, low: int, high: int) 
     least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
     with np.errstate(divide="ignore"):
         there = block.log_density(np.arange(least, most + 1)) + log_rising(PRESENT_WEIGHT, least, most)
-        parts = [Window(first, np.log(weights)), Window(least, there)]
+        parts = [TotalWeights(first, np.log(weights)), TotalWeights(least, there)]
     log_weights = log_sums(parts[0], parts[1], low, high, target)
     log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
     return BlockDistribution(low, log_weights, block)
 
 
-def draw_moments(blocks: Sequence[BlockDistribution], others: Sequence[Window], question: Question) -> Answer:
+def draw_moments(
+    blocks: Sequence[BlockDistribution], others: Sequence[TotalWeights], question: Question
+) -> Answer:
     """Draw mean and sd in every class, classes last, assuming nothing but the bounds."""
     draws: list[PopulationDraws] = []
     for distribution, totals in zip(blocks, others, strict=True):
@@ -219,7 +221,7 @@ def draw_moments(blocks: Sequence[BlockDistribution], others: Sequence[Window], 
 
 def draw_blocks(
     blocks: Sequence[BlockDistribution],
-    others: Sequence[Window],
+    others: Sequence[TotalWeights],
     prior: NormalInverseGamma,
     question: Question,
 ) -> Answer:

@@ -44,10 +44,10 @@ from discreet.inference.models.class_moments import (
     naive_block,
 )
 from discreet.inference.models.table_rows import (
-    Reading,
     RowDistribution,
+    RowReading,
     SharedTotals,
-    Window,
+    TotalWeights,
     row_distribution,
 )
 from discreet.inference.record_prior import RecordPrior
@@ -112,7 +112,7 @@ def _of_numbers(question: Question) -> dict[str, NormalInverseGamma]:
     return {**_model(question.release).suggested_prior(), **question.prior[1]}
 
 
-_Reader = Callable[[Sequence[BlockDistribution], Sequence[Window], str], Answer]
+_Reader = Callable[[Sequence[BlockDistribution], Sequence[TotalWeights], str], Answer]
 
 
 def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
@@ -164,9 +164,9 @@ class ClassDistribution:
 
     totals: SharedTotals
     rows: list[list[RowDistribution | BlockDistribution]]
-    tied: Callable[[list[Window]], SharedTotals]
+    tied: Callable[[list[TotalWeights]], SharedTotals]
 
-    def without(self, group: int, feature: int) -> Window:
+    def without(self, group: int, feature: int) -> TotalWeights:
         """Return the log weights of a class total from everything but one of its rows, where the posterior lies."""
         rows = [
             [row for d, row in enumerate(rows) if (c, d) != (group, feature)]
@@ -174,23 +174,23 @@ class ClassDistribution:
         ]
         windows = [_window(kept, given[0]) for kept, given in zip(rows, self.rows, strict=True)]
         with np.errstate(divide="ignore"):
-            return Window(windows[group].low, np.log(self.tied(windows).marginals[group]))
+            return TotalWeights(windows[group].low, np.log(self.tied(windows).marginals[group]))
 
 
 def _window(
     rows: Sequence[RowDistribution | BlockDistribution], like: RowDistribution | BlockDistribution
-) -> Window:
+) -> TotalWeights:
     """Return the weights of a group's total: those of its rows together, on the window that ``like`` has."""
-    return Window(
+    return TotalWeights(
         like.low, np.sum([np.zeros(like.log_weights.size), *(row.log_weights for row in rows)], axis=0)
     )
 
 
-def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Reading | BlockReading]]:
+def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[RowReading | BlockReading]]:
     """Return the noisy rows of a release, ``[class][feature]``; the last class is "missing" if that is counted."""
     model = _model(release)
     counted = release.domain.missing == "count"
-    out: list[list[Reading | BlockReading]] = [[] for _ in range(model.target.n_labels + counted)]
+    out: list[list[RowReading | BlockReading]] = [[] for _ in range(model.target.n_labels + counted)]
     start = 0
     for table, feature in zip(model.tables(), model.features, strict=True):
         n_rows, width = table.shape(release.domain.missing)
@@ -200,7 +200,7 @@ def readings(release: Release, prior: dict[str, np.ndarray]) -> list[list[Readin
                 out[c].append(BlockReading(release, table, at))
                 continue
             y = np.array(release.totals.values[at], dtype=np.int64)
-            out[c].append(Reading(prior[feature.name], y, release.noise[at], counted))
+            out[c].append(RowReading(prior[feature.name], y, release.noise[at], counted))
         start += n_rows * width
     return out
 
@@ -217,14 +217,16 @@ def class_distribution(
         rows = rows[: model.target.n_labels]
     ceiling = n if n is not None else records.high
 
-    def tied(windows: list[Window]) -> SharedTotals:
+    def tied(windows: list[TotalWeights]) -> SharedTotals:
         return SharedTotals.of(*_tied(windows, alpha, n, records))
 
     centers, halves = _first_windows(rows, n, ceiling)
     for _ in range(_MOST_ROUNDS):
         spans = [_span(center, half, ceiling) for center, half in zip(centers, halves, strict=True)]
         # each cell of a row has a table along the total, and so has each sum of the first of them
-        tables = [sum(2 * len(row.y) if isinstance(row, Reading) else 8 for row in group) for group in rows]
+        tables = [
+            sum(2 * len(row.y) if isinstance(row, RowReading) else 8 for row in group) for group in rows
+        ]
         if sum(k * (high - low + 1) for k, (low, high) in zip(tables, spans, strict=True)) > _MOST_NUMBERS:
             raise too_wide()
         distributions = [
@@ -250,7 +252,7 @@ def class_distribution(
 
 
 def _distribution(
-    row: Reading | BlockReading, center: float, low: int, high: int
+    row: RowReading | BlockReading, center: float, low: int, high: int
 ) -> RowDistribution | BlockDistribution:
     if isinstance(row, BlockReading):
         return block_distribution(row, center, low, high)
@@ -258,11 +260,11 @@ def _distribution(
 
 
 def _tied(
-    windows: list[Window], alpha: np.ndarray, n: int | None, records: RecordPrior
-) -> tuple[list[Window], int]:
+    windows: list[TotalWeights], alpha: np.ndarray, n: int | None, records: RecordPrior
+) -> tuple[list[TotalWeights], int]:
     """Return the weights of all groups times the classes' Dirichlet-multinomial mass, and what they add up to."""
     classes = [
-        Window(w.low, w.log_weights + log_rising(float(a), w.low, w.high))
+        TotalWeights(w.low, w.log_weights + log_rising(float(a), w.low, w.high))
         for w, a in zip(windows, alpha, strict=False)
     ]
     mass, others = float(alpha.sum()), windows[len(alpha) :]
@@ -273,18 +275,18 @@ def _tied(
         (w,) = others
         rest = log_rising(mass, n - w.high, n - w.low)[::-1]
         expected = missing_prior(None, n).log_missing(np.arange(w.low, w.high + 1))
-        return [*classes, Window(w.low, w.log_weights - rest + expected)], n
+        return [*classes, TotalWeights(w.low, w.log_weights - rest + expected)], n
     # a private total u = whole - m, with the prior p(u)
     least = max(sum(w.low for w in classes), records.low)
     whole = sum(w.high for w in classes)
     whole = max(whole if records.high is None else min(whole, records.high), least)
     u = np.arange(least, whole + 1)
     weights = records.log_mass(u) - log_rising(mass, least, whole)
-    return [*classes, Window(0, weights[::-1])], whole
+    return [*classes, TotalWeights(0, weights[::-1])], whole
 
 
 def _first_windows(
-    rows: list[list[Reading | BlockReading]], n: int | None, ceiling: int | None
+    rows: list[list[RowReading | BlockReading]], n: int | None, ceiling: int | None
 ) -> tuple[list[float], list[float]]:
     """Return where each group's total seems to be, and how far around it to look: what its rows say, averaged."""
     precision = np.array([sum(1 / max(row.variance, 1e-12) for row in group) for group in rows])

@@ -49,7 +49,7 @@ _VISIBLE = 1e-6
 
 
 @dataclass(frozen=True)
-class Reading:
+class RowReading:
     """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label."""
 
     alpha: np.ndarray
@@ -117,7 +117,7 @@ class RowDistribution:
         return inside * Table(0, weights / weights.sum()).at(used)
 
 
-def row_distribution(row: Reading, target: float, low: int, high: int) -> RowDistribution:
+def row_distribution(row: RowReading, target: float, low: int, high: int) -> RowDistribution:
     """Return the distribution of a row for totals in [low, high], accurate around ``target``."""
     cells = row.cells(high)
     named, mass = cells[: len(row.alpha)], float(row.alpha.sum())
@@ -136,7 +136,7 @@ def row_distribution(row: Reading, target: float, low: int, high: int) -> RowDis
     sums = np.concatenate([panel.log_weights for panel in labels.panels])
     with np.errstate(divide="ignore"):
         of_labels = sums - log_rising(mass, least, most) + log_rising(PRESENT_WEIGHT, least, most)
-        parts = [Window(first, np.log(weights)), Window(least, of_labels)]
+        parts = [TotalWeights(first, np.log(weights)), TotalWeights(least, of_labels)]
     unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
     log_weights = log_sums(parts[0], parts[1], low, high, target)
     log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
@@ -185,7 +185,7 @@ def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Pan
 
 
 @dataclass(frozen=True)
-class Window:
+class TotalWeights:
     """Log weights of consecutive totals from ``low`` on."""
 
     low: int
@@ -219,7 +219,7 @@ class SharedTotals:
     panel: Panel
 
     @classmethod
-    def of(cls, windows: Sequence[Window], whole: int) -> SharedTotals:
+    def of(cls, windows: Sequence[TotalWeights], whole: int) -> SharedTotals:
         """Tilt and convolve."""
         tilt = balance(windows, whole)
         tables = [Table(window.low, window.tilted(tilt)) for window in windows]
@@ -263,7 +263,7 @@ class SharedTotals:
         return out
 
 
-def log_sums(a: Window, b: Window, low: int, high: int, target: float) -> np.ndarray:
+def log_sums(a: TotalWeights, b: TotalWeights, low: int, high: int, target: float) -> np.ndarray:
     """Return the log weights of the sum of two counts at every sum in [low, high], whatever their range.
 
     Each tilt serves the sums around one aim; from ``target`` on they go outwards until all are served.
@@ -304,7 +304,7 @@ def log_sums(a: Window, b: Window, low: int, high: int, target: float) -> np.nda
     return out
 
 
-def balance(windows: Sequence[Window], whole: float) -> float:
+def balance(windows: Sequence[TotalWeights], whole: float) -> float:
     """Return a tilt at which the totals' means add up to ``whole``, to a fraction of their spread."""
     lows = sum(window.low for window in windows)
     steps = [np.arange(window.log_weights.size) for window in windows]

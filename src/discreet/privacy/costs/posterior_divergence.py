@@ -44,7 +44,7 @@ _SERIES_UP_TO = 0.1
 
 
 @dataclass(frozen=True)
-class Pair:
+class PosteriorPair:
     """Two members P, Q of one conjugate family: where P is, and the exact step from it to Q.
 
     The step is kept beside the place, because a difference of two rounded places is not exact when it is small.
@@ -127,7 +127,7 @@ def conjugate_divergence(p: Prior, q: Prior, order: float) -> float:
     place, other = p.natural(), q.natural()
     if place.shape != other.shape:
         raise UsageError("the two priors have different dimensions.")
-    return Pair(type(p), tuple(place.tolist()), tuple((other - place).tolist())).divergence(order)
+    return PosteriorPair(type(p), tuple(place.tolist()), tuple((other - place).tolist())).divergence(order)
 
 
 def check_order(order: float) -> None:

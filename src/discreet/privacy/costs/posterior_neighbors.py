@@ -45,7 +45,7 @@ from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.priors.base import Prior
 from discreet.priors.normal import Normal as NormalPrior
-from discreet.privacy.costs.posterior_divergence import Pair, check_order
+from discreet.privacy.costs.posterior_divergence import PosteriorPair, check_order
 from discreet.privacy.costs.posterior_pairs import Reach, check_family, extreme_pairs, increment
 
 # So close to the largest order, 2^-53 of a parameter would change the divergence by more than `ROOM`.
@@ -91,7 +91,7 @@ class NeighboringPosteriors:
         object.__setattr__(self, "bounds", self.family.parse_bounds(self.bounds))
         object.__setattr__(self, "n_records", whole(self.n_records, "n_records"))
 
-    def pairs(self, *, r: float = 1.0, m: float = 1.0) -> list[Pair]:
+    def pairs(self, *, r: float = 1.0, m: float = 1.0) -> list[PosteriorPair]:
         """Return the pairs among which the largest divergence is."""
         reach = Reach(self.family, self.n_records, self.bounds)
         return extreme_pairs(reach, self.prior.natural() / m, r)

@@ -31,7 +31,7 @@ from discreet.priors.beta import Beta
 from discreet.priors.dirichlet import Dirichlet
 from discreet.priors.gamma import Gamma as GammaPrior
 from discreet.priors.normal import Normal as NormalPrior
-from discreet.privacy.costs.posterior_divergence import Pair
+from discreet.privacy.costs.posterior_divergence import PosteriorPair
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def check_family(family: Family) -> tuple[_Pairs, _Adds]:
     return proven
 
 
-def extreme_pairs(reach: Reach, start: np.ndarray, r: float) -> list[Pair]:
+def extreme_pairs(reach: Reach, start: np.ndarray, r: float) -> list[PosteriorPair]:
     """Return the pairs among which the largest divergence is, for a prior at ``start`` and records that count r."""
     pairs, _ = check_family(reach.family)
     return pairs(reach, [float(a) for a in start], r)
@@ -82,40 +82,45 @@ def increment(family: Family, sums: Sequence[Fraction], n_records: int) -> list[
     return adds(family, sums, Fraction(n_records))
 
 
-def _two_cells(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _two_cells(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     """Move the count of the first cell from 0 to 1, n - 1 to n, 1 to 0 and n to n - 1."""
     (a, b), n = start, reach.n_records
     return [
-        Pair(Beta, (a + r * k, b + r * (n - k)), (move * r, -move * r))
+        PosteriorPair(Beta, (a + r * k, b + r * (n - k)), (move * r, -move * r))
         for k, move in ((0, 1), (n - 1, 1), (1, -1), (n, -1))
     ]
 
 
-def _cells(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _cells(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     if len(start) == 2:
         return _two_cells(reach, start, r)
     # the two labels with the least alpha, and all others as one: they do not move
     i, j = sorted(start)[:2]
     rest = math.fsum([*start, -i, -j, r * (reach.n_records - 1)])
-    return [Pair(Dirichlet, (first + r, second, rest), (-r, r, 0.0)) for first, second in ((i, j), (j, i))]
+    return [
+        PosteriorPair(Dirichlet, (first + r, second, rest), (-r, r, 0.0))
+        for first, second in ((i, j), (j, i))
+    ]
 
 
-def _there_and_back(kind: type[Prior], low: tuple[float, ...], step: tuple[float, ...]) -> list[Pair]:
+def _there_and_back(
+    kind: type[Prior], low: tuple[float, ...], step: tuple[float, ...]
+) -> list[PosteriorPair]:
     high = tuple(a + b for a, b in zip(low, step, strict=True))
-    return [Pair(kind, low, step), Pair(kind, high, tuple(-b for b in step))]
+    return [PosteriorPair(kind, low, step), PosteriorPair(kind, high, tuple(-b for b in step))]
 
 
-def _poisson(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _poisson(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     (shape, rate), n = start, r * reach.n_records
     return _there_and_back(GammaPrior, (shape + n * reach.lowest, rate + n), (r * reach.width, 0.0))
 
 
-def _geometric(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _geometric(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     (a, b), n = start, r * reach.n_records
     return _there_and_back(Beta, (a + n, b + n * reach.lowest), (0.0, r * reach.width))
 
 
-def _rates(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _rates(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     (shape, rate), n = start, r * reach.n_records
     power, share = (float(part) for part in _power_and_share(reach.family))
     place = shape + n * power, rate + n * share * reach.lowest
@@ -127,7 +132,7 @@ def _power_and_share(family: Any) -> tuple[Fraction, Fraction]:
     return family.closed_form(_POWER_AND_SHARE) or (Fraction(family.power), Fraction(1))
 
 
-def _normal(reach: Reach, start: list[float], r: float) -> list[Pair]:
+def _normal(reach: Reach, start: list[float], r: float) -> list[PosteriorPair]:
     (pull, precision), each = start, r / reach.family.variance
     n, step = reach.n_records, (reach.width * each, 0.0)
     ends = n * reach.lowest * each, (n * reach.lowest + (n - 1) * reach.width) * each
@@ -143,7 +148,7 @@ def _add_rates(family: Any, sums: Sequence[Fraction], n: Fraction) -> list[Fract
     return [n * power, share * sums[0]]
 
 
-_Pairs = Callable[[Reach, list[float], float], list[Pair]]
+_Pairs = Callable[[Reach, list[float], float], list[PosteriorPair]]
 _Adds = Callable[[Any, Sequence[Fraction], Fraction], list[Fraction]]
 #: The pairs, and what records with these sums of statistics add to the natural hyperparameters.
 _PROVEN: dict[type[Family], tuple[_Pairs, _Adds]] = {

@@ -27,7 +27,7 @@ from discreet.arguments import positive, whole
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
-from discreet.privacy.curves import Curve
+from discreet.privacy.curves import RenyiCurve
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
 from discreet.privacy.subsampling import FITTING, Sampling
@@ -107,7 +107,7 @@ class SampledGaussian:
         """Return the epsilon that goes with ``delta``; infinite if nothing is promised."""
         if self.epsilons()[0] > _LARGEST_EPSILON:
             return float("inf")
-        return Curve.of([], Fraction(0), [self.guarantee()]).epsilon(delta)
+        return RenyiCurve.of([], Fraction(0), [self.guarantee()]).epsilon(delta)
 
     def most_steps(self, epsilon: float, delta: float) -> int:
         """Return the largest number of such steps that stays within a budget; 0 if not even one does."""

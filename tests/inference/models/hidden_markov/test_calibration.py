@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.validation.ranks import rank, uniformity
@@ -69,7 +69,7 @@ def least_p_values(
     ranks: dict[str, dict[str, list[float]]] = {"aware": {}, "naive": {}}
     for _ in range(TRIALS):
         truth, readings, noisy = simulate(width, gaussian, rng)
-        cells = Cells(readings, SIZES, N_SEQUENCES, LENGTH)
+        cells = SequenceCells(readings, SIZES, N_SEQUENCES, LENGTH)
         aware = sample(N_STATES, cells, noisy=noisy, draws=100, burn_in=1000, thin=50, rng=rng)
         naive = sample(N_STATES, cells.clipped(), draws=100, burn_in=100, thin=5, rng=rng)
         for name, drawn in (("aware", aware), ("naive", naive)):

@@ -10,7 +10,7 @@ from scipy import stats
 
 from discreet.inference.models.hidden_markov import count_tables as tables
 from discreet.inference.models.hidden_markov import paths, transport
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.relabel import assignment_shares, relabel
 from discreet.inference.models.hidden_markov.sampler import Draws, sample
 from tests.inference.models.hidden_markov.enumeration import (
@@ -63,7 +63,7 @@ def enumerated(noise: str) -> np.ndarray:
 def test_the_chain_has_the_enumerated_posterior(noise: str, other: str, rng: np.random.Generator) -> None:
     drawn = sample(
         2,
-        Cells(READINGS, SIZES, 1, LENGTH),
+        SequenceCells(READINGS, SIZES, 1, LENGTH),
         noisy=Noisy(np.full(5, WIDTHS[noise]), noise == "gaussian", n_entries=N_ENTRIES),
         draws=3000,
         burn_in=100,
@@ -155,7 +155,7 @@ def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.rand
     truth = normalized(truth_weights) @ rows
     drawn = sample(
         2,
-        Cells(counts, SIZES, 1, LENGTH),
+        SequenceCells(counts, SIZES, 1, LENGTH),
         draws=6000,
         burn_in=50,
         chains=4,
@@ -187,7 +187,7 @@ def test_transition_probabilities_go_with_the_path_they_are_kept_with(
         expected.append([p[path[t], path[t + 1]] for t in steps])
     drawn = sample(
         2,
-        Cells(counts, SIZES, 1, LENGTH),
+        SequenceCells(counts, SIZES, 1, LENGTH),
         draws=3000,
         burn_in=50,
         chains=4,
@@ -208,7 +208,7 @@ def test_transition_probabilities_go_with_the_path_they_are_kept_with(
 def test_collapsed_paths_behind_noise(rng: np.random.Generator) -> None:
     drawn = sample(
         2,
-        Cells(READINGS, SIZES, 1, LENGTH),
+        SequenceCells(READINGS, SIZES, 1, LENGTH),
         noisy=Noisy(np.full(5, WIDTHS["laplace"]), False, n_entries=N_ENTRIES),
         draws=3000,
         burn_in=100,
@@ -246,7 +246,9 @@ def test_the_smallest_concentrations_give_probabilities(
     alpha: float, beta: float, rng: np.random.Generator
 ) -> None:
     counts = rng.multinomial(50, [0.7, 0.3], size=12)
-    drawn = sample(3, Cells(counts, (2,), 2, 6), draws=200, burn_in=50, alpha=alpha, beta=beta, rng=rng)
+    drawn = sample(
+        3, SequenceCells(counts, (2,), 2, 6), draws=200, burn_in=50, alpha=alpha, beta=beta, rng=rng
+    )
     np.testing.assert_allclose(drawn.emission.sum(axis=-1), 1.0, rtol=1e-9)
     np.testing.assert_allclose(drawn.transition.sum(axis=-1), 1.0, rtol=1e-9)
 
@@ -267,7 +269,7 @@ def test_cells_that_were_not_observed_say_nothing(rng: np.random.Generator) -> N
     observed = np.ones(len(counts), dtype=bool)
     observed[[3, 8]] = False
     counts[3] = counts[8] = 1000.0
-    drawn = sample(2, Cells(counts, (2,), 2, 10, observed=observed), draws=200, burn_in=50, rng=rng)
+    drawn = sample(2, SequenceCells(counts, (2,), 2, 10, observed=observed), draws=200, burn_in=50, rng=rng)
     # a thousand entries of both labels would leave their mark
     assert np.abs(drawn.emission[0].mean(axis=0) - 0.5).min() > 0.4
 

@@ -98,9 +98,9 @@ def draw(question: Question) -> Answer:
     longer one, as they do when a far mode is found late, they become warm-up too.
     """
     # numba takes half a second to import
-    from discreet.inference.engines.augment.chain import Chain, Target, starting_points
+    from discreet.inference.engines.augment.chain import Chain, LatentTarget, starting_points
 
-    target = Target.of(question)
+    target = LatentTarget.of(question)
     starts = starting_points(question)
     jumps = _jumps(question)
     chains = [Chain(target, starts, question.rng, jumps) for _ in range(question.chains)]

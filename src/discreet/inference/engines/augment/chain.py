@@ -49,7 +49,7 @@ _CANDIDATES = 64
 
 
 @dataclass(frozen=True)
-class Target:
+class LatentTarget:
     """What is sampled: the model, the readings in grid steps, and the distribution of their noise.
 
     ``epsilon`` bounds the change of log noise mass by one record; it is None for Gaussian noise, which has no bound.
@@ -86,7 +86,7 @@ class Target:
         return np.where(np.isnan(chances), 0.5, chances)
 
     @classmethod
-    def of(cls, question: Question) -> Target:
+    def of(cls, question: Question) -> LatentTarget:
         """Read the target off a release with a public number of records."""
         release = question.release
         assert release.records is not None
@@ -110,7 +110,11 @@ class Chain:
     """The state of one chain and its moves."""
 
     def __init__(
-        self, target: Target, starts: list[Any], rng: np.random.Generator, jumps: ModeJumps | None = None
+        self,
+        target: LatentTarget,
+        starts: list[Any],
+        rng: np.random.Generator,
+        jumps: ModeJumps | None = None,
     ) -> None:
         self.target, self.rng, self._jumps = target, rng, jumps
         #: Jumps accepted.

@@ -21,7 +21,7 @@ from scipy.special import erfc
 
 from discreet.inference.engine import spend
 from discreet.inference.engines.released_draws.sum_weights import SumWeight
-from discreet.inference.engines.scalar.transforms import Records
+from discreet.inference.engines.scalar.transforms import RecordTransform
 
 # Points of a window, of few records and of many; sums of few may lie at the end of what is possible.
 _FEW_RECORDS, _POINTS_OF_FEW, _POINTS_OF_MANY = 1000, 256, 128
@@ -34,7 +34,7 @@ _SMALL, _HALVINGS = 1e-4, 36
 _SECONDS = 2e-7
 
 
-def log_expected(records: Records, weight: SumWeight) -> np.ndarray:
+def log_expected(records: RecordTransform, weight: SumWeight) -> np.ndarray:
     """Return log E[q(F)] for each parameter value of ``records``."""
     n, size = weight.n_records, records.size
     points = _POINTS_OF_FEW if n < _FEW_RECORDS else _POINTS_OF_MANY
@@ -64,7 +64,7 @@ def log_expected(records: Records, weight: SumWeight) -> np.ndarray:
     return log_total + level + n * at_tilt[:, 0] - tilt * center
 
 
-def _saddle(records: Records, weight: SumWeight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _saddle(records: RecordTransform, weight: SumWeight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where q(F) p(F) is largest, the tilt that moves the mean of F there, and the tilted standard deviation.
 
     log q is concave and log M convex, so what the tilt by q's slope at F makes of the mean falls as F grows: where it
@@ -82,7 +82,7 @@ def _saddle(records: Records, weight: SumWeight) -> tuple[np.ndarray, np.ndarray
     return n * mean, tilt, np.sqrt(n * variance)
 
 
-def _moments(records: Records, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(records: RecordTransform, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of z under each tilt."""
     s = tilt[:, None] + 1j * np.array([0.0, _SMALL])
     log_m = records.log_transform(s)

@@ -20,7 +20,7 @@ from discreet.inference.engines.scalar.line import LineDensity, line_density
 from discreet.inference.engines.scalar.line_draws import Axis
 from discreet.inference.engines.scalar.line_draws import refusal as line_refusal
 from discreet.inference.engines.scalar.record_distribution import RecordDistribution
-from discreet.inference.engines.scalar.transforms import Atoms, Records
+from discreet.inference.engines.scalar.transforms import Atoms, RecordTransform
 
 # Sums of fewer records than this may still show the shape of one record's distribution.
 _FEW = 64
@@ -49,7 +49,7 @@ def draw(question: Question) -> dict[str, np.ndarray]:
     return question.release.family.named(axis.value(posterior.sample(question.size, question.rng)))
 
 
-def _records(release: Release) -> Callable[[Theta], Records]:
+def _records(release: Release) -> Callable[[Theta], RecordTransform]:
     """Return theta to the distribution of one record's mapped statistic."""
     labels = release.model.closed_form(_RECORDS)
     if labels is not None:
@@ -57,9 +57,9 @@ def _records(release: Release) -> Callable[[Theta], Records]:
     return RecordDistribution.of(release, few=n_records(release) < _FEW).at
 
 
-def _yes_or_no(theta: Theta) -> Records:
+def _yes_or_no(theta: Theta) -> RecordTransform:
     p = np.asarray(theta["p"], dtype=float)
     return Atoms(np.array([-1.0, 1.0]), np.stack([1 - p, p], axis=1))
 
 
-_RECORDS: dict[type, Callable[[Theta], Records]] = {Bernoulli: _yes_or_no}
+_RECORDS: dict[type, Callable[[Theta], RecordTransform]] = {Bernoulli: _yes_or_no}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engine import spend
-from discreet.inference.engines.scalar.series_kernels import Reading, Window
-from discreet.inference.engines.scalar.transforms import Records
+from discreet.inference.engines.scalar.series_kernels import SumReading, SumWindow
+from discreet.inference.engines.scalar.transforms import RecordTransform
 
 # Frequencies come in chunks that grow, until what is left cannot matter.
 _FIRST_CHUNK = 24
@@ -31,14 +31,19 @@ class Inversion:
     ``slack`` says how many times the usual error each parameter value tolerates.
     """
 
-    reading: Reading
+    reading: SumReading
     block: tuple[int, int]
     tilt: np.ndarray
     scale: np.ndarray
     slack: np.ndarray
 
     def invert(
-        self, records: Records, window: Window, known: np.ndarray, *, without: Records | None = None
+        self,
+        records: RecordTransform,
+        window: SumWindow,
+        known: np.ndarray,
+        *,
+        without: RecordTransform | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum over frequencies, and the sum of the terms' sizes; less the same for ``without``.
 
@@ -86,8 +91,8 @@ class Inversion:
 
     def _terms(
         self,
-        records: Records,
-        window: Window,
+        records: RecordTransform,
+        window: SumWindow,
         rows: np.ndarray,
         first: int,
         last: int,
@@ -113,7 +118,7 @@ def _faded(chunks: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, last: 
     return (terms * np.exp(-36 * place**12)).sum(axis=1)
 
 
-def _top_frequency(records: Records, window: Window) -> tuple[np.ndarray, np.ndarray | None]:
+def _top_frequency(records: RecordTransform, window: SumWindow) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the index of the last frequency to use, counted from 0, and on a lattice the highest there is."""
     if window.step:
         highest = np.round(window.length / window.step - 1) // 2

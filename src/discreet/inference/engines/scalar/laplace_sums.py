@@ -12,8 +12,8 @@ from discreet.inference.engines.scalar.log_linear import Pieces
 from discreet.inference.engines.scalar.series import flat_sum, power_sum, table_sum
 from discreet.inference.engines.scalar.series_kernels import (
     DEPTH,
-    Reading,
-    Window,
+    SumReading,
+    SumWindow,
     gap,
     likely_range,
     nearest,
@@ -28,7 +28,7 @@ _CIRCLE = np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)
 
 
 @dataclass(frozen=True)
-class LaplaceSum(Reading):
+class LaplaceSum(SumReading):
     """exp(-beta |S - y|), with u known or read with Laplace noise of the same kind, exp(-count_beta |u - count|)."""
 
     y: float
@@ -80,12 +80,12 @@ class LaplaceSum(Reading):
         return np.log(self._series(log_x, -height, 0, self.n)) + height
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
     ) -> np.ndarray:
         kernel = self._side(s, window, right=True) + self._side(-s, window, right=False)
         return kernel * self._series(log_x, log_c, *block)
 
-    def _side(self, s: np.ndarray, window: Window, *, right: bool) -> np.ndarray:
+    def _side(self, s: np.ndarray, window: SumWindow, *, right: bool) -> np.ndarray:
         first, last = (window.first_right, window.right) if right else (window.first_left, window.left)
         rate = self.beta + s
         rate = np.where(np.abs(rate) < 1e-9 * self.beta, 1e-9 * self.beta, rate)
@@ -164,7 +164,7 @@ class LaplaceCounted(LaplaceSum):
 
 
 @dataclass(frozen=True)
-class LaplaceCells(Reading):
+class LaplaceCells(SumReading):
     """Laplace noise on both cells, (u - S) / 2 and (u + S) / 2: exp(-beta max(|u - total|, |S - y|)).
 
     For any real p and q, |p + q| / 2 + |p - q| / 2 = max(|p|, |q|).
@@ -227,7 +227,7 @@ class LaplaceCells(Reading):
         return np.where(endless, np.inf, np.log(np.maximum(total, 1e-300)) + height + shift)
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
     ) -> np.ndarray:
         # at s = 0 and s = +-beta the formula has singularities that cancel: there, its mean over a circle
         nearest = np.min([np.abs(s), np.abs(s - self.beta), np.abs(s + self.beta)], axis=0)
@@ -244,7 +244,7 @@ class LaplaceCells(Reading):
         return value
 
     def _formula(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
     ) -> np.ndarray:
         beta, origin = self.beta, self._origin
         # numbers of records are counted from near the reading, where there may be billions of them

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
-from discreet.inference.engines.scalar.series_kernels import DEPTH, Reading, Window, nearest
+from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow, nearest
 from discreet.inference.record_prior import CountPrior
 
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
@@ -17,7 +17,7 @@ _MOST_RECORDS, _SAMPLE = 50_000, 128
 
 
 @dataclass(frozen=True)
-class NormalSum(Reading):
+class NormalSum(SumReading):
     """exp(-(S - y)^2 / 2 sigma^2), with weights on u = low, low + 1, ... in a table."""
 
     y: float
@@ -58,7 +58,7 @@ class NormalSum(Reading):
         return (tilt * self.sigma) ** 2 / 2
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
     ) -> np.ndarray:
         log_c = log_c + (s * self.sigma) ** 2 / 2 + np.log(self.sigma * np.sqrt(2 * np.pi))
         smooth = self._series(log_x, log_c, *block)

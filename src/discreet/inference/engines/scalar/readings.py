@@ -8,7 +8,7 @@ from discreet.artifact import Release
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted, LaplaceSum
 from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
-from discreet.inference.engines.scalar.series_kernels import Reading
+from discreet.inference.engines.scalar.series_kernels import SumReading
 from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.privacy import DiscreteLaplace
 
@@ -16,7 +16,7 @@ from discreet.privacy import DiscreteLaplace
 _CONTRADICTION = 100.0
 
 
-def reading_of(release: Release, records: CountPrior) -> Reading:
+def reading_of(release: Release, records: CountPrior) -> SumReading:
     """Return what a release of one bounded statistic says; ``records`` is the prior on how many are usable."""
     values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
     widths = [

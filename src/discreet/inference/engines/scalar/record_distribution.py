@@ -19,7 +19,7 @@ from discreet.inference.engines.scalar.transforms import (
     GeometricRecords,
     NodeRecords,
     NormalRecords,
-    Records,
+    RecordTransform,
     SquareRecords,
 )
 
@@ -69,7 +69,7 @@ class RecordDistribution:
         width = round(self.high - self.low)
         return 2 / width if width % 2 == 0 else 1 / width
 
-    def at(self, theta: Theta) -> Records:
+    def at(self, theta: Theta) -> RecordTransform:
         """Return the distribution given each of several parameter values."""
         make = self.family.closed_form(_CLOSED)
         if make is not None:
@@ -112,7 +112,7 @@ class RecordDistribution:
 
         return log_density
 
-    def _counts(self, theta: Theta) -> Records:
+    def _counts(self, theta: Theta) -> RecordTransform:
         log_density = self._density(theta)
         size = next(iter(theta.values())).shape[0]
 
@@ -156,7 +156,7 @@ class RecordDistribution:
             a, b = (a, d) if sign * float(self.z(c)) < sign * float(self.z(d)) else (c, b)
         return [low, float((a + b) / 2), high]
 
-    def _smooth(self, theta: Theta) -> Records:
+    def _smooth(self, theta: Theta) -> RecordTransform:
         log_density = self._density(theta)
         size = next(iter(theta.values())).shape[0]
         arms = [
@@ -175,7 +175,7 @@ class RecordDistribution:
         return NodeRecords(*gone, self.z(x), inside / total[:, None], exact=False)
 
 
-def _exponential(distribution: RecordDistribution, theta: Theta) -> Records:
+def _exponential(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
     rate = np.asarray(theta["rate"], dtype=float)
     gone = distribution.gone(-np.expm1(-rate * distribution.low), np.exp(-rate * distribution.high))
     return ExponentialRecords(
@@ -183,7 +183,7 @@ def _exponential(distribution: RecordDistribution, theta: Theta) -> Records:
     )
 
 
-def _laplace(distribution: RecordDistribution, theta: Theta) -> Records:
+def _laplace(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
     rate = np.asarray(theta["rate"], dtype=float)
     center = distribution.family.require(Laplace, "distances from a known location are needed").location
 
@@ -198,7 +198,7 @@ def _laplace(distribution: RecordDistribution, theta: Theta) -> Records:
     return ExponentialRecords(*gone, rate, arms, distribution.shift, distribution.half)
 
 
-def _normal(distribution: RecordDistribution, theta: Theta) -> Records:
+def _normal(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
     mean = np.asarray(theta["mean"], dtype=float)
     sd = distribution.family.require(NormalKnownVariance, "a known variance is needed").variance ** 0.5
     gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
@@ -207,7 +207,7 @@ def _normal(distribution: RecordDistribution, theta: Theta) -> Records:
     )
 
 
-def _square(distribution: RecordDistribution, theta: Theta) -> Records:
+def _square(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
     variance = np.asarray(theta["variance"], dtype=float)
     mean, sd = distribution.family.require(NormalKnownMean, "a known mean is needed").mean, np.sqrt(variance)
     gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
@@ -216,7 +216,7 @@ def _square(distribution: RecordDistribution, theta: Theta) -> Records:
     )
 
 
-def _geometric(distribution: RecordDistribution, theta: Theta) -> Records:
+def _geometric(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
     p = np.asarray(theta["p"], dtype=float)
     below, above = -np.expm1(distribution.low * np.log1p(-p)), np.exp((distribution.high + 1) * np.log1p(-p))
     return GeometricRecords(
@@ -230,7 +230,7 @@ def _geometric(distribution: RecordDistribution, theta: Theta) -> Records:
 
 
 # Subclasses may change the density, so only these very types.
-_CLOSED: dict[type[Family], Callable[[RecordDistribution, Theta], Records]] = {
+_CLOSED: dict[type[Family], Callable[[RecordDistribution, Theta], RecordTransform]] = {
     Exponential: _exponential,
     Laplace: _laplace,
     NormalKnownVariance: _normal,

@@ -23,7 +23,7 @@ _FIRST_BLOCK, _GROWTH = 16, 4
 
 
 @dataclass(frozen=True)
-class Window:
+class SumWindow:
     """Half widths right and left of y, offsets of the nearest lattice points, and the lattice's step (0 for none)."""
 
     right: np.ndarray
@@ -33,7 +33,7 @@ class Window:
     step: float
 
     @classmethod
-    def around(cls, y: float, reach: np.ndarray, lattice: float | None) -> Window:
+    def around(cls, y: float, reach: np.ndarray, lattice: float | None) -> SumWindow:
         """Return windows that reach at least so far on both sides; on a lattice they hold an odd number of points."""
         if lattice is None:
             return cls(reach, reach, 0.0, 0.0, 0.0)
@@ -44,7 +44,7 @@ class Window:
             first_right + n * lattice, first_left + (n - 1) * lattice, first_right, first_left, lattice
         )
 
-    def rows(self, index: np.ndarray) -> Window:
+    def rows(self, index: np.ndarray) -> SumWindow:
         """Return some of the windows."""
         return replace(self, right=self.right[index], left=self.left[index])
 
@@ -58,7 +58,7 @@ class Window:
         return self.step / -np.expm1(-self.step * rate) if self.step else 1 / rate
 
 
-class Reading(ABC):
+class SumReading(ABC):
     """The likelihood of (u, S), with S seen at ``y``."""
 
     y: float
@@ -93,7 +93,7 @@ class Reading(ABC):
 
     @abstractmethod
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: Window
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
     ) -> np.ndarray:
         """Return c times the sum over the block of x^u and the kernel's coefficient at s, times the window's length."""
 

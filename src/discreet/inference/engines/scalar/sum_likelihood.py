@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engines.scalar.inversion import SKETCH, Inversion
-from discreet.inference.engines.scalar.series_kernels import DEPTH, Reading, Window
-from discreet.inference.engines.scalar.transforms import Atoms, Records
+from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow
+from discreet.inference.engines.scalar.transforms import Atoms, RecordTransform
 
 # A sum this small beside its terms has lost too many digits.
 _CANCELLED, _CANCELLED_POWER = 1e-8, 1e-11
@@ -31,7 +31,7 @@ _GRID = np.linspace(0.0, 1.0, 17)
 
 
 def log_likelihood(
-    records: Records, reading: Reading, lattice: float | None, slack: np.ndarray | None = None
+    records: RecordTransform, reading: SumReading, lattice: float | None, slack: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the log likelihood of the reading given each parameter value, up to a common constant.
 
@@ -54,7 +54,7 @@ def log_likelihood(
     return total
 
 
-def _alike(records: Records, reading: Reading, tilt: np.ndarray) -> list[np.ndarray]:
+def _alike(records: RecordTransform, reading: SumReading, tilt: np.ndarray) -> list[np.ndarray]:
     """Group parameter values under which similarly many numbers of records matter: they share blocks and windows."""
     log_m = records.log_transform(tilt[:, None])[:, 0]
     ranges = [reading.records(tilt[i : i + 1], log_m[i : i + 1]) for i in range(records.size)]
@@ -74,7 +74,7 @@ class _Hull:
         return (y >= self.low - margin) & (y <= self.high + margin)
 
     @classmethod
-    def of(cls, records: Records, tilt: np.ndarray, block: tuple[int, int]) -> _Hull:
+    def of(cls, records: RecordTransform, tilt: np.ndarray, block: tuple[int, int]) -> _Hull:
         fewest, most = block
         if most == 0:
             return cls(np.zeros(records.size), np.zeros(records.size))
@@ -84,7 +84,7 @@ class _Hull:
         return cls(np.maximum(low, -most), np.minimum(high, most))
 
 
-def _spread(records: Records, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _spread(records: RecordTransform, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean of z, and how far the sum of n of them falls short of its mean or exceeds it (Chernoff)."""
     one = tilt[:, None]
     near = min(0.5, n**-0.5)
@@ -104,7 +104,7 @@ def _spread(records: Records, tilt: np.ndarray, n: int) -> tuple[np.ndarray, np.
     return out[0], out[1], out[2]
 
 
-def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+def _tilts(records: RecordTransform, reading: SumReading) -> tuple[np.ndarray, np.ndarray]:
     """Return the tilts that bring the mean sum to y, or as near as the kernel allows, and what they say by themselves.
 
     Each is a convex minimum, found by zooming; the minimum bounds the log likelihood and follows it within a few units.
@@ -132,8 +132,8 @@ def _tilts(records: Records, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _inverted(
-    records: Records,
-    reading: Reading,
+    records: RecordTransform,
+    reading: SumReading,
     lattice: float | None,
     tilt: np.ndarray,
     slack: np.ndarray,
@@ -170,10 +170,10 @@ def _inverted(
         if reading.shares_window:
             reach = np.full(rows.size, reach.max())
         job = Inversion(reading, block, tilt[rows], scale[rows], slack[rows])
-        window = Window.around(reading.y, np.maximum(reach, 1e-9), lattice)
+        window = SumWindow.around(reading.y, np.maximum(reach, 1e-9), lattice)
         those = None if atoms is None else _lasting(atoms.rows(rows), block)
         if those is not None:
-            part, absolute = job.invert(those, Window.around(reading.y, reach, 1.0), total[rows])
+            part, absolute = job.invert(those, SumWindow.around(reading.y, reach, 1.0), total[rows])
             total[rows] += part
             weight[rows] += absolute
         part, absolute = job.invert(records.rows(rows), window, total[rows], without=those)
@@ -186,7 +186,7 @@ def _inverted(
     return np.where(good, np.log(np.where(good, total, 1.0)), 0.0) + scale, good
 
 
-def _lasting_atoms(records: Records, reading: Reading) -> Atoms | None:
+def _lasting_atoms(records: RecordTransform, reading: SumReading) -> Atoms | None:
     """Return the atoms of the records' distribution, if sums may consist of nothing else: exact on a lattice."""
     atoms = records.atoms
     log_mass = np.log(np.maximum(atoms.outside.sum(axis=1), 1e-300))
@@ -202,7 +202,7 @@ def _lasting(atoms: Atoms, block: tuple[int, int]) -> Atoms | None:
 
 
 def _one_sided(
-    records: Records, reading: Reading, scale: np.ndarray, block: tuple[int, int]
+    records: RecordTransform, reading: SumReading, scale: np.ndarray, block: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return likelihoods where all sums lie on one side of y, divided by exp(scale), and whether they do.
 

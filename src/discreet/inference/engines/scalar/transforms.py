@@ -24,7 +24,7 @@ _MOST_NUMBERS, _POWER_SECONDS = 1_000_000, 4e-8
 
 
 @dataclass(frozen=True)
-class Records(ABC):
+class RecordTransform(ABC):
     """One record given each of several parameter values.
 
     Parameters
@@ -93,7 +93,7 @@ class Records(ABC):
 
 
 @dataclass(frozen=True)
-class Atoms(Records):
+class Atoms(RecordTransform):
     """Only what is outside the bounds: a distribution of total mass below 1."""
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class Atoms(Records):
 
 
 @dataclass(frozen=True)
-class NodeRecords(Records):
+class NodeRecords(RecordTransform):
     """Records whose distribution inside the bounds is a sum over nodes: counts themselves, or a quadrature."""
 
     z: np.ndarray
@@ -146,7 +146,7 @@ class NodeRecords(Records):
 
 
 @dataclass(frozen=True)
-class ExponentialRecords(Records):
+class ExponentialRecords(RecordTransform):
     """Density rate exp(-rate t) in the measured statistic t, on one or two arms [start, stop] of given weight.
 
     Each arm contributes weight rate exp(-rate start + s z(start)) times the integral of exp(-(rate - s / half) t)
@@ -172,7 +172,7 @@ class ExponentialRecords(Records):
 
 
 @dataclass(frozen=True)
-class NormalRecords(Records):
+class NormalRecords(RecordTransform):
     """x is normal and is itself the statistic: total less two tails, or the difference of two tails."""
 
     mean: np.ndarray
@@ -200,7 +200,7 @@ class NormalRecords(Records):
 
 
 @dataclass(frozen=True)
-class SquareRecords(Records):
+class SquareRecords(RecordTransform):
     """x is normal about a known mean, and the statistic is the square of its distance from there.
 
     With k = 1 / (2 variance) - s / half, the integral of exp(-k r^2) over an arm [start, stop] of distances r is
@@ -233,7 +233,7 @@ class SquareRecords(Records):
 
 
 @dataclass(frozen=True)
-class GeometricRecords(Records):
+class GeometricRecords(RecordTransform):
     """Counts low, ..., high with weights p (1 - p)^x: a geometric series."""
 
     p: np.ndarray

@@ -11,7 +11,7 @@ from discreet.errors import UsageError
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SequenceCells:
     """Counts of labels in every cell, the labels of all features side by side.
 
     Parameters
@@ -59,9 +59,9 @@ class Cells:
         """Where the labels of each feature begin, and where the last ones end."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
-    def clipped(self) -> Cells:
+    def clipped(self) -> SequenceCells:
         """Return the counts as data could have had them, if each label is looked at alone: none below zero."""
-        return Cells(
+        return SequenceCells(
             np.maximum(self.values, 0.0), self.sizes, self.n_sequences, self.length, observed=self.observed
         )
 

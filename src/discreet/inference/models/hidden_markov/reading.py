@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet.artifact import Release
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.start import read_totals
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.hidden_markov import HiddenMarkov
@@ -16,7 +16,7 @@ from discreet.privacy.noise import DiscreteGaussian
 _FAR = 12.0
 
 
-def read_cells(release: Release, model: HiddenMarkov) -> Cells:
+def read_cells(release: Release, model: HiddenMarkov) -> SequenceCells:
     """Return the noisy counts, cells with a place first.
 
     Where missing values are counted, entries without a sequence or a time are in cells of their own, after the others,
@@ -34,10 +34,10 @@ def read_cells(release: Release, model: HiddenMarkov) -> Cells:
     placed = np.zeros(parts[0].shape[:2], dtype=bool)
     placed[:n_chains, :n_times] = True
     flat = np.concatenate([np.concatenate([part[placed], part[~placed]]) for part in parts], axis=1)
-    return Cells(flat, tuple(part.shape[2] for part in parts), n_chains, n_times)
+    return SequenceCells(flat, tuple(part.shape[2] for part in parts), n_chains, n_times)
 
 
-def read_noise(release: Release, cells: Cells, records: RecordPrior) -> Noisy:
+def read_noise(release: Release, cells: SequenceCells, records: RecordPrior) -> Noisy:
     """Return the distribution of the noise on each label, and what is known of the number of entries."""
     distributions, begin = [], 0
     n_cells = len(cells.values)
@@ -53,7 +53,7 @@ def read_noise(release: Release, cells: Cells, records: RecordPrior) -> Noisy:
     return with_private_total(Noisy(widths, gaussian), cells, records)
 
 
-def with_private_total(noisy: Noisy, cells: Cells, records: RecordPrior) -> Noisy:
+def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior) -> Noisy:
     """Return the same noise with a prior on the number of all entries: the analyst's, cut to what the cells allow.
 
     Given their number, all ways to share entries out over the cells are equally likely, so a number n weighs its prior

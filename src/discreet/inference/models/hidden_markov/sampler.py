@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.inference.models.hidden_markov import path_kernels as kernels
 from discreet.inference.models.hidden_markov import start
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 
 Transitions = Literal["blocked", "collapsed"]
 # Log-factorials up to here are looked up; the table is 800 kB.
@@ -53,7 +53,7 @@ class Draws:
 
 def sample(
     n_states: int,
-    cells: Cells,
+    cells: SequenceCells,
     *,
     noisy: Noisy | None = None,
     draws: int = 100,
@@ -127,7 +127,7 @@ class Chains:
     def __init__(
         self,
         n_states: int,
-        cells: Cells,
+        cells: SequenceCells,
         noisy: Noisy | None,
         n_chains: int,
         alpha: float,

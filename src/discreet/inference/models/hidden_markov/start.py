@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.inference.models.hidden_markov.noisy_cells import Cells, Noisy
+from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 
 
-def first_paths(n_states: int, cells: Cells, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+def first_paths(n_states: int, cells: SequenceCells, n_chains: int, rng: np.random.Generator) -> np.ndarray:
     """Return a random state for every cell and chain; cells without a place are in a state of their own."""
     z = rng.integers(n_states, size=(n_chains, len(cells.values)))
     z[:, cells.n_placed :] = n_states
     return z
 
 
-def read_totals(cells: Cells, noisy: Noisy) -> tuple[np.ndarray, float]:
+def read_totals(cells: SequenceCells, noisy: Noisy) -> tuple[np.ndarray, float]:
     """Return what the features' sums say of each cell's entries, weighted by their noise, and its standard error."""
     starts = cells.starts[:-1]
     sums = np.add.reduceat(cells.values, starts, axis=1)
@@ -24,7 +24,7 @@ def read_totals(cells: Cells, noisy: Noisy) -> tuple[np.ndarray, float]:
     return sums @ weight / weight.sum(), float(weight.sum() ** -0.5)
 
 
-def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
+def first_totals(cells: SequenceCells, noisy: Noisy) -> np.ndarray:
     """Return whole numbers of entries by cell, near what is read and possible."""
     read = np.maximum(read_totals(cells, noisy)[0], 0.0)
     read[~cells.observed] = 0.0
@@ -37,7 +37,7 @@ def first_totals(cells: Cells, noisy: Noisy) -> np.ndarray:
     return _rounded((read * (wanted / read.sum()))[None], np.array([wanted]))[0]
 
 
-def first_tables(cells: Cells, noisy: Noisy, totals: np.ndarray, z: np.ndarray) -> np.ndarray:
+def first_tables(cells: SequenceCells, noisy: Noisy, totals: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return tables with these totals: readings drawn toward the shares of their state, as far as noise blurs them."""
     out = np.zeros_like(cells.values)
     starts = cells.starts

@@ -36,11 +36,11 @@ def table_draws(
         under conditional probabilities that the noisy tables make likely.
     """
     # numba takes half a second to import
-    from discreet.inference.models.network.table_moves import ANY, Moves, State, Target, walk
+    from discreet.inference.models.network.table_moves import ANY, Moves, TableState, TableTarget, walk
 
     structure = distribution.structure
     records = n_records if isinstance(n_records, RecordPrior) else RecordPrior()
-    target = Target(
+    target = TableTarget(
         structure.cells,
         structure.rows,
         distribution.alpha,
@@ -70,7 +70,7 @@ def table_draws(
         tables = structure.tables(joint)
         rows = np.bincount(structure.rows, weights=tables).astype(np.int64)
         burn_in = max(_LEAST_BURN_IN, int(_BURN_IN * each))
-        walk(State(joint, tables, rows), target, moves, burn_in, kept, rng)
+        walk(TableState(joint, tables, rows), target, moves, burn_in, kept, rng)
     return out.reshape(chains * each, -1)
 
 

@@ -19,7 +19,7 @@ _MOST_STEPS = 40
 ANY = 1 << 60
 
 
-class Target(NamedTuple):
+class TableTarget(NamedTuple):
     """The numbers of a :class:`~discreet.inference.models.network.joint_table.NetworkDistribution`, for compiled code.
 
     ``least``, ``most`` and ``log_records`` are the prior on the number of records where it is private: its range, and
@@ -38,7 +38,7 @@ class Target(NamedTuple):
     log_records: np.ndarray = np.empty(0)
 
 
-class State(NamedTuple):
+class TableState(NamedTuple):
     """A joint table and its margins, kept up to date together."""
 
     joint: np.ndarray
@@ -94,7 +94,7 @@ def _gather(where: np.ndarray, signs: np.ndarray, at: np.ndarray, by: np.ndarray
 
 
 @njit(cache=True)
-def line_through(points: np.ndarray, signs: np.ndarray, target: Target) -> Line:
+def line_through(points: np.ndarray, signs: np.ndarray, target: TableTarget) -> Line:
     """Return the line along which ``signs`` times m is added at the joint cells ``points``."""
     nodes, size = target.cells.shape[0], points.size
     joint_at, joint_by = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -122,7 +122,7 @@ def line_through(points: np.ndarray, signs: np.ndarray, target: Target) -> Line:
 
 
 @njit(cache=True)
-def log_along(m: int, total: int, state: State, line: Line, target: Target) -> float:
+def log_along(m: int, total: int, state: TableState, line: Line, target: TableTarget) -> float:
     """Return the log posterior weight after a move by m, up to a constant along the line."""
     out: float = lgamma(total + m * line.added + 1.0)
     if line.added != 0 and target.log_records.size > 0:
@@ -140,7 +140,7 @@ def log_along(m: int, total: int, state: State, line: Line, target: Target) -> f
 
 
 @njit(cache=True)
-def move(state: State, line: Line, target: Target, width: float, rng: np.random.Generator) -> int:
+def move(state: TableState, line: Line, target: TableTarget, width: float, rng: np.random.Generator) -> int:
     """Move along one line, in place, and return by how much.
 
     Slice sampling with stepping out and shrinkage (Neal 2003, figures 3 and 5). The integer m stands for the points of
@@ -194,7 +194,7 @@ def move(state: State, line: Line, target: Target, width: float, rng: np.random.
 
 
 @njit(cache=True)
-def sweep(state: State, target: Target, moves: Moves, rng: np.random.Generator) -> None:
+def sweep(state: TableState, target: TableTarget, moves: Moves, rng: np.random.Generator) -> None:
     """Move along as many random lines as there are joint cells times nodes, of three kinds.
 
     A record changes one of its columns; two records exchange some of their columns, which the tables may not see; and,
@@ -228,7 +228,12 @@ def sweep(state: State, target: Target, moves: Moves, rng: np.random.Generator) 
 
 @njit(cache=True)
 def walk(
-    state: State, target: Target, moves: Moves, burn_in: int, kept: np.ndarray, rng: np.random.Generator
+    state: TableState,
+    target: TableTarget,
+    moves: Moves,
+    burn_in: int,
+    kept: np.ndarray,
+    rng: np.random.Generator,
 ) -> None:
     """Sweep ``burn_in`` times, then once for each row of ``kept``, which gets the tables."""
     for _ in range(burn_in):
