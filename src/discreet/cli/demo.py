@@ -131,16 +131,13 @@ class _Row(NamedTuple):
 
 def _from_rows(path: Path, column: str, family: Family) -> Posterior:
     """Return the posterior that the rows themselves give. Only invented patients are ever read like this."""
-    import csv
-
     import numpy as np
 
     from discreet.inference.diagnostics import Diagnostics
     from discreet.inference.posterior import Posterior
 
     codes = _ANSWERS[column]
-    with open(path, newline="", encoding="utf-8") as lines:
-        answers = np.array([codes[line[column]] for line in csv.DictReader(lines) if line[column] in codes])
+    answers = np.array([codes[text] for text in _texts(path, column) if text in codes])
     updated = family.update(family.default_prior, family.sufficient(answers).sum(axis=0), len(answers))
     draws = family.draw(updated, 4000, np.random.default_rng(0))
     labels = {"p": list(codes)} if draws["p"].ndim > 1 else None
@@ -149,18 +146,15 @@ def _from_rows(path: Path, column: str, family: Family) -> Posterior:
 
 def _mean_of_rows(path: Path, column: str) -> Posterior:
     """Return the posterior of a mean that the rows themselves give. Only invented patients are ever read like this."""
-    import csv
-
     import numpy as np
 
     from discreet.inference.bounded_mean import TableDraws, draw_population
     from discreet.inference.diagnostics import Diagnostics
     from discreet.inference.posterior import Posterior
 
-    with open(path, newline="", encoding="utf-8") as lines:
-        texts = [line[column] for line in csv.DictReader(lines)]
     low, high = _BOUNDS
-    unit = (np.clip([float(text) for text in texts if text.isdigit()], low, high) - low) / (high - low)
+    values = [float(text) for text in _texts(path, column) if text.isdigit()]
+    unit = (np.clip(values, low, high) - low) / (high - low)
     mean = unit.mean()
     own = (float(unit.size), mean, unit.var() / (mean * (1 - mean)))
     drawn = draw_population(TableDraws(*(np.full(4000, one) for one in own)), np.random.default_rng(0))
@@ -168,6 +162,13 @@ def _mean_of_rows(path: Path, column: str) -> Posterior:
         {"mean": low + (high - low) * drawn.mean, "sd": (high - low) * drawn.sd},
         Diagnostics(NON_PRIVATE, independent=True),
     )
+
+
+def _texts(path: Path, column: str) -> list[str]:
+    import csv
+
+    with open(path, newline="", encoding="utf-8") as lines:
+        return [line[column] for line in csv.DictReader(lines)]
 
 
 def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:

@@ -28,12 +28,6 @@ BLOCK = 1 << 20
 _ROUNDING = 1e-9
 
 
-def _check_posterior(posterior: Any) -> None:
-    from discreet.inference.posterior import Posterior
-
-    instance(posterior, "posterior", Posterior, "a posterior, as infer returns it")
-
-
 def respond(
     posterior: Posterior,
     utility: Utility | Callable[[Draws, Any], Any],
@@ -44,8 +38,10 @@ def respond(
     questions: int = 1,
 ) -> Response:
     """Return the candidate with the highest expected utility; see :meth:`discreet.Posterior.respond`."""
+    from discreet.inference.posterior import Posterior
+
     check_confidence(confidence, questions)
-    _check_posterior(posterior)
+    instance(posterior, "posterior", Posterior, "a posterior, as infer returns it")
     declared = None if bounds is None else check_bounds(bounds)
     asked = _utility(utility)
     read = asked.read(posterior)
@@ -67,7 +63,7 @@ def respond(
             n_candidates=len(offered),
             n_questions=int(questions),
             confidence=float(confidence),
-            posterior=_which(how),
+            posterior=f"the posterior that the draws come from ({how.engine_in_words})",
         )
     return Response(
         asked.plain(offered[index]),
@@ -156,8 +152,3 @@ def _no_bound(how: Diagnostics, finite: bool, bounds: tuple[float, float] | None
             "the utility has no known bounds: give bounds=(low, high), or within=(low, high) for an estimate"
         )
     return None
-
-
-def _which(how: Diagnostics) -> str:
-    """Say which posterior the draws come from."""
-    return f"the posterior that the draws come from ({how.engine_in_words})"

@@ -8,13 +8,13 @@ other. :mod:`discreet.artifact.records.registry` lists them; nothing is ever imp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from discreet.artifact.readers import exact_fields, optional, pair, rational, text_of, tuple_of
-from discreet.artifact.samples import Samples, check_draws
+from discreet.artifact.samples import Arithmetic, Samples, check_draws
 from discreet.errors import UsageError
 from discreet.priors import Prior, parse
 from discreet.rational import text
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind", bound="Record")
 
 _FIELDS = "name prior support parameters"
+#: Said of a record that does not have what its mechanism writes.
+UNKNOWN = "its mechanism has missing or unknown parameters"
 
 #: What states of a Markov chain must not be taken for.
 CHAIN_CAUTION = (
@@ -130,6 +132,15 @@ class SamplingRecord(Record):
         if self.has_conjugate_prior:
             release.conjugate_family.check_prior(self.conjugate)
         self.check_guarantee(release, check_draws(release))
+
+    def check_form(
+        self, samples: Samples, arithmetic: Arithmetic, names: Collection[str], paths: Collection[str] = ()
+    ) -> None:
+        """Raise ValueError unless the record has these parameters and paths, and the draws this arithmetic."""
+        if self.parameters.keys() != set(names) or self.paths.keys() != set(paths):
+            raise ValueError(UNKNOWN)
+        if samples.arithmetic != arithmetic:
+            raise ValueError("its samples claim another arithmetic than their mechanism has")
 
     @abstractmethod
     def check_guarantee(self, release: Release, samples: Samples) -> None:

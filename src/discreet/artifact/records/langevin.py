@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.models.regression import Regression
 from discreet.privacy import RenyiDP
@@ -38,8 +38,9 @@ class LangevinRecord(SamplingRecord):
         """Raise unless the steps' noise is enough for the guarantee."""
         model = release.model.require(Regression, "its mechanism is for regressions")
         numbers = self.parameters
-        if set(numbers) != set(_NAMES) or self.support is not None or self.prior is not None or self.paths:
-            raise ValueError("its mechanism has missing or unknown parameters")
+        self.check_form(samples, "floating", _NAMES)
+        if self.support is not None or self.prior is not None:
+            raise ValueError(UNKNOWN)
         if numbers["steps"].denominator != 1 or not samples.count <= numbers["steps"] <= _MOST_STEPS:
             raise ValueError("its number of steps is no number of steps")
         if numbers["poisson"] != (release.neighbors == "add_remove"):
@@ -72,5 +73,3 @@ def _check_draws(release: Release, model: Regression) -> None:
         raise ValueError("its draws are no vectors of weights")
     if float(np.linalg.norm(weights, axis=1).max()) > float(model.radius) * (1 + _EDGE):
         raise ValueError("a draw lies outside the ball of its model")
-    if release.samples.arithmetic != "floating":
-        raise ValueError("its samples cannot have been drawn in exact arithmetic")

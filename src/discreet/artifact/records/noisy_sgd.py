@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.models.loss_model import LossModel
 from discreet.privacy import RenyiDP, ZeroConcentratedDP
@@ -72,8 +72,9 @@ class NoisySGDRecord(SamplingRecord):
         if release.neighbors != "replace" or release.records is None:
             raise ValueError("its mechanism is not for its model or its neighbors")
         numbers = self.parameters
-        if set(numbers) != set(_NAMES) or self.support is not None or self.prior is not None or self.paths:
-            raise ValueError("its mechanism has missing or unknown parameters")
+        self.check_form(samples, "floating", _NAMES)
+        if self.support is not None or self.prior is not None:
+            raise ValueError(UNKNOWN)
         counts = [numbers[name] for name in ("public_steps", "noise_steps", "secret_order")]
         if (
             any(value.denominator != 1 or value < 0 for value in counts)
@@ -104,8 +105,6 @@ def _check_draw(release: Release, model: LossModel) -> None:
         raise ValueError("its draw is not one vector of weights")
     if float(np.linalg.norm(weights)) > float(model.radius) * (1 + _EDGE):
         raise ValueError("its draw lies outside the ball of its model")
-    if release.samples.arithmetic != "floating":
-        raise ValueError("its samples cannot have been drawn in exact arithmetic")
 
 
 def _enough(release: Release, given: SGDCost, *, secret: bool) -> bool:

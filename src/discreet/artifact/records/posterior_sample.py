@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.privacy import MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
@@ -41,11 +41,10 @@ class PosteriorSampleRecord(SamplingRecord):
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
         family = release.conjugate_family
         k = family.n_probabilities
-        expected = {"temperature", "range"} | ({"cells"} if k is None else set())
-        if set(self.parameters) != expected or self.support is None or release.neighbors != "replace":
-            raise ValueError("its mechanism has missing or unknown parameters")
-        if samples.arithmetic != ("exact" if k is None else "floating"):
-            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        arithmetic, more = ("exact", ["cells"]) if k is None else ("floating", [])
+        self.check_form(samples, arithmetic, ["temperature", "range", *more])
+        if self.support is None or release.neighbors != "replace":
+            raise ValueError(UNKNOWN)
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         promised = release.guarantees["samples"]
         draws = samples.arrays()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.artifact.records.base import CHAIN_CAUTION, SamplingRecord
+from discreet.artifact.records.base import CHAIN_CAUTION, UNKNOWN, SamplingRecord
 from discreet.artifact.records.posterior_sample import check_simplex
 from discreet.artifact.samples import Samples
 from discreet.models.mixture import WEIGHTS, Mixture
@@ -33,12 +33,11 @@ class PrivateGibbsRecord(SamplingRecord):
         model = release.model.require(Mixture, "its mechanism is for mixtures")
         if release.neighbors != "replace":
             raise ValueError("its mechanism protects the content of a record")
-        if set(self.parameters) != _PARAMETERS or self.paths or self.prior is not None:
-            raise ValueError("its mechanism has missing or unknown parameters")
+        self.check_form(samples, "floating", _PARAMETERS)
+        if self.prior is not None:
+            raise ValueError(UNKNOWN)
         if self.support is None or len(self.support) != len(model.columns):
             raise ValueError("its support is not that of its columns")
-        if samples.arithmetic != "floating":
-            raise ValueError("its samples claim another arithmetic than their mechanism has")
         numbers, steps, k = self.parameters, samples.count, model.components
         if numbers["weight_prior"] <= 0 or numbers["label_prior"] < 1 or not 0 < numbers["share"] <= 1:
             raise ValueError("its mechanism has impossible parameters")

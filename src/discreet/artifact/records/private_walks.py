@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.artifact.records.base import CHAIN_CAUTION, SamplingRecord
+from discreet.artifact.records.base import CHAIN_CAUTION, UNKNOWN, SamplingRecord
 from discreet.artifact.records.posterior_sample import ROOM
 from discreet.artifact.samples import Samples
 from discreet.privacy import ApproxDP, PureDP
@@ -36,11 +36,8 @@ class PrivateMetropolisRecord(SamplingRecord):
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         by_metropolis = "rejection" in self.parameters
-        expected = {"temperature", "range", "cells", "width"} | ({"rejection"} if by_metropolis else set())
-        if set(self.parameters) != expected or self.paths:
-            raise ValueError("its mechanism has missing or unknown parameters")
-        if samples.arithmetic != ("floating" if by_metropolis else "exact"):
-            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        arithmetic, more = ("floating", ["rejection"]) if by_metropolis else ("exact", [])
+        self.check_form(samples, arithmetic, ["temperature", "range", "cells", "width", *more])
         walk, promised = _walk(release), release.guarantees["samples"]
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         if temperature < 1 or claimed < walk.range() * (1 - ROOM):
@@ -69,14 +66,10 @@ class PrivateAnnealingRecord(SamplingRecord):
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         noisy = "weights_epsilon" in self.parameters
-        expected = {"range", "step_range", "cells", "width", "trajectories", "moves"}
-        if set(self.parameters) != expected | ({"weights_epsilon"} if noisy else set()):
-            raise ValueError("its mechanism has missing or unknown parameters")
-        if set(self.paths) != {"epsilons"}:
-            raise ValueError("its mechanism has missing or unknown parameters")
+        names = ["range", "step_range", "cells", "width", "trajectories", "moves"]
         # early files with noisy weights say "exact"; they keep loading, and `in_floating_point` says what is true
-        if samples.arithmetic != "exact" and not noisy:
-            raise ValueError("its samples claim another arithmetic than their mechanism has")
+        arithmetic, more = (samples.arithmetic, ["weights_epsilon"]) if noisy else ("exact", [])
+        self.check_form(samples, arithmetic, names + more, ["epsilons"])
         walk, promised = _walk(release), release.guarantees["samples"]
         numbers, path = self.parameters, AnnealingPath(self.paths["epsilons"])
         trajectories, moves = (_whole(numbers[name]) for name in ("trajectories", "moves"))
@@ -108,7 +101,7 @@ def _walk(release: Release) -> GridWalk:
         if refusal is not None:
             raise ValueError(refusal)
     if record.support is None or release.neighbors != "replace":
-        raise ValueError("its mechanism has missing or unknown parameters")
+        raise ValueError(UNKNOWN)
     check_support(family, record.support)
     cells = grid_cells(family, _whole(record.parameters["cells"]))
     grid = ParameterGrid(family, release.domain, record.conjugate, record.support, cells)

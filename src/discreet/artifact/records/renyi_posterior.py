@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.privacy import RenyiDP
 from discreet.privacy.costs.posterior_neighbors import ROOM, NeighboringPosteriors
@@ -31,8 +31,9 @@ class DirectPosteriorRecord(SamplingRecord):
         promised = release.guarantees["samples"]
         if self.is_query == release.conjugate_family.is_likelihood:
             raise ValueError("its mechanism is not for its model")
-        if set(self.parameters) != {"order", "r", "m"} or self.support is not None:
-            raise ValueError("its mechanism's parameters are not order, r and m")
+        self.check_form(samples, "floating", ("order", "r", "m"))
+        if self.support is not None:
+            raise ValueError(UNKNOWN)
         weights = {name: _weight(self.parameters[name]) for name in "rm"}
         if any(weight != 1 for name, weight in weights.items() if name != self.free):
             raise ValueError(f"its weights are not those of a {self.kind}")
@@ -48,8 +49,6 @@ class DirectPosteriorRecord(SamplingRecord):
         # leaves
         if not near.allows(float_up(promised.orders[0]), each, **weights, room=ROOM / 2):
             raise ValueError("its samples are less private than its guarantee says")
-        if samples.arithmetic != "floating":
-            raise ValueError("its samples cannot have been drawn in exact arithmetic")
 
 
 class DiffusedPosteriorRecord(DirectPosteriorRecord):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
 from discreet.models.discrete import DiscreteModel
 from discreet.privacy import PureDP
@@ -44,13 +44,12 @@ class TablePosteriorRecord(SamplingRecord):
         model = release.model.require(DiscreteModel, "its mechanism is for models of labels")
         if model.numeric_columns or release.neighbors != "replace":
             raise ValueError("its mechanism is not for its model")
-        if set(self.parameters) != {"temperature", "range"} or self.paths or self.support is None:
-            raise ValueError("its mechanism has missing or unknown parameters")
+        self.check_form(samples, "floating", ("temperature", "range"))
+        if self.support is None:
+            raise ValueError(UNKNOWN)
         if not isinstance(self.prior, str) or not self.prior.startswith(_PRIOR):
             raise ValueError("its prior is not one that its mechanism takes")
         model.concentrations(exact(self.prior.removeprefix(_PRIOR), "prior"))
-        if samples.arithmetic != "floating":
-            raise ValueError("its samples claim another arithmetic than their mechanism has")
         (least, most), *others = self.support
         if others or most != 1:
             raise ValueError("its support is not one number")
