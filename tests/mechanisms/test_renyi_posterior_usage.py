@@ -179,11 +179,11 @@ def altered(release: dc.Release, change: Any) -> str:
         (lambda b: b["mechanism"]["parameters"].update(r="2"), "weight"),
         (lambda b: b["mechanism"]["parameters"].update(r="1/3"), "floating-point"),
         (lambda b: b["mechanism"]["parameters"].update(m="1/2"), "diffused"),
-        (lambda b: b["mechanism"]["parameters"].pop("m"), "order, r and m"),
+        (lambda b: b["mechanism"]["parameters"].pop("m"), "missing or unknown parameters"),
         (lambda b: b["mechanism"].update(name="direct_posterior"), "direct"),
         (lambda b: b["mechanism"].update(name="diffused_query"), "not for its model"),
         (lambda b: b["mechanism"].update(prior="beta:1,1"), "less private"),
-        (lambda b: b["samples"].update(arithmetic="exact"), "exact"),
+        (lambda b: b["samples"].update(arithmetic="exact"), "another arithmetic"),
         (lambda b: b["guarantees"][0].update(orders=["3"]), "order"),
     ],
 )
