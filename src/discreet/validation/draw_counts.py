@@ -33,9 +33,9 @@ class Played:
         """The observed share."""
         return self.wrong / self.trials
 
-    def interval(self) -> tuple[float, float]:
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return the Clopper-Pearson interval."""
-        return clopper_pearson(self.wrong, self.trials)
+        return clopper_pearson(self.wrong, self.trials, confidence)
 
 
 @dataclass(frozen=True)

@@ -104,11 +104,11 @@ def coverage(ranks: np.ndarray) -> tuple[Coverage, ...]:
     return tuple(out)
 
 
-def clopper_pearson(k: int, n: int) -> tuple[float, float]:
+def clopper_pearson(k: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return the Clopper-Pearson interval for the share behind ``k`` of ``n``."""
     from scipy.stats import binomtest
 
-    found = binomtest(k, n).proportion_ci(CONFIDENCE, method="exact")
+    found = binomtest(k, n).proportion_ci(confidence, method="exact")
     return float(found.low), float(found.high)
 
 
