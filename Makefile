@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-engines test-spark test-browser lint types wall unit slow docs pages bench studies clean
+.PHONY: help demo test test-engines test-spark test-browser lint types wall unit slow docs pages bench studies evidence clean
 
 help:
 	@echo "make demo    install and run the demo"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    lint, formatting, types and the wall contract only"
 	@echo "make bench   side-by-side benchmarks against peers"
 	@echo "make studies figures of the papers redrawn and their claims checked, and real columns (about two hours)"
+	@echo "make evidence studies of real data alone, two at a time, with limits of time (under an hour)"
 	@echo "make clean   remove everything the other targets made"
 
 demo: $(VENV)/.installed
@@ -97,6 +98,10 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/moment_ranks.py --check
 	$(BIN)/python studies/missing_values.py --check
 	$(BIN)/python studies/class_means.py --check
+
+# the studies of real data alone, two at a time
+evidence: $(VENV)/.installed-studies
+	scripts/evidence.sh
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
