@@ -1,16 +1,21 @@
-"""Partial pooling of small groups: ranks, and the error of estimates beside no pooling and complete pooling.
+"""Partial pooling of small groups: ranks, populations it does not know, and real tables, beside no and full pooling.
 
-    python studies/pooling.py [--check] [--trials 300] [--groups 20] [--model bernoulli] [--seed 0]
-    python studies/pooling.py --real [--check] [--trials 100]
+    python studies/pooling.py [--check] [--trials 300] [--groups 20] [--seed 0] [--out FOLDER]
+    python studies/pooling.py --part ranks --only bernoulli     # or shapes, or real; --only a name's beginning
 
-In each trial the hyperparameters are drawn from their prior, the groups' parameters from their population, and 10 to 40
-records of each group; the table is released by groups (epsilon 1, ``add_remove``) and read with ``pool=True``. Ranked
-are the parameter of one group picked at random and the population's mean, among their draws.
+All tables are released by groups (Laplace, epsilon 1, ``add_remove``) and read with ``pool=True``; *no pooling* reads
+each group for itself, *complete pooling* takes all groups to share one parameter.
 
-* Pooled ranks are to be uniform, and intervals to cover.
-* *No pooling* reads each group for itself; *complete pooling* takes all groups to share one parameter: its ranks must
-  be far from uniform.
-* The mean squared error of pooled estimates (means of draws, averaged over groups and trials) is to be below both.
+* ``ranks``: hyperparameters are drawn from their prior, groups from their population, 10 to 40 records of each. The
+  parameter of one group picked at random and the population's mean are ranked among their draws. Pooled ranks are to be
+  uniform; those of complete pooling must be far from it.
+* ``shapes``: shares of 20 groups with 3 to 80 records from populations that the model does not know (heavy tails, two
+  clusters, an outlier, small groups that differ), a quarter as many trials.
+* ``real``: records of real tables are drawn again, 25 a group on average, a fifth as many trials; the values of groups
+  are those of the whole table.
+
+Intervals are to cover at least 93% over groups, no group less than half the time, and the mean squared error of pooled
+estimates (means of draws) is to be below no pooling, and below complete pooling where groups differ.
 
 Poisson groups are read with a central limit (``engine="gibbs"``), which the exact engine would take seven times as long
 to do without. Records of ``Mean`` are beta variables whose relative variance is that of the trial.
@@ -18,15 +23,17 @@ to do without. Records of ``Mean`` are beta variables whose relative variance is
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, kstest
+from areas.simulated import CASES, SHAPES, Case, shaped
+from areas.tables import Grouped, tables
+from common.claim import Claim
+from common.report import arguments_of, finished, report, to_dict, write
+from scipy.stats import kstest
 
 import discreet as dc
 from discreet.curator.publish import release_with
@@ -36,76 +43,31 @@ from discreet.models.grouped import read_groups
 from discreet.validation.ranks import rank
 
 ALARM = 1e-3
-MODELS = ("bernoulli", "poisson", "mean")
 DRAWS = 1000
+PARTS = ("ranks", "shapes", "real")
+READINGS = ("pooled", "apart", "common")
+LEAST, LEAST_OF_A_GROUP = 0.93, 0.5
 
 
 @dataclass
-class Case:
-    """A model, how parameters and records of a trial are drawn, and how its groups are read."""
+class Found:
+    """What one trial gives: which groups are covered, and squared errors, readings × groups; the pooled posterior."""
 
-    model: Any
-    bounds: Any
-    parameter: str
-    population: Callable[[np.random.Generator, int], tuple[float, np.ndarray]]
-    records: Callable[[np.random.Generator, float, int, float], np.ndarray]
-    options: dict[str, Any] = field(default_factory=dict)
+    covered: np.ndarray
+    errors: np.ndarray
+    posterior: Any
+    draws: dict[str, np.ndarray]
 
 
-def shares(rng: np.random.Generator, n: int) -> tuple[float, np.ndarray]:
-    """Draw the mean of a population of shares and the shares, from the prior that pooling has."""
-    center, spread = rng.random(2)
-    weight = max(spread, 1e-4) ** -2 - 1
-    return center, rng.beta(center * weight, (1 - center) * weight, n)
-
-
-def means(rng: np.random.Generator, n: int) -> tuple[float, np.ndarray]:
-    """Likewise of means between 0 and 100, away from the bounds: a few records do not say how near to one they are."""
-    center, spread = rng.uniform(0.2, 0.8), rng.uniform(0.02, 0.4)
-    weight = spread**-2 - 1
-    return 100 * center, 100 * rng.beta(center * weight, (1 - center) * weight, n)
-
-
-def rates(rng: np.random.Generator, n: int) -> tuple[float, np.ndarray]:
-    """Likewise of rates; the weak prior of a rate between 0 and 12 has mean 6."""
-    center, spread = rng.exponential(6.0), rng.random()
-    shape = (spread / (1 - spread)) ** -2
-    return center, rng.gamma(shape, center / shape, n)
-
-
-def beta_records(rng: np.random.Generator, mean: float, n: int, spread: float) -> np.ndarray:
-    """Draw records between 0 and 100 of this mean, whose variance is this share of the largest."""
-    share = np.clip(mean / 100, 1e-6, 1 - 1e-6)
-    weight = 1 / spread - 1
-    return 100 * rng.beta(share * weight, (1 - share) * weight, n)
-
-
-CASES = {
-    "bernoulli": Case(dc.Bernoulli(), None, "p", shares, lambda rng, p, n, _: rng.binomial(1, p, n)),
-    "poisson": Case(
-        dc.Poisson(), (0, 12), "rate", rates, lambda rng, m, n, _: rng.poisson(m, n), {"engine": "gibbs"}
-    ),
-    "mean": Case(
-        dc.Mean(),
-        (0, 100),
-        "mean",
-        means,
-        beta_records,
-    ),
-}
-
-
-def trial(case: Case, n_groups: int, epsilon: float, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the ranks of one trial, and the squared errors of three readings."""
-    center, truth = case.population(rng, n_groups)
-    sizes, spread = rng.integers(10, 41, n_groups), rng.uniform(0.05, 0.5)
-    names = [f"{i:04d}" for i in range(n_groups)]
-    values = [case.records(rng, truth[g], n, spread) for g, n in enumerate(sizes)]
+def read(
+    case: Case, groups: Any, values: np.ndarray, names: list[str], truth: np.ndarray, rng: np.random.Generator
+) -> Found:
+    """Release a table by groups, and read it in three ways."""
     release = release_with(
         lambda noise: int(noise.sample(1, rng)[0]),
-        {"g": np.repeat(names, sizes).tolist(), "v": np.concatenate(values).tolist()},
+        {"g": list(groups), "v": values.tolist()},
         read_groups(case.model, "g", names),
-        dc.mechanisms.Laplace(epsilon),
+        dc.mechanisms.Laplace(1),
         columns=("v",),
         bounds=case.bounds,
         neighbors="add_remove",
@@ -114,121 +76,147 @@ def trial(case: Case, n_groups: int, epsilon: float, rng: np.random.Generator) -
     pooled: Any = dc.infer(release, pool=True, draws=DRAWS, rng=rng, **case.options)
     population, curves = curves_of(release.by_group(), pooled.apart)
     common = population.value(draw_common(curves, population, DRAWS, rng))
-    picked = int(rng.integers(n_groups))
     draws = {
         "pooled": pooled.stacked(case.parameter),
         "apart": pooled.apart.stacked(case.parameter),
-        "common": np.broadcast_to(common, (n_groups, DRAWS)),
+        "common": np.broadcast_to(common, (len(names), DRAWS)),
     }
-    low, high = np.quantile(draws["pooled"], [0.025, 0.975], axis=1)
-    return {
-        "ranks": {name: rank(truth[picked], x[picked], rng) for name, x in draws.items()}
-        | {"population": rank(center, pooled.population.draws["mean"], rng)},
-        "errors": {name: float(np.mean((x.mean(axis=1) - truth) ** 2)) for name, x in draws.items()},
-        "covered": float(np.mean((low <= truth) & (truth <= high))),
-    }
+    ends = [np.quantile(draws[how], [0.025, 0.975], axis=1) for how in READINGS]
+    covered = np.array([(low <= truth) & (truth <= high) for low, high in ends])
+    errors = np.array([(draws[how].mean(axis=1) - truth) ** 2 for how in READINGS])
+    return Found(covered, errors, pooled, draws)
 
 
-def run(
-    name: str, trials: int, n_groups: int, epsilon: float = 1.0, seed: int = 0
-) -> tuple[dict[str, Any], bool]:
-    """Return what the trials of a model show, and whether it is what is claimed."""
-    rng = np.random.default_rng([seed, MODELS.index(name), n_groups])
-    found = [trial(CASES[name], n_groups, epsilon, rng) for _ in range(trials)]
-    ranks = {key: np.array([one["ranks"][key] for one in found]) for key in found[0]["ranks"]}
-    tests = {key: kstest(values, "uniform") for key, values in ranks.items()}
-    errors = {key: float(np.mean([one["errors"][key] for one in found])) for key in found[0]["errors"]}
-    covered = int(np.sum((ranks["pooled"] > 0.025) & (ranks["pooled"] < 0.975)))
-    good = bool(
-        min(tests[key].pvalue for key in ("pooled", "population")) > ALARM / (2 * len(MODELS))
-        and binom.cdf(covered, trials, 0.95) > ALARM / len(MODELS)
-        and tests["common"].pvalue < ALARM
-        and errors["pooled"] < min(errors["apart"], errors["common"])
-    )
-    return {
-        "ks": {key: (float(test.statistic), float(test.pvalue)) for key, test in tests.items()},
-        "errors": errors,
-        "covered": covered / trials,
-        "all_covered": float(np.mean([one["covered"] for one in found])),
-    }, good
+def claims_about(source: str, found: list[Found], *, fixed: bool, alike: bool = False) -> list[Claim]:
+    """Return what is claimed of intervals and errors; ``fixed`` groups are the same in every trial."""
+    covered = np.array([one.covered[:2].mean(axis=1) for one in found])
+    share, alone = covered.mean(axis=0)
+    # groups of one trial have their hyperparameters in common: what varies is the trial
+    reach = 3.1 * covered[:, 0].std() / np.sqrt(len(found))
+    errors = np.mean([one.errors.mean(axis=1) for one in found], axis=0)
+    claims = [
+        Claim(
+            source,
+            "95% intervals cover at least 93% over groups",
+            share + reach >= LEAST,
+            f"{share:.3f} (no pooling {alone:.3f}), {len(found)} trials",
+        ),
+        Claim(
+            source,
+            f"mean squared error below no pooling{'' if alike else ' and complete pooling'}",
+            errors[0] < (errors[1] if alike else errors[1:].min()),
+            ", ".join(f"{how} {error:.4g}" for how, error in zip(READINGS, errors, strict=True)),
+        ),
+    ]
+    if fixed:
+        of_group = np.mean([one.covered[0] for one in found], axis=0)
+        claims.append(
+            Claim(
+                source,
+                "no group is covered less than half the time",
+                of_group.min() >= LEAST_OF_A_GROUP,
+                f"least {of_group.min():.2f}, {np.sum(of_group < 0.8)} of {of_group.size} below 0.8",
+            )
+        )
+    return claims
 
 
-def real_shares() -> tuple[np.ndarray, np.ndarray]:
-    """Return the groups and answers of a survey of marriages (Fair 1978): who had an affair, by age and religion."""
-    import statsmodels.api as sm
+def ranked(name: str, trials: int, n_groups: int, seed: int) -> list[Claim]:
+    """Return what ranks of a model say."""
+    case = CASES[name]
+    rng = np.random.default_rng([seed, list(CASES).index(name), n_groups])
+    names = [f"{i:04d}" for i in range(n_groups)]
+    found, ranks = [], []
+    for _ in range(trials):
+        sizes, spread = rng.integers(10, 41, n_groups), rng.uniform(0.05, 0.5)
+        center, truth = case.groups(rng, sizes)
+        values = np.concatenate([case.records(rng, truth[g], n, spread) for g, n in enumerate(sizes)])
+        one = read(case, np.repeat(names, sizes), values, names, truth, rng)
+        picked = int(rng.integers(n_groups))
+        drawn = [
+            one.draws["pooled"][picked],
+            one.posterior.population.draws["mean"],
+            one.draws["common"][picked],
+        ]
+        ranks.append(
+            [rank(v, x, rng) for v, x in zip((truth[picked], center, truth[picked]), drawn, strict=True)]
+        )
+        found.append(one)
+    group, population, common = (kstest(column, "uniform") for column in np.array(ranks).T)
+    claims = [
+        Claim(
+            name,
+            text,
+            (test.pvalue < ALARM) if control else (test.pvalue > ALARM / (2 * len(CASES))),
+            f"KS {test.statistic:.3f}, p = {test.pvalue:.2g}, {trials} trials",
+        )
+        for text, test, control in (
+            ("ranks of a group are uniform", group, False),
+            ("ranks of the population's mean are uniform", population, False),
+            ("control: complete pooling's are not", common, True),
+        )
+    ]
+    return claims + claims_about(name, found, fixed=False)
 
-    table = sm.datasets.fair.load_pandas().data
-    groups = table["age"].astype(str) + ", " + table["religious"].astype(str)
-    return groups.to_numpy(), (table["affairs"] > 0).to_numpy().astype(int)
 
-
-def run_real(trials: int, epsilon: float = 1.0, seed: int = 0) -> tuple[dict[str, float], bool]:
-    """Sample 800 of 6,366 real records, without the families of the model: how often the groups' shares are covered."""
-    groups, answers = real_shares()
-    names = sorted(set(groups))
-    truth = np.array([answers[groups == name].mean() for name in names])
-    rng = np.random.default_rng([seed, 99])
+def of_shape(name: str, trials: int, n_groups: int, seed: int) -> list[Claim]:
+    """Return what shares from another population say."""
+    rng = np.random.default_rng([seed, 7, list(SHAPES).index(name)])
+    names = [f"{i:04d}" for i in range(n_groups)]
     found = []
     for _ in range(trials):
-        rows = rng.choice(groups.size, 800, replace=True)
-        release = release_with(
-            lambda noise: int(noise.sample(1, rng)[0]),
-            {"g": [name.replace(", ", " / ") for name in groups[rows]], "v": answers[rows].tolist()},
-            read_groups(dc.Bernoulli(), "g", [name.replace(", ", " / ") for name in names]),
-            dc.mechanisms.Laplace(epsilon),
-            columns=("v",),
-            neighbors="add_remove",
-        )
-        pooled: Any = dc.infer(release, pool=True, draws=DRAWS, rng=rng)
-        result = []
-        for one in (pooled, pooled.apart):
-            draws = one.stacked()
-            low, high = np.quantile(draws, [0.025, 0.975], axis=1)
-            inside = (low <= truth) & (truth <= high)
-            result += [inside.mean(), ((draws.mean(axis=1) - truth) ** 2).mean()]
-        found.append(result)
-    covered, error, alone, alone_error = np.mean(found, axis=0).tolist()
-    return {
-        "groups": len(names),
-        "covered": covered,
-        "error": error,
-        "alone": alone,
-        "alone_error": alone_error,
-    }, covered >= 0.93 and error < alone_error
+        sizes = np.exp(rng.uniform(np.log(3), np.log(80), n_groups)).astype(int)
+        truth = shaped(name, rng, sizes)
+        values = np.concatenate([rng.binomial(1, p, n) for p, n in zip(truth, sizes, strict=True)])
+        found.append(read(CASES["bernoulli"], np.repeat(names, sizes), values, names, truth, rng))
+    return claims_about(name, found, fixed=False, alike=name == "alike")
+
+
+def of_table(table: Grouped, trials: int, seed: int) -> list[Claim]:
+    """Return what a real table says."""
+    rng = np.random.default_rng([seed, *table.name.encode()])
+    case = CASES[table.model]
+    case = Case(**{**vars(case), "bounds": table.bounds})
+    found = []
+    for _ in range(trials):
+        rows = rng.choice(table.groups.size, 25 * len(table.names), replace=True)
+        found.append(read(case, table.groups[rows], table.values[rows], table.names, table.truth, rng))
+    return claims_about(f"{table.name} ({len(table.names)})", found, fixed=True)
 
 
 def main() -> int:
-    """Print a line for each model."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="exit with 1 if a line falls short")
+    """Print the claims."""
+    parser = arguments_of(__doc__)
     parser.add_argument("--trials", type=int, default=300)
     parser.add_argument("--groups", type=int, default=20)
-    parser.add_argument("--model", choices=MODELS, action="append")
-    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--only", default="", help="what begins so")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--real", action="store_true", help="only the real table")
     asked = parser.parse_args()
-    failed = 0
-    if asked.real:
-        result, good = run_real(asked.trials, asked.epsilon, asked.seed)
-        print(
-            f"real table, {result['groups']} groups: pooled intervals cover {result['covered']:.3f}, squared error "
-            f"{result['error']:.4g}; alone {result['alone']:.3f}, {result['alone_error']:.4g}"
-            f"{'' if good else '  falls short'}"
-        )
-        return int(asked.check and not good)
-    for name in asked.model or MODELS:
-        start = time.process_time()
-        result, good = run(name, asked.trials, asked.groups, asked.epsilon, asked.seed)
-        failed += not good
-        ks = ", ".join(f"{key} {d:.3f} (p = {p:.2g})" for key, (d, p) in result["ks"].items())
-        errors = ", ".join(f"{key} {error:.4g}" for key, error in result["errors"].items())
-        print(
-            f"{name}: KS of ranks: {ks}; covers {result['covered']:.3f} (all groups {result['all_covered']:.3f}); mean "
-            f"squared error: {errors}; {time.process_time() - start:.0f} s{'' if good else '  falls short'}",
-            flush=True,
-        )
-    return int(asked.check and failed > 0)
+    trials, n_groups, seed = asked.trials, asked.groups, asked.seed
+    runs: list[tuple[str, Any]] = []
+    parts = asked.part or PARTS
+    if "ranks" in parts:
+        runs += [(name, lambda name=name: ranked(name, trials, n_groups, seed)) for name in CASES]
+    if "shapes" in parts:
+        runs += [(name, lambda name=name: of_shape(name, trials // 4, n_groups, seed)) for name in SHAPES]
+    if "real" in parts:
+        runs += [(one.name, lambda one=one: of_table(one, trials // 5, seed)) for one in tables()]
+    claims = []
+    for name, run in runs:
+        if name.startswith(asked.only):
+            start = time.process_time()
+            claims += run()
+            print(
+                f"{name}: "
+                + "; ".join(one.measured for one in claims if one.source.startswith(name))
+                + f"; {time.process_time() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+    settings = {"trials": trials, "groups": n_groups, "seed": seed}
+    numbers = to_dict("pooling", settings, [], claims)
+    return finished(asked, write(asked.out, "pooling", report(claims), numbers), claims)
 
 
 if __name__ == "__main__":

@@ -7,21 +7,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import betaln, gammaln
+from scipy.special import gammaln, logit, ndtr
 from scipy.stats import binom
 
 import discreet as dc
 from discreet.curator.publish import release_with
 from discreet.errors import UsageError
 from discreet.inference.pooling.group_curves import curve_of_cells, curve_of_draws
-from discreet.inference.pooling.populations import BetaPopulation, GammaPopulation, NormalPopulation
+from discreet.inference.pooling.hierarchy import Cells, Hierarchy, size_classes
+from discreet.inference.pooling.populations import (
+    LogVariancePopulation,
+    NormalPopulation,
+    RatePopulation,
+    SharePopulation,
+)
 from discreet.models.grouped import read_groups
+from discreet.priors import NormalInverseGamma
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 
 # which kind of posterior it is depends on what is read
 infer: Any = dc.infer
 
 NAMES = ["a", "b", "c", "d"]
+WIDE = NormalInverseGamma(50.0, 1e-9, 2.0, 2.0)
 
 
 def released(table, model, rng, epsilon=1.0, names=NAMES, **options):
@@ -71,73 +79,119 @@ def test_the_likelihood_of_a_share_sums_over_all_counts(noise: Noise, readings: 
 
 
 def test_pooled_shares_agree_with_enumeration(rng: np.random.Generator) -> None:
-    """Hyperparameters on a fine grid, every pair of counts of every group: what the posterior means are."""
+    """Hyperparameters on a grid, every pair of counts of every group: what the posterior means are."""
     release = smokers(rng)
-    n = 60
+    n, n_with = 30, 12
     grid = (np.arange(n) + 0.5) / n
-    center, spread = (v.ravel() for v in np.meshgrid(grid, grid, indexing="ij"))
-    weight = spread**-2.0 - 1
-    a, b = (center * weight)[:, None], ((1 - center) * weight)[:, None]
+    mesh = np.meshgrid(grid, grid, 2 * (np.arange(n_with) + 0.5) / n_with - 1, indexing="ij")
+    level, spread, with_size = (v.ravel()[:, None] for v in mesh)
+    center, spread = logit(level), spread / (1 - spread)
+    sizes = np.array([sum(part.totals.values) for part in release.by_group().values()], dtype=float)
+    z = np.log(np.maximum(sizes, 0) + 2) - np.log(np.maximum(sizes, 0) + 2).mean()
+    z /= max(z.std(), 0.3)
+    edges = np.sin(np.linspace(0, np.pi / 2, 401)) ** 2
+    p = (edges[1:] + edges[:-1]) / 2
     log_posterior, means = np.zeros(center.size), []
-    for part in release.by_group().values():
+    with np.errstate(divide="ignore"):
+        places = logit(edges)
+    for part, own_z in zip(release.by_group().values(), z, strict=True):
         (y_no, y_yes), noise = part.totals.values, part.noise[0]
         no, yes = (v.ravel() for v in np.meshgrid(counts_near(y_no, noise), counts_near(y_yes, noise)))
         log_w = noise.log_mass(no - y_no) + noise.log_mass(yes - y_yes)
-        near = log_w > log_w.max() - 22
-        no, yes, log_w = no[near], yes[near], log_w[near]
+        near = log_w > log_w.max() - 15
+        no, yes, log_w = no[near, None], yes[near, None], log_w[near, None]
         ways = gammaln(no + yes + 1) - gammaln(no + 1) - gammaln(yes + 1)
-        weights = np.exp(log_w + ways + betaln(a + yes, b + no) - betaln(a, b))
-        log_posterior += np.log(weights.sum(axis=1))
-        means.append((weights * (a + yes) / (a + b + yes + no)).sum(axis=1) / weights.sum(axis=1))
+        likelihood = np.exp(log_w + ways + yes * np.log(p) + no * np.log1p(-p)).sum(axis=0)
+        mean, sd = center + spread * with_size * own_z, spread * np.sqrt(1 - with_size**2)
+        mass = (0.5 * np.diff(ndtr((places - mean) / sd), axis=1) + 0.5 * np.diff(edges)) * likelihood
+        log_posterior += np.log(mass.sum(axis=1))
+        means.append(mass @ p / mass.sum(axis=1))
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
-    found = infer(release, pool=True, rng=1, draws=20_000)
-    assert found.population is not None
-    for truth, draws in [
-        (posterior @ center, found.population.draws["mean"]),
-        (posterior @ (spread * np.sqrt(center * (1 - center))), found.population.draws["sd"]),
-        *((posterior @ mean, found[name].draws["p"]) for name, mean in zip(NAMES, means, strict=True)),
-    ]:
-        # Monte Carlo at one in ten thousand, and what the grids leave
-        assert draws.mean() == pytest.approx(truth, abs=4 * draws.std() / np.sqrt(draws.size) + 0.002)
+    every = [infer(release, pool=True, rng=seed, draws=512) for seed in range(6)]
+    for name, mean in zip(NAMES, means, strict=True):
+        draws = np.concatenate([found[name].draws["p"] for found in every])
+        # Monte Carlo at one in ten thousand, if three draws are worth one, and what the grids leave
+        reach = 4 * draws.std() * np.sqrt(3 / draws.size) + 0.002
+        assert draws.mean() == pytest.approx(posterior @ mean, abs=reach)
+    drawn = np.concatenate([found.population.draws["mean"] for found in every])
+    wanted = posterior @ SharePopulation().moments(center[:, 0], spread[:, 0])[0]
+    assert drawn.mean() == pytest.approx(wanted, abs=4 * drawn.std() * np.sqrt(3 / drawn.size) + 0.005)
+
+
+def test_a_group_unlike_the_others_is_left_where_it_is(rng: np.random.Generator) -> None:
+    names = [f"{i:02d}" for i in range(16)]
+    sizes, shares = [80] * 15 + [20], [0.2] * 15 + [0.9]
+    values = np.concatenate([rng.binomial(1, p, n) for p, n in zip(shares, sizes, strict=True)])
+    table = {"g": np.repeat(names, sizes).tolist(), "v": values.tolist()}
+    found = infer(released(table, dc.Bernoulli(), rng, names=names), pool=True, rng=1, draws=1000)
+    own = found.apart.stacked()
+    assert found.stacked()[-1].mean() == pytest.approx(own[-1].mean(), abs=own[-1].std())
+    # the others are known better than by themselves
+    assert np.mean(found.stacked()[:-1].std(axis=1) / own[:-1].std(axis=1)) < 0.9
+
+
+def test_small_groups_are_compared_with_small_ones(rng: np.random.Generator) -> None:
+    """Where parameters go with size, the hyperparameters find it; groups of one size have one class."""
+    sizes = np.array([6] * 8 + [20] * 8 + [90] * 8)
+    x = SharePopulation().x(np.repeat([0.15, 0.35, 0.6], 8))
+    curves = [
+        curve_of_draws(rng.normal(at, 0.5 / np.sqrt(n), 800), SharePopulation())
+        for at, n in zip(x, sizes, strict=True)
+    ]
+    z, of_group = size_classes(sizes)
+    assert z.size == 3
+    assert of_group.tolist() == [0] * 8 + [1] * 8 + [2] * 8
+    hierarchy = Hierarchy(Cells.of(curves, SharePopulation()), SharePopulation(), z, of_group)
+    h = hierarchy.at(hierarchy.draw_points(rng))
+    assert np.median(h.with_size) > 0.5
+    # two or three records more are no other size
+    assert abs(size_classes(np.array([20, 21, 22, 20]))[0]).max() < 0.3
+    assert size_classes(np.full(5, 7.0))[0].tolist() == [0]
+    assert np.isfinite(size_classes(np.array([-5.0, 0.0, 1e9]))[0]).all()
 
 
 def test_curves_of_draws_follow_the_density(rng: np.random.Generator) -> None:
     x = rng.normal(50, 3, 20_000)
-    curve = curve_of_draws(x, NormalPopulation(50.0, 100.0))
+    curve = curve_of_draws(x, NormalPopulation(50.0, 100.0, WIDE))
     at = np.array([41.0, 47.0, 50.0, 53.0, 59.0])
     # within 3 standard deviations; tails go on exponentially, and so somewhat higher
     assert curve(at) - curve(np.array([50.0])) == pytest.approx(-0.5 * ((at - 50) / 3) ** 2, abs=0.5)
     assert (np.diff(curve(np.linspace(60, 90, 50))) < 0).all()
     # a density that is highest at the end of its range stays so
     rates = rng.exponential(1.0, 20_000)
-    near_zero = curve_of_draws(rates, GammaPopulation(1e-9))
+    near_zero = curve_of_draws(rates, RatePopulation(1e-9))
     values = near_zero(np.array([0.0, 0.5, 1.0, 2.0]))
     assert values - values[0] == pytest.approx([0, -0.5, -1, -2], abs=0.2)
 
 
 @pytest.mark.parametrize(
-    ("population", "h"),
+    ("population", "levels"),
     [
-        (BetaPopulation(), [[0.3, 0.2], [0.01, 0.9], [0.5, 0.001]]),
-        (BetaPopulation(10.0, 90.0), [[0.7, 0.4]]),
-        (GammaPopulation(0.2), [[0.5, 0.3], [0.2, 0.8]]),
-        (NormalPopulation(50.0, 100.0), [[0.5, 0.1]]),
+        (SharePopulation(), [[0.3, 0.2], [0.01, 0.6], [0.5, 0.001]]),
+        (SharePopulation(10.0, 90.0, uniform=True), [[0.7, 0.4]]),
+        (RatePopulation(0.2), [[0.5, 0.3], [0.2, 0.4]]),
+        (NormalPopulation(50.0, 100.0, NormalInverseGamma(50.0, 0.1, 2.0, 90.0)), [[0.5, 0.1]]),
+        (LogVariancePopulation.of(NormalInverseGamma(0.0, 1.0, 2.0, 3.0)), [[0.5, 0.1]]),
     ],
 )
-def test_populations_have_the_moments_they_say(population, h, rng: np.random.Generator) -> None:
-    h = np.array(h)
-    level = (np.arange(40_000) + 0.5) / 40_000
-    for one in h:
-        x = population.quantile(level, np.broadcast_to(one, (level.size, 2)))
-        mean, sd = population.moments(one)
-        values = population.value(x)
-        assert values.mean() == pytest.approx(mean, rel=0.02, abs=1e-3)
-        assert values.std() == pytest.approx(sd, rel=0.03, abs=1e-3)
-        edges = np.unique(np.quantile(x, np.linspace(0, 1, 200)))
-        mass = population.masses(edges, one[None])[0]
-        assert mass.sum() == pytest.approx(1, abs=0.03)
-        assert population.x(values) == pytest.approx(x, abs=1e-6)
+def test_populations_are_what_they_say(population, levels, rng: np.random.Generator) -> None:
+    for at, wide in levels:
+        center, spread = population.center(np.array([at])), population.spread(np.array([wide]))
+        u = center + spread * rng.standard_normal(100_000)
+        values = population.value(population.x_of(u))
+        mean, sd = population.moments(center, spread)
+        # Monte Carlo; the fourth moment of a rate is large
+        assert values.mean() == pytest.approx(mean[0], rel=0.02, abs=1e-3)
+        assert values.std() == pytest.approx(sd[0], rel=0.05, abs=1e-3)
+        x = population.x(values[:100])
+        assert population.value(population.x_of(population.u(x))) == pytest.approx(values[:100], rel=1e-6)
+        # the distribution function of the own prior has its density for a slope
+        x = np.quantile(population.x(values), np.linspace(0.1, 0.9, 9))
+        step = 1e-5 * max(float(np.ptp(x)), 0.01)
+        slope = (population.own_cdf(x + step) - population.own_cdf(x - step)) / (2 * step)
+        ratio = np.log(slope) - population.log_own_prior(x)
+        assert np.ptp(ratio) < 1e-3
 
 
 @pytest.mark.parametrize("case", ["mean", "normal", "poisson"])
@@ -171,7 +225,7 @@ def test_summary_picture_and_frame_show_the_population(rng: np.random.Generator,
     found = infer(smokers(rng), pool=True, rng=1, draws=400)
     summary = found.summary()
     assert [row.name for row in summary.rows][:3] == ["population.mean", "population.sd", "a.p"]
-    assert "groups follow a beta distribution" in str(summary)
+    assert "log odds of groups are normal" in str(summary)
     found.plot(tmp_path / "pooled.png")
     assert (tmp_path / "pooled.png").stat().st_size > 1000
     assert set(found.to_pandas()["group"]) == {"population", *NAMES}

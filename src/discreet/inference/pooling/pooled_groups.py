@@ -26,13 +26,19 @@ from discreet.inference.pooling.group_curves import (
     curve_of_counts,
     curve_of_draws,
 )
-from discreet.inference.pooling.hyper_grid import Cells, HyperGrid, draw_cells
+from discreet.inference.pooling.hierarchy import (
+    Cells,
+    Hierarchy,
+    Hyperparameters,
+    draw_cells,
+    size_classes,
+)
 from discreet.inference.pooling.populations import (
-    BetaPopulation,
-    GammaPopulation,
     LogVariancePopulation,
     NormalPopulation,
     Population,
+    RatePopulation,
+    SharePopulation,
 )
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
@@ -42,6 +48,8 @@ from discreet.priors import Beta
 
 # Draws of a group in a cell from which on one of them is taken; fewer would be taken again and again.
 _ENOUGH = 8
+# How probable it is that the spread of a group's records is unlike that of the others.
+_UNLIKE_SPREADS = 0.1
 # Counts that are enumerated; where there are more, those that were drawn stand for them.
 _MOST_PAIRS = 20_000
 
@@ -132,14 +140,12 @@ def like_spreads(
     )
     population = populations[0]
     cells = Cells.of([curve_of_draws(x, population) for x in points], population)
-    grid = HyperGrid.of(cells, population)
-    weights = np.exp(grid.log_posterior - grid.log_posterior.max())
-    mass = weights @ grid.masses / weights.sum()
+    hierarchy = Hierarchy(cells, population, *size_classes(np.zeros(len(points))), _UNLIKE_SPREADS)
+    mass = hierarchy.masses(hierarchy.at(hierarchy.draw_points(rng)), 0).mean(axis=0)
     if how.again is not None:
-        middle = (cells.edges[1:] + cells.edges[:-1]) / 2
-        mean = float(mass @ middle / mass.sum())
-        sd = float(np.sqrt(mass @ (middle - mean) ** 2 / mass.sum()))
-        prior, pooled = how.again(first, mean, sd)
+        # the few that are unlike the others would make a normal approximation too wide
+        low, middle, high = np.interp([0.25, 0.5, 0.75], np.cumsum(mass) / mass.sum(), cells.edges[1:])
+        prior, pooled = how.again(first, float(middle), float(high - low) / 1.349)
         read = {
             name: infer(part, prior=prior, rng=stream)
             for (name, part), stream in zip(releases.items(), spawned(rng, len(releases)), strict=True)
@@ -173,22 +179,26 @@ def pool(
         how.curve(part, alike[name], population.x(alike[name].draws[how.parameter]), population)
         for name, part in releases.items()
     ]
-    cells = Cells.of(curves, population)
-    grid = HyperGrid.of(cells, population)
+    sizes = np.array([_size(part) for part in releases.values()])
+    hierarchy = Hierarchy(Cells.of(curves, population), population, *size_classes(sizes))
+    edges = hierarchy.cells.edges
+    points = hierarchy.draw_points(rng)
+    h = hierarchy.at(points)
     first = next(iter(apart.values()))
-    at, h = grid.draw(first.n_draws, rng)
+    at = rng.permutation(np.arange(first.n_draws) % len(points))
+    drawn = Hyperparameters(h.center[at], h.spread[at], h.with_size[at])
+    masses = [hierarchy.masses(h, size_class) for size_class in range(hierarchy.z.size)]
     found = {}
-    for (name, one), likelihood in zip(alike.items(), cells.likelihood, strict=True):
-        cell = draw_cells(grid.masses, likelihood, at, rng)
-        x, nearby = _within(cell, cells.edges, population.x(one.draws[how.parameter]), rng)
-        # a population may have a pole at an end of its range, which no group's own draws know of
-        pole = np.flatnonzero(
-            ((cell == 0) & (cells.edges[0] == population.low))
-            | ((cell == cells.edges.size - 2) & (cells.edges[-1] == population.high))
+    for (name, one), likelihood, of_size in zip(
+        alike.items(), hierarchy.cells.likelihood, hierarchy.of_group, strict=True
+    ):
+        cell = draw_cells(masses[of_size], likelihood, at, rng)
+        x, nearby = _within(cell, edges, population.x(one.draws[how.parameter]), rng)
+        # a population may be crowded at an end of its range, which no group's own draws know of
+        end = ((cell == 0) & (edges[0] == population.low)) | (
+            (cell == edges.size - 2) & (edges[-1] == population.high)
         )
-        x[pole] = population.draw_between(
-            cells.edges[cell[pole]], cells.edges[cell[pole] + 1], grid.h[at[pole]], rng
-        )
+        x = np.where(end, hierarchy.draw_between(cell, drawn, of_size, rng), x)
         beside = _taken(one, nearby)
         found[name] = replace(
             beside,
@@ -196,13 +206,24 @@ def pool(
             how=lambda one=apart[name]: _diagnosed(one.diagnostics, population),
             about=apart[name].about,
         )
-    mean, sd = population.moments(h)
-    said = Diagnostics("pooled", _APPROXIMATION, _REASON, independent=True, given=population.in_words)
+    mean, sd = population.moments(drawn.center, drawn.spread)
+    said = Diagnostics("pooled", _APPROXIMATION, _REASON, independent=True, given=_in_words(population))
     return found, Posterior({"mean": mean, "sd": sd}, said, n_chains=first.n_chains, units=first.units)
 
 
+def _size(release: Release) -> float:
+    """Return the noisy number of records of a group, or the public one."""
+    y = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
+    reading, _ = release.layout.inverted(y)
+    return float((release.records or 0) if reading is None else reading)
+
+
+def _in_words(population: Population) -> str:
+    return f"{population.in_words}, and groups may be larger or smaller with their size; each may be unlike the others"
+
+
 _REASON = "pool=True"
-_APPROXIMATION = "the population of groups on a grid"
+_APPROXIMATION = "what groups have in common by 512 points or fewer"
 
 
 def _diagnosed(own: Diagnostics, population: Population) -> Diagnostics:
@@ -213,7 +234,7 @@ def _diagnosed(own: Diagnostics, population: Population) -> Diagnostics:
         engine=f"pooled {own.engine}",
         approximation="; ".join(parts),
         reason=f"{own.reason}; {_REASON}",
-        prior=population.in_words,
+        prior=_in_words(population),
         independent=True,
         chains={},
     )
@@ -274,12 +295,12 @@ def _bounds(release: Release) -> tuple[float, float]:
 
 def _mean_population(release: Release) -> Population:
     low, high = _bounds(release)
-    return BetaPopulation(low, high - low)
+    return SharePopulation(low, high - low)
 
 
 def _rate_population(release: Release) -> Population:
     prior: Any = release.model.suggested_prior(release.domain)
-    return GammaPopulation(float(prior.rate))
+    return RatePopulation(float(prior.rate))
 
 
 def _normal_population(release: Release, own: Any = None) -> Population:
@@ -292,7 +313,7 @@ def _relative_spread(release: Release, one: Posterior) -> tuple[np.ndarray, Popu
     """Return the variance as a share of the largest that the mean allows, whose own prior is nearly Beta(1/2, 1/2)."""
     low, high = _bounds(release)
     mean, sd = (one.draws["mean"] - low) / (high - low), one.draws["sd"] / (high - low)
-    population = BetaPopulation()
+    population = SharePopulation()
     return population.x(sd**2 / np.maximum(mean * (1 - mean), 1e-300)), population
 
 
@@ -308,7 +329,7 @@ def _like_variances(release: Release, mean: float, sd: float) -> tuple[Any, Popu
 
 
 _POOLED: dict[type[Model], PooledModel] = {
-    Bernoulli: PooledModel("p", lambda release: BetaPopulation(uniform=True), _share_curve),
+    Bernoulli: PooledModel("p", lambda release: SharePopulation(uniform=True), _share_curve),
     Mean: PooledModel("mean", _mean_population, _drawn_curve, _relative_spread),
     Normal: PooledModel("mean", _normal_population, _drawn_curve, _log_variance, _like_variances),
     Poisson: PooledModel("rate", _rate_population, _drawn_curve),

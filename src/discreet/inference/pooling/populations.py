@@ -1,18 +1,17 @@
-r"""How a parameter varies over groups: its distribution, with a center and a spread that have honest weak priors.
+r"""How a parameter varies over groups: normal on a line u, with a center and a spread that have honest weak priors.
 
-=========  ==========================================  ==========================================================
-parameter  distribution over groups                    prior
-=========  ==========================================  ==========================================================
-share,     Beta(m k, (1 - m) k) between the bounds     m uniform; t = 1 / sqrt(1 + k) uniform on (0, 1), the
-mean                                                   standard deviation over groups as a share of the largest
-rate       Gamma(k, k / m)                             m as the family's weak prior; 1 / sqrt(k), the coefficient
-                                                       of variation, with density 1 / (1 + x)^2
-normal     Normal(m, s^2)                              m ~ Normal(middle, width of the bounds);
-mean                                                   s uniform on (0, half the width)
-=========  ==========================================  ==========================================================
+=========  ======================  ==========================================================================
+parameter  u                       prior
+=========  ======================  ==========================================================================
+share,     log odds, between the   center: the share is uniform; spread s with density 1 / (1 + s)^2
+mean       bounds
+rate       logarithm               center: the rate as the family's weak prior; spread with density 1 / (1 + s)^2
+normal     itself                  center: Normal(middle, width of the bounds); spread uniform up to half the width
+mean
+=========  ======================  ==========================================================================
 
-A uniform prior on a standard deviation over groups leaves room for groups that are nearly alike without insisting on it
-(Gelman 2006). Both hyperparameters have coordinates in which their prior is uniform on the unit square.
+A prior that is flat near a spread of zero leaves room for groups that are nearly alike without insisting on it (Gelman
+2006). Hyperparameters are given by levels in (0, 1) in which their prior is uniform.
 
 References
 ----------
@@ -25,28 +24,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import (
-    betainc,
-    betaincinv,
-    betaln,
-    digamma,
-    gammainc,
-    gammaincinv,
-    gammaln,
-    ndtr,
-    ndtri,
-    polygamma,
-)
+from scipy.special import digamma, gammaincc, logit, ndtri, polygamma, stdtr
 
 from discreet.priors import NormalInverseGamma
 
-# Groups more alike than this are the same for every purpose, and series for their distribution are slow.
+# Groups more alike than this are the same for every purpose.
 _ALIKE = 1e-4
 _TINY = 1e-300
+_NEAR_ZERO = 1e-150
+_Z, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
 
 class Population(ABC):
-    """The distribution of a group's parameter. Points x are on a line where likelihoods are nearly normal."""
+    """How groups differ. Points x are on a line where likelihoods are nearly normal, u where groups are."""
 
     #: The range of x.
     low: float
@@ -61,60 +51,44 @@ class Population(ABC):
         """Return the values at points."""
 
     @abstractmethod
-    def parameters(self, h: np.ndarray) -> np.ndarray:
-        """Return the two parameters of the distribution at points ``h`` of the unit square, last axis two."""
+    def u(self, x: np.ndarray) -> np.ndarray:
+        """Return the places of points on the line on which groups are normal."""
 
     @abstractmethod
-    def moments(self, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation over groups."""
+    def x_of(self, u: np.ndarray) -> np.ndarray:
+        """Return the points of places."""
 
     @abstractmethod
-    def cdf(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Return the distribution function, h × x; points may be given for each h."""
+    def center(self, level: np.ndarray) -> np.ndarray:
+        """Return the center, in u, at a level of its prior."""
 
     @abstractmethod
-    def quantile(self, level: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Return the point at each level, given the hyperparameters that go with it."""
+    def spread(self, level: np.ndarray) -> np.ndarray:
+        """Return the standard deviation in u, at a level of its prior."""
 
     @abstractmethod
-    def log_density(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Return the log density in x, h × x."""
+    def log_own_prior(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density in x of the prior under which each group was read for itself, up to a constant."""
 
     @abstractmethod
-    def spread(self, h: np.ndarray) -> np.ndarray:
-        """Return about how wide the density in x is; 0 where it has a pole."""
+    def own_cdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the distribution function of that prior."""
 
     @property
     @abstractmethod
     def in_words(self) -> str:
         """What is assumed of groups, for a line below a table."""
 
-    def log_own_prior(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density in x of the prior under which each group was read for itself."""
-        return np.zeros(np.shape(x))
-
-    def draw_between(
-        self, low: np.ndarray, high: np.ndarray, h: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Draw a point between two ends, given the hyperparameters that go with them."""
-        below, above = self.cdf(np.stack([low, high], axis=1), h).T
-        return np.clip(self.quantile(below + rng.random(low.size) * (above - below), h), low, high)
-
-    def masses(self, edges: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Return the probability of each cell between ``edges``, h × cells."""
-        width = np.diff(edges)
-        wide = self.spread(h) > 4 * np.median(width)
-        out = np.empty((len(h), width.size))
-        if wide.any():
-            middle = edges[:-1] + 0.5 * width
-            out[wide] = np.exp(self.log_density(middle, h[wide])) * width
-        if not wide.all():
-            out[~wide] = np.maximum(np.diff(self.cdf(edges, h[~wide]), axis=1), 0.0)
-        return out
+    def moments(self, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation of values, given the center and the spread in u."""
+        values = self.value(self.x_of(center[:, None] + spread[:, None] * _Z))
+        weights = _WEIGHTS / _WEIGHTS.sum()
+        mean = values @ weights
+        return mean, np.sqrt(np.maximum((values - mean[:, None]) ** 2 @ weights, 0.0))
 
 
 @dataclass(frozen=True)
-class BetaPopulation(Population):
+class SharePopulation(Population):
     """Shares, or means between bounds; x = arcsin of the root of the share.
 
     For itself a share had a uniform prior, a mean (not ``uniform``) one that is uniform in x.
@@ -132,45 +106,36 @@ class BetaPopulation(Population):
     def value(self, x: np.ndarray) -> np.ndarray:
         return self.start + self.width * np.sin(x) ** 2
 
-    def parameters(self, h: np.ndarray) -> np.ndarray:
-        center = np.clip(h[..., 0], 1e-9, 1 - 1e-9)
-        weight = np.maximum(h[..., 1], _ALIKE) ** -2.0 - 1
-        return np.stack([center * weight, (1 - center) * weight], axis=-1)
+    def u(self, x: np.ndarray) -> np.ndarray:
+        sine, cosine = (np.log(np.maximum(part, _NEAR_ZERO)) for part in (np.sin(x), np.cos(x)))
+        return 2 * (sine - cosine)
 
-    def moments(self, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        center = h[..., 0]
-        return (
-            self.start + self.width * center,
-            self.width * np.sqrt(center * (1 - center)) * h[..., 1],
-        )
+    def x_of(self, u: np.ndarray) -> np.ndarray:
+        return np.arctan(np.exp(np.clip(u, -600.0, 600.0) / 2))
 
-    def cdf(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        a, b = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        return betainc(a, b, np.sin(x) ** 2)
+    def center(self, level: np.ndarray) -> np.ndarray:
+        return logit(level)
 
-    def quantile(self, level: np.ndarray, h: np.ndarray) -> np.ndarray:
-        a, b = np.moveaxis(self.parameters(h), -1, 0)
-        return np.arcsin(np.sqrt(np.clip(betaincinv(a, b, level), 0.0, 1.0)))
-
-    def log_density(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        a, b = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        sine, cosine = (np.log(np.maximum(v, _TINY)) for v in (np.sin(x), np.cos(x)))
-        return (2 * a - 1) * sine + (2 * b - 1) * cosine + np.log(2) - betaln(a, b)
-
-    def spread(self, h: np.ndarray) -> np.ndarray:
-        # below one half the density has a pole at the end
-        return np.where(self.parameters(h).min(axis=-1) > 0.6, 0.5 * h[..., 1], 0.0)
+    def spread(self, level: np.ndarray) -> np.ndarray:
+        return np.maximum(level / (1 - level), _ALIKE)
 
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(np.sin(2 * x), _TINY)) if self.uniform else np.zeros(np.shape(x))
 
+    def own_cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.sin(x) ** 2 if self.uniform else x / self.high
+
     @property
     def in_words(self) -> str:
-        return "groups follow a beta distribution; its mean is uniform, and so is its relative standard deviation"
+        what = "groups" if self.uniform else "positions of groups between the bounds"
+        return (
+            f"log odds of {what} are normal; the center is uniform, the standard deviation s has density "
+            "1 / (1 + s)^2"
+        )
 
 
 @dataclass(frozen=True)
-class GammaPopulation(Population):
+class RatePopulation(Population):
     """Rates; x is the rate. The center has the family's weak prior, Gamma(1, ``prior_rate``)."""
 
     prior_rate: float
@@ -183,42 +148,35 @@ class GammaPopulation(Population):
     def value(self, x: np.ndarray) -> np.ndarray:
         return x
 
-    def _center(self, h: np.ndarray) -> np.ndarray:
-        return np.maximum(gammaincinv(1.0, np.clip(h[..., 0], 1e-12, 1 - 1e-12)) / self.prior_rate, _TINY)
+    def u(self, x: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(x, _NEAR_ZERO))
 
-    def parameters(self, h: np.ndarray) -> np.ndarray:
-        variation = np.clip(h[..., 1] / np.maximum(1 - h[..., 1], 1e-9), _ALIKE, 1e4)
-        shape = variation**-2.0
-        return np.stack([shape, shape / self._center(h)], axis=-1)
+    def x_of(self, u: np.ndarray) -> np.ndarray:
+        return np.exp(np.clip(u, -345.0, 345.0))
 
-    def moments(self, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        center = self._center(h)
-        return center, center * h[..., 1] / np.maximum(1 - h[..., 1], 1e-9)
+    def center(self, level: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(-np.log1p(-level) / self.prior_rate, _NEAR_ZERO))
 
-    def cdf(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        shape, rate = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        return gammainc(shape, rate * x)
-
-    def quantile(self, level: np.ndarray, h: np.ndarray) -> np.ndarray:
-        shape, rate = np.moveaxis(self.parameters(h), -1, 0)
-        return gammaincinv(shape, level) / rate
-
-    def log_density(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        shape, rate = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        return shape * np.log(rate) + (shape - 1) * np.log(np.maximum(x, _TINY)) - rate * x - gammaln(shape)
-
-    def spread(self, h: np.ndarray) -> np.ndarray:
-        shape = self.parameters(h)[..., 0]
-        return np.where(shape > 1.5, self.moments(h)[1], 0.0)
+    def spread(self, level: np.ndarray) -> np.ndarray:
+        return np.maximum(level / (1 - level), _ALIKE)
 
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
         return -self.prior_rate * x
 
+    def own_cdf(self, x: np.ndarray) -> np.ndarray:
+        return -np.expm1(-self.prior_rate * x)
+
+    def moments(self, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # in closed form; of very unlike groups they are beyond all bounds
+        square = np.minimum(spread**2, 600.0)
+        mean = np.exp(np.minimum(center + square / 2, 345.0))
+        return mean, mean * np.sqrt(np.expm1(square))
+
     @property
     def in_words(self) -> str:
         return (
-            "groups follow a gamma distribution; its mean has the weak prior of a rate, its coefficient of variation c "
-            "density 1 / (1 + c)^2"
+            "logarithms of groups' rates are normal; the center has the weak prior of a rate, the standard deviation s "
+            "density 1 / (1 + s)^2"
         )
 
 
@@ -228,7 +186,7 @@ class NormalPopulation(Population):
 
     middle: float
     width: float
-    own: NormalInverseGamma | None = None
+    own: NormalInverseGamma
     low: float = -np.inf
     high: float = np.inf
 
@@ -238,39 +196,35 @@ class NormalPopulation(Population):
     def value(self, x: np.ndarray) -> np.ndarray:
         return x
 
-    def parameters(self, h: np.ndarray) -> np.ndarray:
-        center = self.middle + self.width * ndtri(np.clip(h[..., 0], 1e-12, 1 - 1e-12))
-        return np.stack([center, self.width / 2 * np.maximum(h[..., 1], _ALIKE**2)], axis=-1)
+    def u(self, x: np.ndarray) -> np.ndarray:
+        return x
 
-    def moments(self, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.parameters(h)[..., 0], self.parameters(h)[..., 1]
+    def x_of(self, u: np.ndarray) -> np.ndarray:
+        return u
 
-    def cdf(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        center, sd = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        return ndtr((x - center) / sd)
+    def center(self, level: np.ndarray) -> np.ndarray:
+        return self.middle + self.width * ndtri(level)
 
-    def quantile(self, level: np.ndarray, h: np.ndarray) -> np.ndarray:
-        center, sd = np.moveaxis(self.parameters(h), -1, 0)
-        return center + sd * ndtri(level)
+    def spread(self, level: np.ndarray) -> np.ndarray:
+        return self.width / 2 * np.maximum(level, _ALIKE**2)
 
-    def log_density(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        center, sd = np.moveaxis(self.parameters(h), -1, 0)[..., None]
-        return -0.5 * ((x - center) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-
-    def spread(self, h: np.ndarray) -> np.ndarray:
-        return np.zeros(h.shape[:-1])
+    def _own_freedom(self) -> tuple[float, float]:
+        own = self.own
+        return 2 * own.alpha, float(np.sqrt(own.beta / (own.alpha * own.kappa)))
 
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
-        if self.own is None:
-            return np.zeros(np.shape(x))
-        freedom, scale2 = 2 * self.own.alpha, self.own.beta / (self.own.alpha * self.own.kappa)
-        return -(freedom + 1) / 2 * np.log1p((x - self.own.mean) ** 2 / (freedom * scale2))
+        freedom, scale = self._own_freedom()
+        return -(freedom + 1) / 2 * np.log1p(((x - self.own.mean) / scale) ** 2 / freedom)
+
+    def own_cdf(self, x: np.ndarray) -> np.ndarray:
+        freedom, scale = self._own_freedom()
+        return stdtr(freedom, (x - self.own.mean) / scale)
 
     @property
     def in_words(self) -> str:
         return (
-            "groups follow a normal distribution; its mean has a weak prior, its standard deviation is uniform up to "
-            "half the width of the bounds"
+            "groups are normal; the center has a weak prior, the standard deviation is uniform up to half the width of "
+            "the bounds"
         )
 
 
@@ -287,15 +241,21 @@ class LogVariancePopulation(NormalPopulation):
         return cls(float(np.log(own.beta / own.alpha)), 4.0, own)
 
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
-        assert self.own is not None
         return -self.own.alpha * x - self.own.beta * np.exp(-x)
+
+    def own_cdf(self, x: np.ndarray) -> np.ndarray:
+        return gammaincc(self.own.alpha, self.own.beta * np.exp(-x))
 
     @staticmethod
     def prior(own: NormalInverseGamma, mean: float, sd: float) -> NormalInverseGamma:
-        """Return a prior whose variance has this mean and standard deviation of its logarithm; its mean stays weak."""
-        alpha = max(sd, 0.05) ** -2.0
+        """Return a prior whose variance has this mean and standard deviation of its logarithm; its mean stays weak.
+
+        It is never vaguer than the weak prior.
+        """
+        square = np.clip(sd**2, 0.05**2, polygamma(1, own.alpha))
+        alpha = 1 / square
         for _ in range(20):  # Newton's method for trigamma(alpha) = sd^2, from above
-            alpha += (polygamma(1, alpha) - max(sd, 0.05) ** 2) / -polygamma(2, alpha)
+            alpha += (polygamma(1, alpha) - square) / -polygamma(2, alpha)
         beta = float(np.exp(mean + digamma(alpha)))
         kappa = own.kappa * (beta / alpha) / (own.beta / own.alpha)
         return NormalInverseGamma(own.mean, kappa, float(alpha), beta)

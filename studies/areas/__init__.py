@@ -1,0 +1,1 @@
+"""Parts of ``pooling.py``: real tables with groups, and simulated groups of several kinds."""
