@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 import discreet as dc
-from discreet.inference.pooling.hierarchy import UNLIKE
-from discreet.inference.pooling.populations import Population, RatePopulation, SharePopulation
+from discreet.inference.pooling.populations import TIMES, Population, RatePopulation, SharePopulation
 
 
 @dataclass
@@ -38,9 +37,10 @@ class Case:
             )
         )
         with_size = rng.uniform(-1, 1)
-        u = center + spread * (with_size * z + np.sqrt(1 - with_size**2) * rng.standard_normal(sizes.size))
-        alike = self.population.value(self.population.x_of(u))
-        values = np.where(rng.random(sizes.size) < UNLIKE, self.own(rng, sizes.size), alike)
+        kind = rng.choice(3, sizes.size, p=self.population.kinds)
+        around = np.sqrt(1 - with_size**2) * rng.standard_normal(sizes.size) * np.where(kind == 1, TIMES, 1.0)
+        like = self.population.value(self.population.x_of(center + spread * (with_size * z + around)))
+        values = np.where(kind == 2, self.own(rng, sizes.size), like)
         return float(self.population.moments(center, spread)[0][0]), values
 
 

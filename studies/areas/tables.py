@@ -89,6 +89,9 @@ def tables(begin: str = "") -> Iterator[Grouped]:
         table = load()[[*by, column]].dropna()
         groups = table[by].astype(str).agg(" / ".join, axis=1).to_numpy(dtype=str)
         values = pd.to_numeric(table[column]).to_numpy(dtype=float)
-        labels, counts = np.unique(groups, return_counts=True)
-        kept = np.isin(groups, labels[counts >= least])
+        labels, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
+        means = np.bincount(of_row, values) / counts
+        # no interval between quantiles of a share holds exactly 0 or 1, which a group of a few records may have
+        inside = (means > 0) & (means < 1) if bounds is None else np.full(labels.size, fill_value=True)
+        kept = ((counts >= least) & inside)[of_row]
         yield Grouped(name, model, groups[kept], values[kept], bounds)

@@ -1,15 +1,18 @@
 r"""What groups have in common: draws of the hyperparameters, and of every group given them.
 
-Group g has size class z_g (its standardized log size) and, on the line u of its population,
+Group g has size class z_g (its standardized log size). On the line u of its population, with center m, spread s and r,
+the correlation of parameters with sizes, which is uniform on (-1, 1), it is of one of three kinds:
 
-    u_g ~ 1/2 Normal(m + s r z_g, s^2 (1 - r^2)) + 1/2 own prior,
+    like the others              Normal(m + s r z_g, s^2 (1 - r^2))
+    farther from them            the same with 8 times the standard deviation
+    unlike them                  the weak prior under which it is read without pooling
 
-with center m, spread s and r, the correlation of parameters with sizes, uniform on (-1, 1). Two things are in it
-because real groups need them. Small groups differ from large ones more often than not, and it is the large ones that m
+Real groups need all of this. Small groups differ from large ones more often than not, and it is the large ones that m
 and s are learned from: without r, small groups would all be drawn to where only large ones are. And a group may be
-unlike the others for a reason; a small one cannot say so itself. So each is as likely as not to be read by its own weak
-prior, as it is without pooling (exchangeable or not, Neuenschwander et al. 2016): data that agree with the others make
-that improbable, and where there are none, the interval says so.
+unlike the others for a reason; a small one cannot say so itself. Data that agree with the others make it improbable,
+and where there are none, the interval says so (exchangeable or not, Neuenschwander et al. 2016). How probable the kinds
+are, the population says: a share is between 0 and 1, so being unlike the others is no more than that; bounds of a mean
+are often far wider than anything in the table.
 
 Groups are independent given the hyperparameters h, so their posterior is
 
@@ -35,10 +38,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet.inference.pooling.group_curves import Curve
-from discreet.inference.pooling.populations import Population
+from discreet.inference.pooling.populations import TIMES, Population
 
-#: How probable it is that a group is unlike the others, before anything is known of it.
-UNLIKE = 0.5
 # Sizes differ at least by so much, as a standard deviation of logarithms, before they are taken to say something; a few
 # records more or less do not, and neither do extremes.
 _LEAST_SPREAD, _LOG_FROM, _FARTHEST = 0.3, 2.0, 3.0
@@ -112,7 +113,6 @@ class Hierarchy:
     population: Population
     z: np.ndarray
     of_group: np.ndarray
-    unlike: float = UNLIKE
 
     @cached_property
     def _edges(self) -> np.ndarray:
@@ -143,8 +143,10 @@ class Hierarchy:
     def masses(self, h: Hyperparameters, size_class: int) -> np.ndarray:
         """Return the probability of each cell for a group of a size class, points × cells."""
         mean, sd = h.of(self.z[size_class])
-        alike = np.diff(ndtr((self._edges - mean[:, None]) / sd[:, None]), axis=1)
-        return (1 - self.unlike) * alike + self.unlike * self._own
+        alike, wide, unlike = self.population.kinds
+        place = (self._edges - mean[:, None]) / sd[:, None]
+        level = alike * ndtr(place) + (wide * ndtr(place / TIMES) if wide else 0.0)
+        return np.diff(level, axis=1) + unlike * self._own
 
     def log_likelihood(self, points: np.ndarray) -> np.ndarray:
         """Return the log likelihood of points, all groups together."""
@@ -193,13 +195,19 @@ class Hierarchy:
         """Draw a point x of each cell by the population and the own prior alone, given the hyperparameters."""
         edges = self.cells.edges
         mean, sd = h.of(self.z[size_class])
-        below, above = (ndtr((self._edges[cell + more] - mean) / sd) for more in (0, 1))
-        alike, own = (1 - self.unlike) * (above - below), self.unlike * self._own[cell]
-        level = below + rng.random(cell.size) * (above - below)
-        x = self.population.x_of(mean + sd * ndtri(np.clip(level, _TINY, 1 - 1e-16)))
-        anywhere = edges[cell] + rng.random(cell.size) * np.diff(edges)[cell]
-        x = np.where(rng.random(cell.size) * (alike + own) < alike, x, anywhere)
-        return np.clip(x, edges[cell], edges[cell + 1])
+        alike, wide, unlike = self.population.kinds
+        kinds, found = (
+            [unlike * self._own[cell]],
+            [edges[cell] + rng.random(cell.size) * np.diff(edges)[cell]],
+        )
+        for weight, around in ((alike, sd), (wide, TIMES * sd)):
+            below, above = (ndtr((self._edges[cell + more] - mean) / around) for more in (0, 1))
+            level = below + rng.random(cell.size) * (above - below)
+            kinds.append(weight * (above - below))
+            found.append(self.population.x_of(mean + around * ndtri(np.clip(level, _TINY, 1 - 1e-16))))
+        shares = np.cumsum(kinds, axis=0)
+        kind = (rng.random(cell.size) * shares[-1] >= shares[:-1]).sum(axis=0)
+        return np.clip(np.choose(kind, found), edges[cell], edges[cell + 1])
 
 
 def _log_prior(points: np.ndarray) -> np.ndarray:

@@ -48,8 +48,6 @@ from discreet.priors import Beta
 
 # Draws of a group in a cell from which on one of them is taken; fewer would be taken again and again.
 _ENOUGH = 8
-# How probable it is that the spread of a group's records is unlike that of the others.
-_UNLIKE_SPREADS = 0.1
 # Counts that are enumerated; where there are more, those that were drawn stand for them.
 _MOST_PAIRS = 20_000
 
@@ -140,7 +138,7 @@ def like_spreads(
     )
     population = populations[0]
     cells = Cells.of([curve_of_draws(x, population) for x in points], population)
-    hierarchy = Hierarchy(cells, population, *size_classes(np.zeros(len(points))), _UNLIKE_SPREADS)
+    hierarchy = Hierarchy(cells, population, *size_classes(np.zeros(len(points))))
     mass = hierarchy.masses(hierarchy.at(hierarchy.draw_points(rng)), 0).mean(axis=0)
     if how.again is not None:
         # the few that are unlike the others would make a normal approximation too wide

@@ -28,6 +28,8 @@ from scipy.special import digamma, gammaincc, logit, ndtri, polygamma, stdtr
 
 from discreet.priors import NormalInverseGamma
 
+#: How much farther from the others groups of the second kind are.
+TIMES = 8.0
 # Groups more alike than this are the same for every purpose.
 _ALIKE = 1e-4
 _TINY = 1e-300
@@ -41,6 +43,11 @@ class Population(ABC):
     #: The range of x.
     low: float
     high: float
+
+    @property
+    def kinds(self) -> tuple[float, float, float]:
+        """How probable it is that a group is like the others, farther from them, or unlike them."""
+        return 0.4, 0.4, 0.2
 
     @abstractmethod
     def x(self, value: np.ndarray) -> np.ndarray:
@@ -112,6 +119,10 @@ class SharePopulation(Population):
 
     def x_of(self, u: np.ndarray) -> np.ndarray:
         return np.arctan(np.exp(np.clip(u, -600.0, 600.0) / 2))
+
+    @property
+    def kinds(self) -> tuple[float, float, float]:
+        return (0.5, 0.0, 0.5) if self.uniform else super().kinds
 
     def center(self, level: np.ndarray) -> np.ndarray:
         return logit(level)
