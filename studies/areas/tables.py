@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,9 @@ def tables(begin: str = "") -> Iterator[Grouped]:
     for name, model, load, by, column, bounds, least in _TABLES:
         if not name.startswith(begin):
             continue
-        table = load()[[*by, column]].dropna()
+        table: Any = load()[[*by, column]].dropna()
         groups = table[by].astype(str).agg(" / ".join, axis=1).to_numpy(dtype=str)
-        values = pd.to_numeric(table[column]).to_numpy(dtype=float)
+        values = np.asarray(table[column], dtype=float)
         labels, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
         means = np.bincount(of_row, values) / counts
         # no interval between quantiles of a share holds exactly 0 or 1, which a group of a few records may have
