@@ -15,8 +15,9 @@ import pytest
 import discreet as dc
 from discreet import data
 from discreet.data.sources.people import PeopleRows
+from discreet.data.summaries.label_members import count_members
 from discreet.data.summaries.registry import SUMMARIES
-from discreet.domain.unit import Rule, read_unit
+from discreet.domain.unit import Rule, Unit, read_unit
 from discreet.errors import DataError, UsageError
 from tests.contracts.test_many_rows import many_rows, many_sums
 from tests.contracts.test_sources import CASES, LABELS, values_for
@@ -148,6 +149,21 @@ def test_people(engine, rule: Rule, null, rng):
         return
     found = data.summarize(PeopleRows(dressed(engine, table), unit), model, domain, layout, ["x"])
     assert (found.values, found.n_records) == (truth.values, truth.n_records)
+
+
+@pytest.mark.parametrize(("column", "most"), [("y", None), ("k", None), ("y", 1), ("k", 2)])
+def test_people_of_labels_that_nobody_declared(engine, column, most, rng):
+    table, key = people(rng), bytes(range(32))
+    unit = None if most is None else Unit("id", (), ())
+    found, truth = (
+        count_members(source, column, unit, most or 1, key) for source in (dressed(engine, table), table)
+    )
+    assert found.n_records == truth.n_records
+    counts = [
+        dict(zip(one.spelled(np.arange(len(one.counts))), one.counts.tolist(), strict=True))
+        for one in (found, truth)
+    ]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("rule", ["any", "all"])
