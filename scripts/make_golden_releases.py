@@ -6,6 +6,7 @@ They are written once per format version and never again; loading them is a prom
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import discreet as dc
 from discreet.artifact.codec import VERSION
 from discreet.curator.publish import release_with, sample_with
 from discreet.mechanisms.base import RandomSource
+from discreet.mechanisms.private_groups import LabelBudget
 
 FOLDER = Path(__file__).parent.parent / "src" / "discreet" / "artifact" / "golden"
 
@@ -68,6 +70,7 @@ def main() -> None:
     write_counts_and_dates(np.random.default_rng(27), first=100)
     write_metrics(np.random.default_rng(28), first=110)
     write_products(np.random.default_rng(29), first=120)
+    write_groups(np.random.default_rng(30), first=130)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -137,6 +140,19 @@ def write_counts_and_dates(rng: np.random.Generator, *, first: int) -> None:
         lambda law: int(law.sample(1, rng)[0]), rng.gamma(9, 5, 300), dc.Mean(), laplace, bounds=(0, 120)
     )
     save("mean-unit-label", dataclasses.replace(aged, unit_label="years"), first + len(cases))
+
+
+def write_groups(rng: np.random.Generator, *, first: int) -> None:
+    rows = {
+        "id": [f"p{i}" for i in rng.integers(0, 900, 2000)],
+        "shop": rng.choice(["baker", "b\u00fccher", "rare"], 2000, p=[0.6, 0.399, 0.001]).tolist(),
+        "cost": rng.uniform(0, 60, 2000).tolist(),
+    }
+    how = {
+        "column": "cost", "bounds": (0, 60), "unit": "id", "per_unit": "mean", "by": "shop", "groups": "private",
+        "max_groups": 2, "label_budget": LabelBudget(Fraction(1), Fraction(1, 10**6)),
+    }  # fmt: skip
+    write({"mean-private-groups": (rows, dc.Mean(), dc.mechanisms.Laplace(1), how)}, rng, first=first)
 
 
 def write_models(rng: np.random.Generator, *, first: int) -> None:
