@@ -59,7 +59,7 @@ def test_golden_files_can_be_read_by_an_engine(path: Path) -> None:
         prior = release.family.default_prior or release.family.suggested_prior(release.domain)
     elif isinstance(release.model, dc.models.NaiveBayes):
         prior = release.model.suggested_prior()
-    found = dc.infer(path, prior=prior, engine="naive", draws=40, rng=0)
+    found: Any = dc.infer(path, prior=prior, engine="naive", draws=40, rng=0)
     each = found.values() if release.model.groups else [found]
     assert all(np.isfinite(x).all() for posterior in each for x in posterior.draws.values())
 
