@@ -96,7 +96,7 @@ def coverage_claims(found: list[coverage.Found]) -> list[Claim]:
             Claim(
                 name,
                 "95% intervals hold at least 90% of the time in every cell (10 features: 88%)",
-                min(p_values) > _FALSE_ALARM / n_tests,
+                bool(min(p_values) > _FALSE_ALARM / n_tests),
                 f"least share {least:.3f} ({where}), least p-value {min(p_values):.2g} of {n_tests}",
             )
         )

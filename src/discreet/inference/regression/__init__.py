@@ -1,8 +1,8 @@
 """Noisy sums of products read as the moments of a table, and those as a sample of a population's."""
 
 from discreet.inference.regression.moment_draws import MomentDraws, draw_moments
-from discreet.inference.regression.population import PopulationDraws, draw_population
-from discreet.inference.regression.readings import Readings, usable_counts
+from discreet.inference.regression.moment_population import PopulationDraws, draw_population
+from discreet.inference.regression.moment_readings import Readings, usable_counts
 
 __all__ = [
     "MomentDraws",

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.inference.engine import spend
 from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD
-from discreet.inference.regression.readings import Readings
+from discreet.inference.regression.moment_readings import Readings
 
 # eigenvalues of the covariance at the start are at least this, or half the noise
 _FLOOR = 0.01

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from discreet.inference.engine import Question
-from discreet.inference.regression.readings import Readings
+from discreet.inference.regression.moment_readings import Readings
 from discreet.privacy import PureDP
 
 # standard deviations of the noise that the least eigenvalue should be above 0
