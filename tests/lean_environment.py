@@ -54,9 +54,14 @@ def main() -> None:
         "to_arviz": told(posterior.to_arviz),
         "release": told(lambda: dc.release("rows.csv", dc.Bernoulli(), column="x", epsilon=1)),
         "ledger": told(lambda: dc.Ledger),
+        "report": told(lambda: dc.report),
         "sklearn": told(lambda: __import__("discreet.sklearn")),
         "conversion": told(lambda: dc.compose(dc.PureDP("0.1"), dc.PureDP("0.2")).to_approx("1e-6")),
-        "names": told(lambda: [name for name in dc.__all__ if name != "Ledger" and not hasattr(dc, name)]),
+        "names": told(
+            lambda: [
+                name for name in dc.__all__ if name not in ("Ledger", "report") and not hasattr(dc, name)
+            ]
+        ),
     }
     print(json.dumps({"files": files, "calls": calls, "loaded": sorted(sys.modules)}))
     sys.exit(run(["infer", exact]))

@@ -30,6 +30,9 @@ COMPILED = {
     "network.json",
     "pressure.json",
     "v1-bayesian-network.json",
+    "v1-linear-regression-gaussian.json",
+    "v1-linear-regression-private-count.json",
+    "v1-linear-regression.json",
     "v1-multivariate-normal-bought-bounds.json",
     "v1-multivariate-normal.json",
     "v1-negative-binomial.json",
@@ -70,6 +73,7 @@ def check(found: dict, done: subprocess.CompletedProcess) -> None:
         "to_arviz": "arviz-base xarray",
         "release": "narwhals opendp duckdb pyarrow",
         "ledger": "sqlalchemy",
+        "report": "matplotlib",
         "sklearn": "'discreet[sklearn]'",
     }.items():
         assert calls[call].startswith("MissingPackageError: "), call
