@@ -1,12 +1,14 @@
-"""Which rows of a database: the address, and a table or a query in it."""
+"""Which rows of a database: the address or the file, and a table or a query in it."""
 
 from __future__ import annotations
 
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from discreet.data.sources.database_files import FileRows, is_database
 from discreet.data.sources.results import quoted
 from discreet.data.sources.source import Source
 from discreet.errors import UsageError
@@ -38,12 +40,15 @@ def rows_in(data: Any, table: Any, query: Any) -> Any:
     -------
     An address is read into allowed parts, and never passed on; errors do not quote it.
     """
+    if isinstance(data, str | os.PathLike) and is_database(Path(data)):
+        return FileRows(Path(data), _source_text(table, query))
     address = read_server(data, _WHAT) if isinstance(data, str) else None
     if address is None:
         if table is not None or query is not None:
             raise UsageError(
                 "table and query are for databases.",
-                hint='for example dc.release("postgresql://user@host/database", …, table="visits")',
+                hint='for example dc.release("postgresql://user@host/database", …, table="visits"), or a file of '
+                "DuckDB or SQLite",
             )
         return data
     return DatabaseRows(address, _source_text(table, query))
@@ -58,7 +63,7 @@ def _source_text(table: Any, query: Any) -> str:
     """Return what follows FROM."""
     if (table is None) == (query is None):
         raise UsageError(
-            "the address of a database takes a table or a query, one of them.",
+            "a database takes a table or a query, one of them.",
             hint='table="visits", or query="SELECT cost FROM visits WHERE year = 2024"',
         )
     if table is not None:

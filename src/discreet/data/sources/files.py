@@ -56,7 +56,8 @@ def open_path(path: Path) -> Source:
     if ending is None:
         raise UsageError(
             f"cannot tell what kind of file {path} is.",
-            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet; or .xlsx, .dta, .sav, .sas7bdat, .xpt",
+            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet; or .xlsx, .dta, .sav, .sas7bdat, .xpt"
+            "; a file of DuckDB or SQLite takes a table",
         )
     if not path.is_file():
         raise DataError(f"{path} does not exist or is not a file.")

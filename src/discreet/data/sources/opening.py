@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.database import DatabaseRows, is_address, rows_in
+from discreet.data.sources.database_files import FileRows
 from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
 from discreet.data.sources.filtered import FilteredRows, FilteredSource
@@ -43,7 +44,7 @@ def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
 
     ``needs`` tell a list of files from a list of labels that are named like files.
     """
-    if isinstance(data, DatabaseRows):
+    if isinstance(data, DatabaseRows | FileRows):
         return data.open()
     if isinstance(data, str) and is_address(data):
         data = rows_in(data, None, None)
