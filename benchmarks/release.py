@@ -165,7 +165,7 @@ def growth(rounds: int, n: int) -> dict[str, list[tuple[str, float, float]]]:
     def moments(d: int) -> dict[str, Any]:
         names = ["x", "g", "person"][:d]
         return {
-            "model": dc.MultivariateNormal(d),
+            "model": dc.MultivariateNormal(d) if d > 1 else dc.Normal(),
             "column": None,
             "columns": names,
             "bounds": [numbers[name] for name in names],
