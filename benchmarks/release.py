@@ -76,12 +76,12 @@ def release(case: str, path: Path, **changed: Any) -> Any:
     """Make the release of a case, everything included."""
     import discreet as dc
 
-    arguments: dict[str, Any] = {"column": "x", "bounds": (-3, 100), "epsilon": 1}
+    arguments: dict[str, Any] = {"model": dc.Mean(), "column": "x", "bounds": (-3, 100), "epsilon": 1}
     if case == "people":
         arguments |= {"bounds": (-60, 2000), "row_bounds": (-3, 100), "unit": "person", "per_unit": "sum"}
     if case == "groups":
         arguments |= {"by": "g", "groups": [str(i) for i in range(GROUPS)]}
-    return dc.release(path, **({"model": dc.Mean()} | arguments | changed))
+    return dc.release(path, **(arguments | changed))
 
 
 def clocked(action: Callable[[], Any]) -> np.ndarray:
@@ -155,7 +155,7 @@ def measure(rounds: int, n: int) -> dict[str, Any]:
     }
 
 
-def growth(rounds: int, n: int) -> dict[str, list[tuple[str, float, float]]]:
+def growth(rounds: int, n: int) -> dict[str, list[tuple[Any, ...]]]:
     """Return wall and processor seconds as rows, people, groups and statistics grow, each at fixed other numbers."""
     import discreet as dc
 
@@ -205,7 +205,7 @@ def growth(rounds: int, n: int) -> dict[str, list[tuple[str, float, float]]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--growth", action="store_true", help="measure growth instead, as Markdown")
