@@ -71,6 +71,7 @@ def main() -> None:
     write_metrics(np.random.default_rng(28), first=110)
     write_products(np.random.default_rng(29), first=120)
     write_groups(np.random.default_rng(30), first=130)
+    write_walks(np.random.default_rng(29), first=140)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -88,6 +89,31 @@ def write_means(rng: np.random.Generator, *, first: int) -> None:
         ),
     }  # fmt: skip
     write(cases, rng, first=first)
+
+
+def write_walks(rng: np.random.Generator, *, first: int) -> None:
+    coin, letters = rng.integers(0, 2, 300), rng.choice(["a", "b", "ü"], 300).tolist()
+    walk, evidence = dc.mechanisms.PrivateMetropolis, dc.mechanisms.PrivateAnnealing
+    both = {"mean": (20, 60), "variance": (50, 400)}
+    cases: dict[str, Any] = {
+        "categorical-private-metropolis": (
+            letters, dc.Categorical(["a", "b", "ü"]), {"impute": "a"},
+            walk("dirichlet:1,1,2", epsilon=1, steps=4, support="0.05", cells=64),
+        ),
+        "normal-private-metropolis": (
+            rng.normal(40, 12, 300), dc.Normal(), {"bounds": (0, 100), "impute": 40},
+            walk("normal_inverse_gamma:40,1,2,200", epsilon=1, steps=4, support=both, cells=16),
+        ),
+        "bernoulli-evidence": (
+            coin, dc.Bernoulli(), {"missing": "none"},
+            evidence(
+                "beta:1,1", epsilon=4, support=("0.3", "0.7"), levels=4, trajectories=3, cells=64,
+                weights="laplace", weights_epsilon=1, evidence_epsilon=1, spacing="doubling",
+            ),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
 
 
 def write_metrics(rng: np.random.Generator, *, first: int) -> None:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Poisson,
     )
     from discreet.inference.analyst import infer
+    from discreet.inference.evidence import log_evidence
     from discreet.inference.posterior import Posterior
     from discreet.ledger import Ledger
     from discreet.planning.plan import plan
@@ -97,6 +98,7 @@ __all__ = [
     "errors",
     "families",
     "infer",
+    "log_evidence",
     "mechanisms",
     "models",
     "plan",
@@ -147,6 +149,7 @@ _HOMES = {
         "Poisson",
     ),
     "discreet.inference.analyst": ("infer",),
+    "discreet.inference.evidence": ("log_evidence",),
     "discreet.inference.posterior": ("Posterior",),
     "discreet.ledger": ("Ledger",),
     "discreet.planning.plan": ("plan",),

@@ -47,6 +47,13 @@ GRAPH = {"profiles": {"a": [0.2, 0.8], "b": [0.5, 0.5]}, "edges": [("a", "b")]}
 
 
 @cache
+def an_annealed_release() -> dc.Release:
+    annealing = dc.mechanisms.PrivateAnnealing(
+        "beta:1,1", epsilon=1, support=(0.3, 0.7), levels=3, trajectories=2, cells=16, evidence_epsilon=0.5
+    )
+    return dc.release(ROWS, dc.Bernoulli(), mechanism=annealing, missing="none")
+
+
 def a_release() -> dc.Release:
     return dc.release(ROWS, dc.Bernoulli(), epsilon=1)
 
@@ -116,6 +123,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "coarsen": lambda: {"release": dc.release(ROWS, dc.Bernoulli(), epsilon=1), "epsilon": 0.1},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
     "report": lambda: {"release": a_release(), "path": "report.html"},
+    "log_evidence": lambda: {"release": an_annealed_release(), "rng": 1},
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),

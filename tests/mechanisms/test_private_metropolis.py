@@ -125,10 +125,11 @@ def test_the_hint_of_a_refusal_works() -> None:
         mechanism(temperature=2, steps=paid + 1).check(dc.Bernoulli(), DOMAIN)
 
 
-def test_two_parameters_are_refused() -> None:
-    domain = dc.Normal().read_domain((-1, 1), "clip", "none")
+def test_a_family_without_a_grid_is_refused() -> None:
+    family = dc.MultivariateNormal(2)
+    domain = family.read_domain([(-1, 1), (-1, 1)], "clip", "none")
     walking = dc.mechanisms.PrivateMetropolis(
-        "normal_inverse_gamma:0,1,2,2", epsilon=1, steps=5, support=[(-1, 1), (1, 2)]
+        family.suggested_prior(domain), epsilon=1, steps=5, support=[(-1, 1), (1, 2)]
     )
-    with pytest.raises(UsageError, match="one parameter"):
-        walking.check(dc.Normal(), domain)
+    with pytest.raises(UsageError, match="no public grid"):
+        walking.check(family, domain)

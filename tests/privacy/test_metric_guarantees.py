@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import discreet as dc
+from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.privacy.metric import (
     RecordDistance,
@@ -263,3 +264,22 @@ def test_without_two_records_there_is_no_guarantee(records: Any) -> None:
 def test_parameters_have_the_names_of_the_family() -> None:
     with pytest.raises(dc.errors.UsageError, match="the parameters of poisson are rate, got 'p'"):
         finite_posterior(dc.Poisson(), {"p": np.array([0.5])}, RecordDistance.absolute(0, 9), [0, 1])
+
+
+def test_a_network_is_given_by_its_model() -> None:
+    abc = {"a": ["x", "y"], "b": ["x", "y", "z"], "c": ["x", "y"]}
+    network = dc.models.BayesianNetwork([("a", "b"), ("a", "c")], abc)
+    for changed in ("record", "value"):
+        said = network_posterior(network, "0.05", changed=changed)  # pyright: ignore[reportArgumentType]
+        assert said == network_posterior([2, 0, 0], "0.05", changed=changed)  # pyright: ignore[reportArgumentType]
+    chain = dc.models.MarkovChain({"who": ["p", "q"]}, {"day": ["1", "2", "3"]}, {"state": ["s", "t", "u"]})
+    assert network_posterior(chain, "0.05") == network_posterior([1, 1, 0], "0.05", cells=3)
+    naive = dc.models.NaiveBayes({"a": ["x", "y"]}, {"b": ["x", "y"], "c": ["x", "y"]})
+    assert network_posterior(naive, "0.1") == network_posterior([2, 0, 0], "0.1")
+    with_numbers = dc.models.NaiveBayes({"a": ["x", "y"]}, {"b": ["x", "y"], "age": (0, 100)})
+    for wrong in (with_numbers, dc.models.Mixture(2, {"b": ["x", "y"]}), dc.Bernoulli()):
+        with pytest.raises(UsageError) as refused:
+            network_posterior(wrong, "0.1")  # pyright: ignore[reportArgumentType]
+        assert "\n" not in refused.value.message
+    with pytest.raises(UsageError, match="leave out cells"):
+        network_posterior(network, "0.1", cells=2)

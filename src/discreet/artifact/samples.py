@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.artifact.readers import choice, count, exact_fields, text_of, tuple_of
+from discreet.artifact.readers import choice, count, exact_fields, integer, text_of, tuple_of
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -32,11 +32,19 @@ class Samples:
 
     draws: Mapping[str, tuple[Any, ...]]
     arithmetic: Arithmetic
+    #: Noisy integers beside the draws, by name, of mechanisms that publish some.
+    noisy: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, draws: Mapping[str, Any], arithmetic: Arithmetic) -> Samples:
+    def of(
+        cls,
+        draws: Mapping[str, Any],
+        arithmetic: Arithmetic,
+        noisy: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Samples:
         """Take arrays, draws first."""
-        return cls({name: _nested(np.asarray(values)) for name, values in draws.items()}, arithmetic)
+        nested = {name: _nested(np.asarray(values)) for name, values in draws.items()}
+        return cls(nested, arithmetic, noisy or {})
 
     @property
     def count(self) -> int:
@@ -51,16 +59,26 @@ class Samples:
 def encode_samples(samples: Samples) -> dict[str, Any]:
     """Return samples as JSON."""
     draws = {name: _lists(values) for name, values in samples.draws.items()}
-    return {"count": samples.count, "arithmetic": samples.arithmetic, "draws": draws}
+    # absent otherwise, so that files without them stay what they were
+    noisy = (
+        {"noisy": {name: [str(v) for v in values] for name, values in samples.noisy.items()}}
+        if samples.noisy
+        else {}
+    )
+    return {"count": samples.count, "arithmetic": samples.arithmetic, "draws": draws, **noisy}
 
 
 def read_samples(value: Any) -> Samples:
     """Read samples, or raise ValueError."""
-    exact_fields("samples", value, "count arithmetic draws")
+    noisy = value.get("noisy", {}) if isinstance(value, dict) else {}
+    exact_fields("samples", value, "count arithmetic draws" + " noisy" * bool(noisy))
+    if not isinstance(noisy, dict):
+        raise ValueError("the noisy numbers have no names")
     if not isinstance(value["draws"], dict) or not value["draws"]:
         raise ValueError("there are no draws")
     draws = {text_of(name): tuple_of(_tuples, entries) for name, entries in value["draws"].items()}
-    read = Samples(draws, choice(value["arithmetic"], "exact", "floating"))
+    integers = {text_of(name): tuple_of(integer, numbers) for name, numbers in noisy.items()}
+    read = Samples(draws, choice(value["arithmetic"], "exact", "floating"), integers)
     n = count(value["count"])
     if n < 1 or any(len(entries) != n for entries in draws.values()):
         raise ValueError("the draws are not as many as they are said to be")
@@ -74,6 +92,8 @@ def check_draws(release: Release) -> Samples:
         raise ValueError("its mechanism makes samples, and there are none")
     if tuple(samples.draws) != tuple(release.model.draw_names):
         raise ValueError("its draws are not those of its model")
+    if not set(samples.noisy) <= set(release.sampling_record.noisy):
+        raise ValueError("its mechanism publishes no such noisy numbers")
     if domain.outside != "clip" or domain.missing == "count":
         raise ValueError("samples need every record: values are clipped and imputed, never left out")
     if release.group_selection is not None or "groups" in release.guarantees:

@@ -16,6 +16,7 @@ from discreet.cli.check import check
 from discreet.cli.coarsen import coarsen
 from discreet.cli.demo import demo
 from discreet.cli.distinguish import distinguish
+from discreet.cli.evidence import evidence
 from discreet.cli.infer import infer
 from discreet.cli.plan import plan
 from discreet.cli.release import release
@@ -148,6 +149,7 @@ _add_group("ledger", "Keep count: budgets and every charge against them.", _CURA
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(report, _ANALYST, "discreet report smoking.json pressure.json -o report.html")
+_add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --seed 1")
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(plan, _EITHER, "discreet plan -m mean --n 1000 --bounds=0,100 --width 4 -o plan.png")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")

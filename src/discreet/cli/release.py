@@ -63,6 +63,7 @@ from discreet.cli.sampling import (
     Samples,
     Steps,
     Support,
+    With,
     read_impute,
 )
 from discreet.domain.declarations import REDACTED
@@ -108,6 +109,7 @@ def release(
     support: Support = None,
     order: Order = None,
     mode: Mode = None,
+    settings: With = None,
     impute: Impute = None,
     unit: Unit = None,
     per_unit: PerUnit = None,
@@ -180,6 +182,7 @@ def release(
         "support": support,
         "order": order,
         "mode": mode,
+        "with": settings or None,
     }
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
     if metric is not None or epsilon_per_unit is not None:

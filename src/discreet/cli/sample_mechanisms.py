@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.cli.options import read_pair
@@ -64,6 +64,12 @@ MECHANISMS: Mapping[str, _Taken] = {
 }
 
 
+_OPTIONS = {option for taken in MECHANISMS.values() for option in taken.needed + taken.optional} | {
+    "metric",
+    "epsilon_per_unit",
+}
+
+
 def choose_mechanism(
     name: str, model: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -102,6 +108,7 @@ def _build(
         instead = "models of labels take --mechanism table-posterior"
         model = model.require(Family, f"{name} samples a family of one column", hint=instead)
     given = {option: value for option, value in options.items() if value is not None}
+    settings = read_settings(given.pop("with", None))
     for option in given:
         if option not in taken.needed + taken.optional:
             raise UsageError(f"{name} takes no --{option}.", hint=f"for example {taken.example}")
@@ -115,7 +122,22 @@ def _build(
             else _one_number(given["support"], name)
         )
         given["support"] = read
-    return getattr(mechanisms, taken.mechanism)(**given, **per_unit)
+    return getattr(mechanisms, taken.mechanism)(**settings, **given, **per_unit)
+
+
+def read_settings(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Read ``--with NAME=VALUE``: further arguments of a mechanism; whole numbers, lists with commas, and texts."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
+        if not equals or not name.isidentifier() or not value:
+            example = "write --with NAME=VALUE, as in --with levels=12"
+            raise UsageError(f"cannot read --with {text!r:.60}.", hint=example)
+        if name in found or name in _OPTIONS:
+            raise UsageError(f"--with gives {name} twice, or in place of its own option --{name}.")
+        found[name] = value.split(",") if "," in value else int(value) if value.isdecimal() else value
+    return found
 
 
 def _one_number(texts: list[str], name: str) -> str:

@@ -137,6 +137,14 @@ Mode = Annotated[
         show_default="diffused",
     ),
 ]
+With = Annotated[
+    list[str] | None,
+    sampling_option(
+        "--with",
+        metavar="NAME=VALUE",
+        help="Further setting of the mechanism, as in Python: levels=12, evidence_epsilon=0.5, cells=256; repeat.",
+    ),
+]
 
 
 def read_impute(texts: list[str] | None, model: Model) -> Any:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.artifact import Release
+import numpy as np
+
+from discreet.artifact import Release, Samples
 from discreet.errors import EngineError, UsageError
 from discreet.inference.engine import Answer, load, places
 
+# draws that stand for a few with weights
+_WEIGHTED = 1000
 _WORDS = {
     "temperature": "temperature {}",
     "order": "order {}",
@@ -53,7 +57,17 @@ def answer(release: Release) -> Answer:
         warnings.append(record.caution)
     if release.in_floating_point:
         warnings.append("the samples were drawn in floating point")
-    return Answer(release.samples.arrays(), record.kind, tuple(warnings), independent=record.independent)
+    return Answer(_weighted(release.samples), record.kind, tuple(warnings), independent=record.independent)
+
+
+def _weighted(samples: Samples) -> dict[str, np.ndarray]:
+    """Return the draws; those that have noisy weights as often as these say, negative ones counting as 0."""
+    draws, noisy = samples.arrays(), np.array(samples.noisy.get("weights", ()), dtype=float)
+    if not (noisy > 0).any():
+        return draws
+    shares = np.cumsum(np.maximum(noisy, 0))
+    chosen = np.searchsorted(shares, (np.arange(_WEIGHTED) + 0.5) / _WEIGHTED * shares[-1])
+    return {name: values[chosen] for name, values in draws.items()}
 
 
 def described(release: Release) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Protocol
-
-import numpy as np
 
 from discreet.arguments import whole
 from discreet.artifact import SamplingRecord
@@ -13,10 +12,12 @@ from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource
-from discreet.mechanisms.posterior_sampling import support_pairs
+from discreet.mechanisms.posterior_sampling import read_least, support_pairs
 from discreet.priors import Prior
-from discreet.privacy.costs.grid_walk import GridWalk, read_width, walk_refusal
+from discreet.privacy.costs.grid_walk import GridWalk, barker_choice, read_width
+from discreet.privacy.costs.likelihood_range import labels_range
 from discreet.privacy.costs.parameter_grid import ParameterGrid, check_support, grid_cells, grid_refusal
+from discreet.privacy.costs.simplex_walk import SimplexWalk, simplex_walk
 from discreet.privacy.rounding import decimal, rational_up
 from discreet.rational import Number, exact, plain
 
@@ -35,10 +36,10 @@ class _Walking(Protocol):
 
 
 def planned_walk(mechanism: _Walking, family: Family, domain: Domain) -> GridWalk:
-    """Return the walk that a mechanism declares, or say why there is none."""
-    for refusal in (walk_refusal(family), grid_refusal(family)):
-        if refusal is not None:
-            raise UsageError(f"{refusal}.")
+    """Return the walk on a grid that a mechanism declares, or say why there is none."""
+    refusal = grid_refusal(family)
+    if refusal is not None:
+        raise UsageError(f"{refusal}.")
     support = support_pairs(family, mechanism.support)
     check_support(family, support)
     cells = grid_cells(family, mechanism.cells)
@@ -46,22 +47,40 @@ def planned_walk(mechanism: _Walking, family: Family, domain: Domain) -> GridWal
     return GridWalk(grid, read_width(mechanism.width, cells))
 
 
+def planned_shares(mechanism: _Walking, family: Family) -> SimplexWalk:
+    """Return the walk over label probabilities that a mechanism declares."""
+    least = read_least(family, mechanism.support)
+    # refuses a least probability that leaves no room
+    labels_range(least * (1 if len(least) > 1 else family.n_probabilities or 1))
+    return simplex_walk(mechanism.prior.natural(), least, mechanism.cells, mechanism.width)
+
+
 def walk_of(record: SamplingRecord, family: Family, domain: Domain) -> GridWalk:
-    """Return the walk that a record describes."""
+    """Return the walk on a grid that a record describes."""
     assert record.support is not None
     assert isinstance(record.prior, Prior)
     cells, width = (int(record.parameters[name]) for name in ("cells", "width"))
     return GridWalk(ParameterGrid(family, domain, record.prior, record.support, cells), width)
 
 
+def shares_of(record: SamplingRecord) -> SimplexWalk:
+    """Return the walk over label probabilities that a record describes."""
+    assert record.support is not None
+    least = [low for low, _ in record.support]
+    return simplex_walk(
+        record.conjugate.natural(), least, *(int(record.parameters[name]) for name in ("cells", "width"))
+    )
+
+
 def barker_walk(
-    walk: GridWalk, scores: list[int], start: int, offsets: np.ndarray, source: RandomSource
-) -> list[int]:
-    """Return the states after each proposal. A proposal beyond the grid is refused without looking at the data."""
-    path, at = [], start
-    for offset in map(int, offsets):
-        to = at + offset
-        if walk.holds(to) and source.exponential(walk.choice(scores, at, to)) == 1:
+    walk: GridWalk | SimplexWalk, scores: Any, start: Any, proposals: Iterable[Any], source: RandomSource
+) -> list[Any]:
+    """Return the states after each proposal. A proposal beyond the support is refused without looking at the data."""
+    path: list[Any] = []
+    at = start
+    for proposal in proposals:
+        to: Any = walk.moved(at, proposal)
+        if to is not None and source.exponential(barker_choice(scores, at, to)) == 1:
             at = to
         path.append(at)
     return path

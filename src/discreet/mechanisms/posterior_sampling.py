@@ -171,7 +171,7 @@ class PosteriorSampling(Mechanism):
     def _record(self, family: Family, domain: Domain) -> PosteriorSampleRecord:
         k = family.n_probabilities
         if k is not None:
-            least = _least(family, k, self.support)
+            least = read_least(family, self.support)
             if self.cells is not None:
                 raise UsageError("cells are for a grid, and labels have none: leave out cells.")
             one = len(least) == 1
@@ -236,7 +236,7 @@ def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fractio
     return read_pairs(support, "support")
 
 
-def _least(family: Family, k: int, support: Any) -> tuple[Fraction, ...]:
+def read_least(family: Family, support: Any) -> tuple[Fraction, ...]:
     """Read the support of labels: the least probability of any, or one for each label, by label."""
     if isinstance(support, Mapping):
         labels = family.labels or ()
@@ -249,6 +249,6 @@ def _least(family: Family, k: int, support: Any) -> tuple[Fraction, ...]:
         raise UsageError(
             "the support of categorical is one number, the least that any label's probability can be, or one for each "
             "label, by label.",
-            hint=f"for example support={0.1 / k:.2g}",
+            hint=f"for example support={0.1 / (family.n_probabilities or 1):.2g}",
         )
     return (exact(support, "support"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -33,7 +34,7 @@ _LEAST = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class PrivateAnnealing(Mechanism):
-    """Release draws chosen among annealed trajectories in proportion to their importance weights.
+    """Release draws chosen among annealed trajectories in proportion to their importance weights, or all ends of them.
 
     Parameters
     ----------
@@ -43,24 +44,29 @@ class PrivateAnnealing(Mechanism):
     epsilon
         The price of everything together: first draws, all updates, and the choice by weights.
     support
-        ``(low, high)`` of the parameter, from public knowledge, strictly inside its range.
+        ``(low, high)`` of the parameter, from public knowledge, strictly inside its range; a pair for each of several.
     path
         The levels, as epsilons that an exact draw from each would cost, from the flattest distribution to the target;
-        they must not decrease. By default ``levels`` equal steps from 0 to what ``epsilon`` pays for.
-    levels
-        How many levels the default path has.
+        they must not decrease. By default ``levels`` steps from 0 to what ``epsilon`` pays for.
+    levels, spacing
+        How many levels the default path has, and whether its steps are ``"equal"`` or each level is ``"doubling"`` the
+        one before, which suits many records.
     trajectories
         How many annealed trajectories.
     moves
         How many updates by Barker's rule at each level between the ends.
     samples
-        How many draws are released.
+        How many draws are released, with ``weights="resample"``.
     weights
         ``"resample"``: every draw is chosen in proportion to the weights, at a cost of epsilon_0 - epsilon_n each.
-        ``"laplace"``: the normalized weights get Laplace noise once, at a cost of ``weights_epsilon``, and all draws
-        are chosen by what comes out.
+        ``"laplace"``: the ends of all trajectories are published, and their normalized weights with Laplace noise, at
+        a cost of ``weights_epsilon``.
     weights_epsilon
         For ``weights="laplace"``: how much of ``epsilon`` is for the weights; by default half.
+    evidence_epsilon
+        How much of ``epsilon`` is for the logarithm of the mean weight, an estimate of the marginal likelihood (of the
+        likelihood's power at the end of the path), which is published with Laplace noise; nothing unless given.
+        :func:`discreet.log_evidence` reads it.
     width, cells
         As in :class:`~discreet.mechanisms.private_metropolis.PrivateMetropolis`.
 
@@ -77,7 +83,10 @@ class PrivateAnnealing(Mechanism):
     sensitivity 2 tanh((epsilon_0 - epsilon_n) / 4) (:mod:`discreet.privacy.costs.annealing_path`). The printed
     sensitivity, 2, is true of any two points of a simplex. All choices along the trajectories, and resampling, are
     made by OpenDP in exact arithmetic. The noise on weights is OpenDP's discrete Laplace, in steps of 2^-20, but the
-    weights that it is added to are normalized in float64: with ``weights="laplace"`` the release says ``floating``.
+    weights that it is added to are normalized in float64: with ``weights="laplace"``, and with ``evidence_epsilon``,
+    the release says ``floating``. The logarithm of the mean weight moves by at most the last power of the likelihood
+    times the largest change of a log-likelihood by one record, at any parameter of the support: not a range, since what
+    is common to all parameters counts here (``AnnealingPath.evidence_sensitivity``).
 
     Notes
     -----
@@ -98,10 +107,12 @@ class PrivateAnnealing(Mechanism):
     support: Any
     path: AnnealingPath | None
     levels: int
+    spacing: Literal["equal", "doubling"]
     trajectories: int
     moves: int
     weights: Literal["resample", "laplace"]
     weights_epsilon: Fraction | None
+    evidence_epsilon: Fraction | None
     width: int | None
     cells: int | None
 
@@ -113,11 +124,13 @@ class PrivateAnnealing(Mechanism):
         support: Any = None,
         path: Any = None,
         levels: int = 8,
+        spacing: Literal["equal", "doubling"] = "equal",
         trajectories: int = 8,
         moves: int = 1,
         samples: int = 1,
         weights: Literal["resample", "laplace"] = "resample",
         weights_epsilon: Number | None = None,
+        evidence_epsilon: Number | None = None,
         width: int | None = None,
         cells: int | None = None,
     ) -> None:
@@ -128,9 +141,17 @@ class PrivateAnnealing(Mechanism):
             raise UsageError("weights_epsilon is for weights='laplace'; resampling costs what the path says.")
         noise = None
         if weights == "laplace":
-            noise = budget / 2 if weights_epsilon is None else positive_budget(weights_epsilon, "epsilon")
-            if noise >= budget:
-                raise UsageError("weights_epsilon must leave something of epsilon for the trajectories.")
+            noise = (
+                budget / 2 if weights_epsilon is None else positive_budget(weights_epsilon, "weights_epsilon")
+            )
+            if samples != 1:
+                raise UsageError(
+                    "weights='laplace' publishes the ends of all trajectories: leave out samples."
+                )
+        evidence = None if evidence_epsilon is None else positive_budget(evidence_epsilon, "evidence_epsilon")
+        if (noise or 0) + (evidence or 0) >= budget:
+            spent = "weights_epsilon" if evidence is None else "evidence_epsilon"
+            raise UsageError(f"{spent} must leave something of epsilon for the trajectories.")
         self._set(
             prior=prior,
             epsilon=budget,
@@ -138,15 +159,19 @@ class PrivateAnnealing(Mechanism):
             support=self._needed(support, "support"),
             path=None if path is None else read_path(path),
             levels=read_steps(levels, "levels", 1000),
+            spacing=one_of(spacing, "spacing", ("equal", "doubling")),
             trajectories=read_steps(trajectories, "trajectories", 1000),
             moves=read_steps(moves, "moves", 1000),
             weights=weights,
             weights_epsilon=noise,
+            evidence_epsilon=evidence,
             width=width,
             cells=cells,
         )
         if self.levels < 2:
             raise UsageError("a path has at least 2 levels, got levels=1.")
+        if evidence is not None and self.path is not None and self.path.epsilons[0] != 0:
+            raise UsageError("the evidence is that of the prior: its path must begin at 0.")
 
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
@@ -174,6 +199,7 @@ class PrivateAnnealing(Mechanism):
             moves=self.moves,
             samples=self.samples,
             weights_epsilon=self.weights_epsilon,
+            evidence_epsilon=self.evidence_epsilon,
         )
         if cost > self.epsilon:
             raise UsageError(
@@ -189,48 +215,54 @@ class PrivateAnnealing(Mechanism):
         }
         if self.weights_epsilon is not None:
             numbers["weights_epsilon"] = self.weights_epsilon
+        if self.evidence_epsilon is not None:
+            numbers |= {"evidence_epsilon": self.evidence_epsilon, "change": walk.grid.change()}
         paths = {"epsilons": path.epsilons}
         return PrivateAnnealingRecord(self.prior, walk.grid.support, numbers, paths)
 
     def _default_path(self, needed: Fraction, step: Fraction) -> AnnealingPath:
         """Return equal steps from 0 to where the budget is used up, or to the posterior itself."""
-        share, unit = step / needed, AnnealingPath.linear(self.levels, Fraction(1))
+        spaced = AnnealingPath.linear if self.spacing == "equal" else AnnealingPath.doubling
+        share, unit = step / needed, spaced(self.levels, Fraction(1))
         # costs are linear in the top of the path, but for the rounding
         rounding = (self.trajectories * self.moves + 4 * self.samples) * self.levels * SLACK
         each = self.trajectories * self.moves * share * sum(unit.epsilons[1:-1])
         if self.weights_epsilon is None:
             each += self.samples
-        left = self.epsilon - rounding - (self.weights_epsilon or 0)
+        left = self.epsilon - rounding - (self.weights_epsilon or 0) - (self.evidence_epsilon or 0)
         top = needed if each == 0 else min(needed, left / each)
         if top < _LEAST:
             raise UsageError(
                 f"epsilon is too small for so many updates, got epsilon={plain(self.epsilon)}.",
                 hint="take fewer trajectories, levels or samples",
             )
-        return AnnealingPath.linear(self.levels, rational_down(decimal(top)))
+        return spaced(self.levels, top if top == needed else rational_down(decimal(top)))
 
     def draw(self, record: PrivateAnnealingRecord, totals: Totals, source: RandomSource) -> Samples:
         walk, path = walk_of(record, totals.family, totals.domain), AnnealingPath(record.paths["epsilons"])
         powers = path.powers(record.parameters["range"])
         features, n = totals.features(), totals.n_records
-        tables = [walk.grid.scores(features, n, power) for power in powers]
+        tables = [walk.scores(features, n, power) for power in powers]
         runs = [trajectory(walk, tables, self.moves, source) for _ in range(self.trajectories)]
         log_weights = [log_weight(tables, run) for run in runs]
         ends = [run[-1] for run in runs]
+        noisy: dict[str, tuple[int, ...]] = {}
         if self.weights_epsilon is None:
             distribution = weight_choice(log_weights)
             chosen = [ends[source.exponential(distribution)] for _ in range(self.samples)]
         else:
-            noisy = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
-            picked = source.floating(lambda rng: rng.choice(len(ends), self.samples, p=noisy))
-            chosen = [ends[i] for i in picked]
-        # noise is added to normalized weights, which are computed in float64
-        arithmetic = "exact" if self.weights_epsilon is None else "floating"
-        return Samples.of({name: values[chosen] for name, values in walk.grid.points.items()}, arithmetic)
+            noisy["weights"] = self._noisy_weights(log_weights, path, self.weights_epsilon, source)
+            chosen = ends
+        if self.evidence_epsilon is not None:
+            moved = path.evidence_sensitivity(record.parameters["change"], record.parameters["range"])
+            noise = DiscreteLaplace(float_up(moved / self.evidence_epsilon))
+            noisy["log_evidence"] = (log_mean_steps(log_weights) + source.noise(noise),)
+        # noise is added to normalized weights and their mean, which are computed in float64
+        return Samples.of(walk.draws(chosen), "floating" if noisy else "exact", noisy)
 
     def _noisy_weights(
         self, log_weights: list[int], path: AnnealingPath, epsilon: Fraction, source: RandomSource
-    ) -> np.ndarray:
+    ) -> tuple[int, ...]:
         """Return normalized weights with Laplace noise; what follows the noise is for everybody to do."""
         distribution = weight_choice(log_weights)
         steps = np.floor(
@@ -238,30 +270,35 @@ class PrivateAnnealing(Mechanism):
             + 0.5
         )
         noise = DiscreteLaplace(float_up(path.weight_sensitivity(len(steps)) / epsilon))
-        noisy = np.array([max(0, int(step) + source.noise(noise)) for step in steps], dtype=float)
-        return noisy / noisy.sum() if noisy.any() else np.full(len(steps), 1 / len(steps))
+        return tuple(int(step) + source.noise(noise) for step in steps)
 
 
-def trajectory(walk: GridWalk, tables: list[list[int]], moves: int, source: RandomSource) -> list[int]:
+def trajectory(walk: GridWalk, tables: Sequence[Any], moves: int, source: RandomSource) -> list[int]:
     """Return the states of one trajectory: an exact draw from the first level, then one after each level between.
 
     State i was drawn under distribution i, so that it is the state *before* the updates of distribution i + 1.
     """
-    best = max(tables[0])
-    first = ExponentialChoice([max(s - best, LOWEST) for s in tables[0]], float(1 << SCALE_BITS))
-    states = [source.exponential(first)]
+    scores = [tables[0][point] for point in range(walk.grid.log_base.size)]
+    states = [source.exponential(weight_choice(scores))]
     for scores in tables[1:-1]:
         offsets = source.floating(lambda rng: walk.propose(moves, rng))
         states.append(barker_walk(walk, scores, states[-1], offsets, source)[-1])
     return states
 
 
-def log_weight(tables: list[list[int]], states: list[int]) -> int:
+def log_weight(tables: Sequence[Any], states: list[int]) -> int:
     """Return the logarithm of a trajectory's weight, in steps of 2^-52: f_{next} / f_{own} at every state."""
     return sum(tables[i + 1][state] - tables[i][state] for i, state in enumerate(states))
 
 
-def weight_choice(log_weights: list[int]) -> ExponentialChoice:
-    """Return the choice of a trajectory in proportion to its weight."""
+def log_mean_steps(log_weights: Sequence[int]) -> int:
+    """Return the logarithm of the mean weight in steps of 2^-20, within two of them."""
+    best = max(log_weights)
+    rest = np.log(np.mean(np.exp([float(w - best) / (1 << SCALE_BITS) for w in log_weights])))
+    return best * WEIGHT_STEPS // (1 << SCALE_BITS) + int(np.floor(rest * WEIGHT_STEPS + 0.5))
+
+
+def weight_choice(log_weights: Sequence[int]) -> ExponentialChoice:
+    """Return the choice of a point or trajectory in proportion to its weight."""
     best = max(log_weights)
     return ExponentialChoice([max(w - best, LOWEST) for w in log_weights], float(1 << SCALE_BITS))

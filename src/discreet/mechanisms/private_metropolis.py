@@ -1,7 +1,8 @@
-"""A random walk over one parameter, every step of it paid for: Barker's rule, or that of Metropolis with its delta."""
+"""A random walk over the parameters, every step of it paid for: Barker's rule, or that of Metropolis with its delta."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.artifact import Samples
+from discreet.artifact.records.posterior_sample import labels_support
 from discreet.artifact.records.private_walks import PrivateMetropolisRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
@@ -16,17 +18,19 @@ from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
 from discreet.mechanisms.grid_walking import (
     barker_walk,
+    planned_shares,
     planned_walk,
     read_steps,
     read_temperature,
+    shares_of,
     too_many_steps,
     walk_of,
 )
+from discreet.mechanisms.posterior_sampling import read_least
 from discreet.models.layout import Layout
 from discreet.priors import Prior
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
-from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
 from discreet.privacy.guarantees import positive_budget
@@ -46,14 +50,17 @@ class PrivateMetropolis(Mechanism):
     steps
         How many updates, and how many states are released. The first state is a draw from the prior and costs nothing.
     support
-        ``(low, high)`` of the parameter, from public knowledge, strictly inside its range.
+        As in :class:`~discreet.mechanisms.posterior_sampling.PosteriorSampling`: a pair for each parameter, or the
+        least probability of labels.
     temperature
         The temperature of the chain. By default the least one, at least 1, at which ``epsilon`` pays for all steps; if
         given, more steps than ``epsilon`` pays for are refused.
     width
-        How many points of the grid a proposal may be away; by default a sixteenth of them. Shorter steps cost less.
+        How many points of the grid a proposal may be away, along one parameter; by default a sixteenth of them. For
+        labels, how many parts may go from one label to another; by default a sixty-fourth. Shorter steps cost less.
     cells
-        How many points the public grid has; by default 4096.
+        How many points the public grid has along each parameter; by default 4096, or 256 for each of two. For labels
+        the parts that probabilities are made of; by default 1024.
     rejection
         A :class:`~discreet.privacy.costs.chain_updates.WorstCaseRejection` chooses the rule of Metropolis in place of
         Barker's, and adds ``steps`` times its bound to the guarantee as delta. It is checked, never believed.
@@ -62,7 +69,8 @@ class PrivateMetropolis(Mechanism):
     -------
     Neighbors: ``replace``. Every record counts once, clipped and imputed. Sensitivity: the range R of the
     log-likelihood difference between any two records, over all pairs of parameters that one proposal can join
-    (:class:`~discreet.privacy.costs.grid_walk.GridWalk`), for every table. Theorem: an update by Barker's rule is (R
+    (:class:`~discreet.privacy.costs.grid_walk.GridWalk`, :class:`~discreet.privacy.costs.simplex_walk.SimplexWalk`),
+    for every table. Theorem: an update by Barker's rule is (R
     / T)-DP whether it accepts or rejects, because the logarithms of s(a) and 1 - s(a) change no faster than a
     (:mod:`discreet.privacy.costs.chain_updates`); ``steps`` of them add up. Proposals are drawn without the data. The
     choice between staying and moving is made by OpenDP in exact arithmetic, on integer scores whose rounding is paid
@@ -161,12 +169,24 @@ class PrivateMetropolis(Mechanism):
         return record
 
     def _record(self, family: Family, domain: Domain) -> PrivateMetropolisRecord:
+        if self.rejection is not None and (family.n_probabilities is not None or len(family.draw_names) > 1):
+            raise UsageError(
+                "the worst rejection is known for one parameter only: leave out rejection, for Barker's rule."
+            )
+        if family.n_probabilities is not None:
+            shares = planned_shares(self, family)
+            support = labels_support(read_least(family, self.support), family.n_probabilities)
+            return self._numbered(support, shares.range(), shares.numbers)
         walk = planned_walk(self, family, domain)
-        needed = walk.range()
-        numbers = {"temperature": self._temperature(needed), "range": needed, **walk.numbers}
+        return self._numbered(walk.grid.support, walk.range(), walk.numbers)
+
+    def _numbered(
+        self, support: Any, needed: Fraction, own: Mapping[str, Fraction]
+    ) -> PrivateMetropolisRecord:
+        numbers = {"temperature": self._temperature(needed), "range": needed, **own}
         if self.rejection is not None:
             numbers["rejection"] = self.rejection.bound
-        return PrivateMetropolisRecord(self.prior, walk.grid.support, numbers)
+        return PrivateMetropolisRecord(self.prior, support, numbers)
 
     def _temperature(self, needed: Fraction) -> Fraction:
         """Return the temperature to use, or refuse to take more steps than the budget pays for."""
@@ -179,26 +199,25 @@ class PrivateMetropolis(Mechanism):
         return self.temperature
 
     def draw(self, record: PrivateMetropolisRecord, totals: Totals, source: RandomSource) -> Samples:
-        walk = walk_of(record, totals.family, totals.domain)
-        features, n = totals.features(), totals.n_records
-        start = source.exponential(walk.grid.distribution([Fraction(0)] * len(features), 0, Fraction(1)))
+        labels = totals.family.n_probabilities is not None
+        walk = shares_of(record) if labels else walk_of(record, totals.family, totals.domain)
+        start = walk.start(source)
         offsets = source.floating(lambda rng: walk.propose(self.steps, rng))
-        scores = walk.grid.scores(features, n, 1 / record.parameters["temperature"])
+        scores = walk.scores(totals.features(), totals.n_records, 1 / record.parameters["temperature"])
         if self.rule == "barker":
             path = barker_walk(walk, scores, start, offsets, source)
         else:
             path = source.floating(lambda rng: _metropolis_walk(walk, scores, start, offsets, rng))
-        arithmetic = "exact" if self.rule == "barker" else "floating"
-        return Samples.of({name: values[path] for name, values in walk.grid.points.items()}, arithmetic)
+        return Samples.of(walk.draws(path), "exact" if self.rule == "barker" else "floating")
 
 
 def _metropolis_walk(
-    walk: GridWalk, scores: list[int], start: int, offsets: np.ndarray, rng: np.random.Generator
+    walk: Any, scores: Any, start: Any, offsets: np.ndarray, rng: np.random.Generator
 ) -> list[int]:
     path, at = [], start
-    for offset, coin in zip(map(int, offsets), rng.random(len(offsets)), strict=True):
-        to = at + offset
-        if walk.holds(to):
+    for offset, coin in zip(offsets, rng.random(len(offsets)), strict=True):
+        to = walk.moved(at, offset)
+        if to is not None:
             # beyond this the probability is 0 in float64 anyway
             log_odds = max((scores[to] - scores[at]) / (1 << SCALE_BITS), -1e4)
             if coin < metropolis_distribution(np.array(log_odds))[0]:

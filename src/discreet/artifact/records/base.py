@@ -85,6 +85,8 @@ class SamplingRecord(Record):
     #: Which engines read the draws as what they say of the records: a name in
     #: :mod:`discreet.inference.engines.registry`; with ``"none"`` they are only handed on.
     engines: ClassVar[str] = "none"
+    #: Names of noisy integers that it may publish beside the draws.
+    noisy: ClassVar[tuple[str, ...]] = ()
     #: Whether the prior is a family's conjugate prior.
     has_conjugate_prior: ClassVar[bool] = True
 

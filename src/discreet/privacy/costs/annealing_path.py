@@ -60,6 +60,11 @@ class AnnealingPath:
         """Return equal steps from the prior, 0, up to ``top``."""
         return cls(tuple(top * i / (levels - 1) for i in range(levels)))
 
+    @classmethod
+    def doubling(cls, levels: int, top: Fraction) -> AnnealingPath:
+        """Return 0 and then levels of which each is twice the one before it, up to ``top``."""
+        return cls((Fraction(0), *(top / 2**i for i in reversed(range(levels - 1)))))
+
     @property
     def gap(self) -> Fraction:
         """What choosing a trajectory by its weight costs: epsilon_0 - epsilon_n."""
@@ -92,10 +97,21 @@ class AnnealingPath:
         moves: int,
         samples: int,
         weights_epsilon: Fraction | None,
+        evidence_epsilon: Fraction | None = None,
     ) -> Fraction:
-        """Return what a release costs: all trajectories, and ``samples`` choices or the noise on the weights."""
+        """Return what a release costs: trajectories, ``samples`` choices or the noise on the weights, the evidence."""
         chosen = samples * self.resampling_cost() if weights_epsilon is None else weights_epsilon
-        return trajectories * self.trajectory_cost(share, moves) + chosen
+        return trajectories * self.trajectory_cost(share, moves) + chosen + (evidence_epsilon or 0)
+
+    def evidence_sensitivity(self, change: Fraction, full_range: Fraction) -> Fraction:
+        """Return how much one record moves the logarithm of the mean weight, in :data:`WEIGHT_STEPS`, with rounding.
+
+        ``change`` is the most that one record moves the log-likelihood at any parameter. The logarithm of a weight is a
+        sum over levels of what the likelihood's power grows by, times the log-likelihood at a state; it moves by at
+        most ``change`` times the last power, all of them do, and so does the logarithm of their mean. Scores and the
+        result are rounded to at most two steps.
+        """
+        return WEIGHT_STEPS * change * self.epsilons[-1] / full_range + 3
 
     def weight_sensitivity(self, trajectories: int) -> Fraction:
         """Return the L1 sensitivity of the normalized weights, in :data:`WEIGHT_STEPS`, with their rounding."""

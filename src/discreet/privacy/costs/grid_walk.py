@@ -1,8 +1,8 @@
-"""A random walk on the public grid of one parameter: what a step may cost, and the distribution of it."""
+"""Random walks on public grids of parameters: what a step may cost, and the distribution of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,9 +11,12 @@ import numpy as np
 
 from discreet.arguments import whole
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.privacy.costs.chain_updates import barker_distribution, metropolis_distribution
-from discreet.privacy.costs.likelihood_range import range_up
+from discreet.privacy.costs.chain_updates import (
+    barker_distribution,
+    gibbs_distribution,
+    metropolis_distribution,
+)
+from discreet.privacy.costs.likelihood_range import largest_change, range_up
 from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
 
@@ -24,17 +27,38 @@ _MOST_PAIRS = 1 << 21
 _LEAST_PIECES, _MOST_PIECES = 16, 256
 
 
+def barker_choice(scores: Any, at: Any, to: Any) -> ExponentialChoice:
+    """Return Barker's rule as a choice between staying, 0, and moving, 1.
+
+    The *difference* of the scores is clipped to what fits, not the scores: one record moves it by no more than the
+    range of a step.
+    """
+    difference = scores[to] - scores[at]
+    return ExponentialChoice((0, min(max(difference, LOWEST), -LOWEST)), _STEP)
+
+
+@dataclass(frozen=True)
+class GridScores:
+    """The log-weights of a grid's points for one table and one power of its likelihood, each when it is asked for."""
+
+    grid: ParameterGrid
+    score: Callable[[tuple[int, int, tuple[int, ...]]], int]
+
+    def __getitem__(self, point: int) -> int:
+        return self.score(self.grid.fixed(point))
+
+
 @dataclass(frozen=True)
 class GridWalk:
-    """Steps of at most ``width`` points to either side on the grid of one parameter, all equally likely.
+    """Steps of at most ``width`` points to either side on the grid, along one parameter, all equally likely.
 
     A proposal beyond the end of the grid is never accepted, which everybody knows and no record has part in; the walk
-    is symmetric.
+    is symmetric. With several parameters a step is along one of them, each equally likely.
 
     Privacy
     -------
-    Neighbors: ``replace``. A step compares two points that are at most ``width`` apart, so that the range that counts
-    is the largest over such pairs, for every table: a fraction of that over the whole support.
+    Neighbors: ``replace``. A step compares two points that are at most ``width`` apart along one axis, so that the
+    range that counts is the largest over such pairs, for every table: a fraction of that over the whole support.
     """
 
     grid: ParameterGrid
@@ -51,29 +75,67 @@ class GridWalk:
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
         self.grid.range()  # raises where the likelihood is too steep
+        if len(self.grid.axes) > 1:
+            return self._range_along_axes()
         slopes = self.grid.tables[0][:, 0]
         # a window of width + 1 points holds every pair that is at most width apart
         size = min(self.width + 1, slopes.size)
         spread = maximum_filter1d(slopes, size) - minimum_filter1d(slopes, size)
         return range_up(2.0 * float(spread.max()))
 
+    def _range_along_axes(self) -> Fraction:
+        """Return the range of steps of full length along each axis: shorter ones are on the same line, and cost less.
+
+        Along the mean, slopes (m q, -q / 2) change in proportion to m; along the variance, in proportion to q. Both
+        are monotone on the grid, and the range of two points grows with their distance on a line.
+        """
+        slopes, cells = self.grid.tables[0], self.grid.cells
+        table, far = slopes.reshape(*[cells] * len(self.grid.axes), -1), min(self.width, cells - 1)
+        largest = 0.0
+        for axis in range(len(self.grid.axes)):
+            moved = np.moveaxis(table, axis, 0)
+            steps = (moved[far:] - moved[:-far]).reshape(-1, slopes.shape[1])
+            largest = max(largest, largest_change(steps))
+        return range_up(largest + float(2.0**-49 * np.abs(slopes).max()))
+
+    def start(self, source: Any) -> int:
+        """Draw the first state from the prior, which costs nothing."""
+        if len(self.grid.axes) > 1:
+            # no record has part in it, and an exact choice among so many points would take long
+            prior = gibbs_distribution(self.grid.log_base)
+            return int(source.floating(lambda rng: rng.choice(prior.size, p=prior)))
+        return source.exponential(self.grid.distribution([Fraction(0)], 0, Fraction(1)))
+
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> GridScores:
+        """Return the scores of the points for one table."""
+        return GridScores(self.grid, self.grid.scorer(features, n_records, power))
+
+    def draws(self, states: Sequence[int]) -> dict[str, np.ndarray]:
+        """Return the parameters at some states."""
+        return {name: values[list(states)] for name, values in self.grid.points.items()}
+
     def propose(self, steps: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        """Draw the offsets of proposals; nothing about them is private."""
+        """Draw the offsets of proposals, of several axes one for each; nothing about them is private."""
         offsets = rng.integers(1, self.width, size=steps, endpoint=True)
-        return np.where(rng.integers(0, 2, size=steps) == 1, offsets, -offsets)
+        offsets = np.where(rng.integers(0, 2, size=steps) == 1, offsets, -offsets)
+        if (d := len(self.grid.axes)) == 1:
+            return offsets
+        along = rng.integers(0, d, size=steps)
+        return offsets[..., None] * (along[..., None] == np.arange(d))
+
+    def moved(self, at: int, offset: Any) -> int | None:
+        """Return where a proposal leads, or None if that is beyond the grid."""
+        cells, to, stride = self.grid.cells, 0, 1
+        for step in reversed(np.atleast_1d(offset)):
+            at, place = divmod(at, cells)
+            if not self.holds(place := place + int(step)):
+                return None
+            to, stride = to + place * stride, stride * cells
+        return to
 
     def holds(self, point: int) -> bool:
-        """Tell whether a proposal is on the grid."""
+        """Tell whether a place along an axis is on the grid."""
         return 0 <= point < self.grid.cells
-
-    def choice(self, scores: Sequence[int], at: int, to: int) -> ExponentialChoice:
-        """Return Barker's rule as a choice between staying, 0, and moving, 1.
-
-        The *difference* of the scores is clipped to what fits, not the scores: one record moves it by no more than
-        the range of a step.
-        """
-        difference = scores[to] - scores[at]
-        return ExponentialChoice((0, min(max(difference, LOWEST), -LOWEST)), _STEP)
 
     def distribution(self, scores: Sequence[int], at: int, *, rule: str = "barker") -> np.ndarray:
         """Return the exact distribution of one update from ``at``: a row for each offset, with accepting and rejecting.
@@ -121,11 +183,6 @@ class GridWalk:
                 shared = np.minimum(rejected[:, :1], rejected[:, -1:])
                 total[place] += np.maximum(rejected[:, 1:], rejected[:, :-1]) - shared
         return min(1.0, float(total.max()) / (2 * self.width) * (1 + 1e-9))
-
-
-def walk_refusal(family: Family) -> str | None:
-    """Say why there is no walk for a family, or return None."""
-    return None if len(family.draw_names) == 1 else f"a walk is for one parameter, and {family.name} has more"
 
 
 def read_width(width: Any, cells: int) -> int:

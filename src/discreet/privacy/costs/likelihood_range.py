@@ -81,10 +81,20 @@ def quadratic_range(slopes: np.ndarray) -> float:
     As a supremum of linear functions it is convex in (A, B), hence largest between two corners. Rounding the statistics
     to the grid adds at most one step of each, and rounding the slopes to float64 at most 2^-50 of the largest.
     """
-    a, b = (np.abs(column[:, None] - column[None, :]) for column in slopes.T)
+    pairs = (slopes[:, None] - slopes[None, :]).reshape(-1, 2)
+    return largest_change(pairs) + float(2.0**-49 * np.abs(slopes).max())
+
+
+def largest_change(slopes: np.ndarray) -> float:
+    """Return by how much a z + b z^2 can differ between two records, z in [-1, 1], at most over all rows (a, b).
+
+    :func:`quadratic_range` has the proof, for differences of rows. With one column it is 2 abs(a).
+    """
+    if slopes.shape[1] == 1:
+        return 2.0 * float(np.abs(slopes).max())
+    a, b = np.abs(slopes).T
     curved = (a + 2 * b) ** 2 / np.where(b > 0, 4 * b, 1.0)
-    exact = np.where(a >= 2 * b, 2 * a, curved).max()
-    return float(exact + _STEP * (a.max() + b.max()) + 2.0**-49 * np.abs(slopes).max())
+    return float(np.where(a >= 2 * b, 2 * a, curved).max() + _STEP * (a.max() + b.max()))
 
 
 def steepest_quadratic(slopes: np.ndarray) -> float:

@@ -32,6 +32,7 @@ from discreet.models.shapes import Interval
 from discreet.priors import Beta, Gamma, Normal, NormalInverseGamma, Prior
 from discreet.privacy.costs.likelihood_range import (
     interval_range,
+    largest_change,
     quadratic_range,
     range_up,
     steepest_quadratic,
@@ -131,6 +132,13 @@ class ParameterGrid:
         corners = table[[0, 0, -1, -1], [0, -1, 0, -1]]
         return range_up(steepest_quadratic(corners) if per_distance else quadratic_range(corners))
 
+    def change(self) -> Fraction:
+        """Return by how much one record changes the log-likelihood at any point, at most, rounded up.
+
+        Without the base measure h(x), which no parameter has part in.
+        """
+        return range_up(largest_change(self.tables[0]) + float(2.0**-49 * np.abs(self.tables[0]).max()))
+
     def slack_per_distance(self) -> Fraction:
         """Return what rounding scores adds per distance between two records, times the largest distance.
 
@@ -158,16 +166,30 @@ class ParameterGrid:
 
         The integers are of any size: a choice between some of the points may need the difference of two low ones.
         """
+        score = self.scorer(features, n_records, power)
+        return [score(point) for point in zip(*self._fixed, strict=True)]
+
+    def scorer(
+        self, features: Sequence[Fraction], n_records: int, power: Fraction
+    ) -> Callable[[tuple[int, int, tuple[int, ...]]], int]:
+        """Return the function that scores a point, given as its base, level and slopes in fixed point."""
         denominator = lcm(*(feature.denominator for feature in features))
         sums = [int(feature * denominator) for feature in features]
         top, bottom = power.denominator, power.numerator
         n_scaled = n_records * denominator
         unit = top * denominator << _TABLE_BITS
-        scores = []
-        for base, level, slopes in zip(*self._fixed, strict=True):
+
+        def score(point: tuple[int, int, tuple[int, ...]]) -> int:
+            base, level, slopes = point
             likelihood = sum(map(int.__mul__, slopes, sums)) + n_scaled * level
-            scores.append(((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit)
-        return scores
+            return ((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit
+
+        return score
+
+    def fixed(self, point: int) -> tuple[int, int, tuple[int, ...]]:
+        """Return base, level and slopes of one point as integers."""
+        bases, levels, slopes = self._fixed
+        return bases[point], levels[point], slopes[point]
 
     @cached_property
     def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:

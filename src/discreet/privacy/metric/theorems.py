@@ -17,10 +17,10 @@ Dimitrakakis et al. (2017), theorems 8.1 and 17, corollary 10, lemmas 23 and 24.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from discreet.arguments import whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
+from discreet.models.base import Model
+from discreet.models.column_model import ColumnModel
+from discreet.models.discrete import DiscreteModel
+from discreet.models.markov import MarkovChain
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.distances import RecordDistance
@@ -204,10 +208,10 @@ def normal_posterior(
 
 @checked
 def network_posterior(
-    children: Sequence[int],
+    children: Sequence[int] | ColumnModel,
     least: Number,
     *,
-    cells: int = 2,
+    cells: int | None = None,
     changed: Literal["record", "value"] = "record",
     samples: int = 1,
 ) -> MetricDP:
@@ -216,12 +220,13 @@ def network_posterior(
     Parameters
     ----------
     children
-        For each variable, how many variables it is a parent of. A Markov chain of T steps has 1 for each and 0 for
-        the last.
+        A model of labels: a :class:`~discreet.models.BayesianNetwork`, a :class:`~discreet.models.NaiveBayes` without
+        numbers, a :class:`~discreet.models.MarkovChain`, of which a record is then a whole sequence. Or, for each
+        variable, how many variables it is a parent of: a Markov chain of T steps has 1 for each and 0 for the last.
     least
         No conditional probability is smaller, for any parameter in the prior's support.
     cells
-        The least number of values that a variable has.
+        The least number of values that a variable has; 2 unless given, or as the model says.
     changed
         What neighbors differ in: a ``record``, which is a row with all its variables or a whole trajectory, or one
         ``value`` of it.
@@ -236,7 +241,16 @@ def network_posterior(
     record; likewise "4 log(1/least)" for Markov chains is for one step of one trajectory. Each factor lies between
     ``least`` and 1 - (cells - 1) least, so that L = log((1 - (cells - 1) least) / least).
     """
-    degrees = [int(degree) for degree in children]
+    model = None if isinstance(children, Sequence | np.ndarray) else children
+    if model is not None:
+        if cells is not None:
+            raise UsageError("cells follow from the model: leave out cells.")
+        degrees, cells = _factors(model)
+    else:
+        degrees, cells = (
+            [int(degree) for degree in cast(Sequence[int], children)],
+            2 if cells is None else cells,
+        )
     if not degrees or min(degrees) < 0 or max(degrees) >= len(degrees):
         raise UsageError("children must list, for each variable, how many of the others it is a parent of.")
     if changed not in ("record", "value"):
@@ -249,3 +263,24 @@ def network_posterior(
     return MetricDP(
         whole(samples, "samples") * twice, 0, metric, unit=None if changed == "record" else "one value"
     )
+
+
+def _factors(model: Model) -> tuple[list[int], int]:
+    """Return of how many variables each one is a parent, and the least number of labels of any."""
+    chain = model.closed_form(_CHAINS)
+    if chain is not None:
+        return chain(model)
+    of_labels = model.require(DiscreteModel, "a network, naive Bayes or a Markov chain is needed")
+    if len(of_labels.label_columns) != len(of_labels.columns):
+        raise UsageError("a column of numbers has no least probability: give a model of labels.")
+    factors = of_labels.conditionals()
+    degrees = [sum(factor.child in one.parents for one in factors) for factor in factors]
+    return degrees, min(factor.child.n_labels for factor in factors)
+
+
+def _chain_factors(model: Any) -> tuple[list[int], int]:
+    times = model.label_columns[1].n_labels
+    return [1] * (times - 1) + [0], model.state.n_labels
+
+
+_CHAINS: dict[type[Model], Callable[[Any], tuple[list[int], int]]] = {MarkovChain: _chain_factors}
