@@ -45,4 +45,4 @@ def evidence(
 def _json(one: Evidence) -> dict[str, Any]:
     low, high = one.interval()
     numbers = {"median": one.median, "low": low, "high": high, "power": one.power}
-    return {"of": one.prior, **numbers, "effective_simulations": one.effective}
+    return {"of": one.prior, **numbers}

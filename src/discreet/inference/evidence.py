@@ -10,7 +10,9 @@ between y and log Z, and both are known in distribution: the noise exactly, and 
 because prior, grid and path are public. So the reading simulates everything from the start: a parameter from the
 prior, sums of records given it, trajectories given the sums. A simulation counts in proportion to the density of y
 given its own log Z^. What is left is a sample of the sums given y, exact up to the number of simulations, and of the
-true log Z, which is a sum over the grid. Nothing is assumed of how well the trajectories mix.
+true log Z, which is a sum over the grid. Nothing is assumed of how well the trajectories mix. Parameters are drawn
+more often where simulations came near y, and count less there in proportion. A table that the prior and its support
+do not expect is not found that way, and then there is no answer.
 
 The likelihood is taken without the base measure h(x), which no parameter has part in. It cancels between priors of one
 family, and not between families.
@@ -42,11 +44,13 @@ from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.rational import float_up
 
-_ROUND, _MOST_ROUNDS = 4000, 30
+_ROUND, _MOST_ROUNDS = 2000, 30
 # updates simulated at a time; a release with more of them than this in one simulation is refused
 _MOST_UPDATES = 1 << 23
-# simulations that must count, for the ends of an interval
-_ENOUGH = 400
+# simulations that should count, for the ends of an interval, and that must
+_ENOUGH, _LEAST = 400, 100
+# by how much of all points the parameters of good simulations are blurred before others are drawn near them
+_BLUR = 1 / 64
 _DRAWS = 1000
 # records simulated for one table; of larger ones their mean is scaled up, which widens the prior of the sums a little
 _MOST_RECORDS = 2000
@@ -61,7 +65,6 @@ class Evidence:
     power: float
     of: tuple[Any, ...]
     prior: str
-    effective: float
 
     def interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Return the central interval of this probability."""
@@ -85,7 +88,7 @@ class Evidence:
         n = min(len(self.draws), len(other.draws))
         words = f"{self.prior} against {other.prior}"
         draws = self.draws[:n] - other.draws[:n]
-        return Evidence(draws, self.power, self.of, words, min(self.effective, other.effective))
+        return Evidence(draws, self.power, self.of, words)
 
     def __repr__(self) -> str:
         low, high = self.interval()
@@ -131,9 +134,9 @@ def log_evidence(release: Release | str | Path, *, rng: Any = None) -> Evidence:
     moved = path.evidence_sensitivity(numbers["change"], numbers["range"])
     noise = DiscreteLaplace(float_up(moved / numbers["evidence_epsilon"]))
     rng = generator(rng)
-    draws, effective = simulated.given(samples.noisy["log_evidence"][0], noise, rng)
+    draws = simulated.given(samples.noisy["log_evidence"][0], noise, rng)
     of = (family, release.columns, release.domain, release.records, record.support)
-    return Evidence(draws, float(simulated.powers[-1]), of, str(record.prior), effective)
+    return Evidence(draws, float(simulated.powers[-1]), of, str(record.prior))
 
 
 @dataclass(frozen=True)
@@ -146,34 +149,55 @@ class _Simulation:
     moves: int
     n_records: int
 
-    def given(self, y: int, noise: DiscreteLaplace, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-        """Return draws of log Z given the published number, and how many simulations they are worth."""
+    def given(self, y: int, noise: DiscreteLaplace, rng: np.random.Generator) -> np.ndarray:
+        """Return draws of log Z given the published number."""
         size = min(_ROUND, _MOST_UPDATES // (self.trajectories * self.moves * len(self.powers)))
-        if size < _ENOUGH:
+        if size < _LEAST:
             raise EngineError("its trajectories make too many updates to be simulated.")
-        kept_sums, log_weights, weights, effective = [], [], np.ones(1), 0.0
+        prior = gibbs_distribution(self.walk.grid.log_base)
+        proposal, weights, sums = prior, np.ones(1), np.empty(0)
+        kept: list[tuple[np.ndarray, ...]] = []
         for _ in range(_MOST_ROUNDS):
-            sums = self.sums(size, rng)
-            estimated = self.estimates(sums, rng)
-            log_weights.append(-np.abs(y - estimated * WEIGHT_STEPS) / noise.scale)
-            kept_sums.append(sums)
-            weights = gibbs_distribution(np.concatenate(log_weights))
-            effective = float(1 / (weights**2).sum())
-            if effective >= _ENOUGH:
+            points = rng.choice(prior.size, size, p=proposal)
+            sums = self.sums(points, rng)
+            misses = np.abs(y - self.estimates(sums, rng) * WEIGHT_STEPS) / noise.scale
+            kept.append((sums, points, misses, np.log(prior[points] / proposal[points])))
+            sums, points, misses, log_ratios = (np.concatenate(each) for each in zip(*kept, strict=True))
+            weights = gibbs_distribution(log_ratios - misses)
+            if _effective(weights) >= _ENOUGH:
                 break
-        sums = np.concatenate(kept_sums)[rng.choice(weights.size, _DRAWS, p=weights)]
-        return self.log_z(sums), effective
+            proposal = self._nearer(prior, points, misses, log_ratios)
+        if _effective(weights) < _LEAST:
+            raise EngineError(
+                "no table that its prior and support expect agrees with the published evidence.",
+                hint="the column lies outside of what was declared possible: take a wider support or prior",
+            )
+        return self.log_z(sums[rng.choice(weights.size, _DRAWS, p=weights)])
 
-    def sums(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Simulate the sums of the mapped features of ``size`` tables, of parameters from the prior."""
+    def _nearer(
+        self, prior: np.ndarray, points: np.ndarray, misses: np.ndarray, log_ratios: np.ndarray
+    ) -> np.ndarray:
+        """Return a distribution of parameters near those of the best simulations, mixed with the prior."""
+        from scipy.ndimage import gaussian_filter
+
+        tempered, weights = 1.0, gibbs_distribution(log_ratios - misses)
+        while _effective(weights) < _LEAST and tempered > 1e-9:
+            tempered /= 2
+            weights = gibbs_distribution(log_ratios - tempered * misses)
+        cells = self.walk.grid.cells
+        found = np.bincount(points, weights, prior.size).reshape((cells,) * len(self.walk.grid.axes))
+        blurred = np.maximum(gaussian_filter(found, max(1.0, cells * _BLUR), mode="nearest").ravel(), 0)
+        return 0.3 * prior + 0.7 * blurred / blurred.sum()
+
+    def sums(self, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Simulate the sums of the mapped features of tables, each with the parameters of a point."""
         grid = self.walk.grid
         family: Family = grid.family
         shift, half = family.affine_map(grid.domain)
         assert shift is not None
         assert half is not None
         shown = min(self.n_records, _MOST_RECORDS)
-        points = rng.choice(grid.log_base.size, size, p=gibbs_distribution(grid.log_base))
-        sums = np.empty((size, grid.tables[0].shape[1]))
+        sums = np.empty((points.size, grid.tables[0].shape[1]))
         for at, point in enumerate(points):
             theta = {name: values[point] for name, values in grid.points.items()}
             x = family.sample(theta, shown, rng)
@@ -222,3 +246,8 @@ class _Simulation:
             for piece in pieces
         ]
         return np.concatenate(found)
+
+
+def _effective(weights: np.ndarray) -> float:
+    """Return how many equal weights these are worth."""
+    return float(1 / (weights**2).sum())
