@@ -175,8 +175,8 @@ class Ledger:
 
         Of releases with ``where="region = 'north'"`` or another label, those about the one part that cost most count
         then (``neighbors="add_remove"``), or about two (``"replace"``: a record may move from one part to another).
-        ``key="public"`` declares that everybody knows the part of each record, and that it never changes: one part
-        counts then, and the part of a record is not protected.
+        Declare no column whose labels change between releases. ``key="public"`` declares that everybody knows the part
+        of each record, also under ``replace``: one part counts then, and the part of a record is not protected.
         """
         made = read_partition(column, labels, key)
         with self._store.writing() as session:

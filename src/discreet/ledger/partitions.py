@@ -17,6 +17,10 @@ part counts. Which charges come, and when a partition is declared, may depend on
 share of delta that the Rényi filter holds is fixed for the account at its first charge that is not approximate, about
 any part: not later than the first that has to do with r.
 
+What the ledger cannot see is the table: the proof takes all releases to be of one. If labels change between two of them
+(somebody moves from north to south), a record is in more parts than the proof counts: no partition holds for such a
+column, and the curator must not declare one.
+
 People with several rows may have them in several parts, so there are no partitions of a data set that protects people.
 """
 
