@@ -106,7 +106,7 @@ ENGINES = {
 }
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=20, derandomize=True, deadline=None)
 @given(
     engine=st.sampled_from(list(ENGINES)),
     case=st.sampled_from(list(CASES)),

@@ -163,7 +163,7 @@ def models(k: int) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=20, derandomize=True, deadline=None)
 @given(
     engine=st.sampled_from(list(ENGINES)),
     kind=st.sampled_from(["rows", "weights", "groups", "both"]),

@@ -157,7 +157,7 @@ someone = st.lists(st.one_of(st.none(), st.floats(), st.floats(-5, 105)), min_si
 
 
 @pytest.mark.parametrize("rule", FOR_NUMBERS)
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=10, derandomize=True, deadline=None)
 @given(
     rest=people,
     old=someone,

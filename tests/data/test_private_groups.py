@@ -96,7 +96,7 @@ def test_a_stream_cannot_be_read_twice(rng: np.random.Generator):
 person = st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d", None]), st.just(1.0)), max_size=7)
 
 
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=10, derandomize=True, deadline=None)
 @given(
     engine=st.sampled_from(list(ENGINES)),
     rest=st.lists(

@@ -121,7 +121,7 @@ def check(engine: str, case: Any, rest: Any, old: Any, new: Any, neighbors: str)
     assert_bounded(before, after, layout)
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=20, derandomize=True, deadline=None)
 @given(**ROWS)
 def test_a_whole_person_moves_the_totals_by_the_sensitivity(engine, case, rest, old, new, neighbors):
     check(engine, case, rest, old, new, neighbors)
