@@ -36,6 +36,7 @@ from discreet.domain.unit import FOR_LABELS, Rule
 from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.models.layout import Layout
+from discreet.names import asked_for
 from discreet.objects import BLANKS
 from discreet.rational import sqrt_up
 
@@ -266,7 +267,7 @@ def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> G
 def private_column(by: Any, groups: Any) -> str | None:
     """Return the column whose labels are not declared but chosen by a threshold, or None if there is none."""
     first = by[0] if isinstance(by, list | tuple) and by else by
-    declared: dict[Any, Any] = dict(groups) if isinstance(groups, Mapping) else {str(first): groups}
+    declared: dict[Any, Any] = dict(groups) if isinstance(groups, Mapping) else {asked_for(first): groups}
     found: list[str] = [name for name, labels in declared.items() if _is_private(labels)]
     if len(found) > 1:
         raise UsageError(
