@@ -125,7 +125,7 @@ class LineFiles(LineSource):
 
 
 class ParquetSource(Source):
-    """A Parquet file: Arrow reads numbers, in half of the time of DuckDB, which reads what is grouped by person.
+    """A Parquet file: Arrow reads numbers, faster than DuckDB, which reads what is grouped by person.
 
     Labels in text are read by Arrow too, since DuckDB gives up on a file if one string is not UTF-8. DuckDB is
     started where it is needed: that takes longer than a release of a small file.
