@@ -443,6 +443,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "content": lambda: a_release().to_json(),
     "dataset": lambda: "clinic",
     "delta": lambda: 1e-6,
+    "labels": lambda: ["north", "south"],
     "dim": lambda: 2,
     "dimension": lambda: 2,
     "distance": lambda: 0.1,
@@ -571,7 +572,7 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
 #: Methods that are a protocol between parts of the library, not entry points: engines and mechanisms call them with
 #: arrays, layouts and records that they made themselves, many of them in inner loops.
 _PROTOCOL = """
-    plausible simulate
+    plausible simulate suited in_units predict_interval matrices program
     accept accounted affine_map aims best bounds cells check
     check_bounds check_prior imputed_in_words weak_prior_in_words
     constants contains counts descent draw encode from_constants

@@ -46,6 +46,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.arguments import instance
 from discreet.errors import UsageError
 from discreet.ledger.partitions import Part, Partition, partition_from
 from discreet.ledger.renyi_filter import conversion, default_orders, pure_curve, round_up
@@ -196,6 +197,7 @@ def counted(part: Guarantee, budget: Countable) -> Countable:
     or (2 epsilon, (1 + e^epsilon) delta). Nothing is converted the other way. A charge per unit of a distance counts as
     what it says about any two neighbors: epsilon times the largest distance.
     """
+    part = instance(part, "charge", Guarantee, "a guarantee such as dc.PureDP(0.5)")
     charge = countable(part.to_neighbors(), "charge")
     if charge.unit != budget.unit:
         raise UsageError(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import generator, probability
+from discreet.arguments import generator, instance, probability, text
 from discreet.arguments import path as read_path
 from discreet.artifact import Release
 from discreet.artifact.files import replacing
@@ -20,6 +20,7 @@ from discreet.domain.dates import shown_day
 from discreet.errors import DiscreetError, UsageError
 from discreet.inference.analyst import infer
 from discreet.inference.posterior import Posterior
+from discreet.inference.posteriors import Posteriors
 from discreet.inference.summary import decimals_for
 from discreet.reporting.inline_svg import Axis, density_svg, forest_svg
 from discreet.reporting.web_page import Page
@@ -80,7 +81,7 @@ def report(
     releases = _named(release)
     generator(rng)
     seed = rng if isinstance(rng, int) else 0
-    heading = title or (
+    heading = (None if title is None else text(title, "title")) or (
         f"{len(releases)} private releases"
         if len(releases) > 1
         else next(iter(releases.values()))[0].question
@@ -133,6 +134,7 @@ def _section(
 ) -> None:
     """Write everything about one release."""
     made = infer(release, prior=prior, rng=seed) if posterior is None else posterior
+    made = instance(made, "posterior", (Posterior, Posteriors), "what infer made of the release")
     if not alone:
         page.add(f"<h2>{escape(release.question)}</h2>")
     together = made if isinstance(made, Posterior) else made.together()
