@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dc
-from discreet.ledger.filters import ChargeTotals, added, guarantee_json, terms_of
+from discreet.ledger.filters import Totals, added, guarantee_json, terms_of
 from discreet.ledger.hash_chain import Entry
 
 MOST_TIMES_SLOWER = 50.0
@@ -37,7 +37,7 @@ def fill(path: Path, n: int) -> None:
     """Make a ledger with ``n`` entries by the rules, but in one transaction: durable commits would take minutes."""
     ledger = dc.Ledger(f"sqlite:///{path}", budget=dc.ApproxDP(5, "1e-6"))
     ledger.open("clinic")
-    terms, totals = terms_of(dc.ApproxDP(5, "1e-6")), ChargeTotals()
+    terms, totals = terms_of(dc.ApproxDP(5, "1e-6")), Totals()
     with ledger._store.writing() as session:
         head = session.head()
         previous, sequence = head.hash, head.sequence

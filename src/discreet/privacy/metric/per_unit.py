@@ -2,13 +2,14 @@ r"""A budget per unit of distance between records: what a mechanism must know to
 
 The distance is between what counts of two records. A value x is clipped to the bounds, mapped to z in [-1, 1] and
 rounded to k steps of 2^-24; its square, where it is summed too, is rounded to q steps of its own. With h, half the
-width of the bounds, two records with a value are
+width of the bounds, two records with a value are ::
 
     h max(|k - k'|, |q - q'| / 2) / 2^24
 
-apart, which is |x - x'| up to one step: |z^2 - z'^2| <= 2 |z - z'|. Rounding itself is no Lipschitz function (values
-1e-12 apart can be a step apart), so the distance of the values before it would promise too much. A record without a
-value is as far from every value as the bounds are from each other. Distances add up over the records of a table.
+apart, which is ``|x - x'|`` up to one step: ``|z^2 - z'^2| <= 2 |z - z'|``. Rounding itself is no Lipschitz function
+(values 1e-12 apart can be a step apart), so the distance of the values before it would promise too much. A record
+without a value is as far from every value as the bounds are from each other. Distances add up over the records of a
+table.
 
 A change of one record moves the released coordinates by at most ``metric_sensitivity`` times its share of the largest
 distance, so noise or a temperature for that sensitivity, at epsilon per unit times the largest distance, keeps the

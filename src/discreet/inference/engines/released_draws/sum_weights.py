@@ -50,23 +50,31 @@ class SumWeight:
         """Return it at any F; beyond the ends, where no sum is, a parabola goes on."""
         near = np.clip(sums, self.low, self.high)
         value = self.inside(near)
-        beyond = sums != near
-        if beyond.any():
-            edges, h = np.array([self.low, self.high]), 5e-4 * (self.high - self.low)
-            sign = np.array([1.0, -1.0])
-            at = self.inside(np.concatenate([edges, edges + h * sign, edges + 2 * h * sign])).reshape(3, 2)
-            first = sign * (4 * at[1] - 3 * at[0] - at[2]) / (2 * h)
-            second = np.minimum((at[0] - 2 * at[1] + at[2]) / h**2, 0.0)
-            which = (sums > near).astype(int)
-            more = sums - near
-            value = value + np.where(beyond, first[which] * more + 0.5 * second[which] * more**2, 0.0)
+        if (sums != near).any():
+            first, second, more = self._beyond(sums, near)
+            value = value + first * more + 0.5 * second * more**2
         return value
 
     def slope(self, sums: np.ndarray) -> np.ndarray:
-        """Return its derivative at F, by a difference."""
+        """Return its derivative at F, by a difference; beyond the ends, that of the parabola."""
+        near = np.clip(sums, self.low, self.high)
         h = _STEP * (self.high - self.low)
         middle = np.clip(sums, self.low + h, self.high - h)
-        return (self.inside(middle + h) - self.inside(middle - h)) / (2 * h)
+        value = (self.inside(middle + h) - self.inside(middle - h)) / (2 * h)
+        if (sums != near).any():
+            first, second, more = self._beyond(sums, near)
+            value = np.where(more == 0, value, first + second * more)
+        return value
+
+    def _beyond(self, sums: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the slope and the curvature at the end that each F lies beyond, and how far beyond it is."""
+        edges, h = np.array([self.low, self.high]), 5e-4 * (self.high - self.low)
+        sign = np.array([1.0, -1.0])
+        at = self.inside(np.concatenate([edges, edges + h * sign, edges + 2 * h * sign])).reshape(3, 2)
+        first = sign * (4 * at[1] - 3 * at[0] - at[2]) / (2 * h)
+        second = np.minimum((at[0] - 2 * at[1] + at[2]) / h**2, 0.0)
+        which = (sums > near).astype(int)
+        return first[which], second[which], sums - near
 
 
 def sum_weight(release: Release) -> SumWeight:
