@@ -32,7 +32,7 @@ from discreet.inference.engine import (
 )
 from discreet.inference.engines.registry import EngineName
 from discreet.inference.fit_check import FitResult, fit_result, misfit
-from discreet.inference.missing_prior import MissingPrior, missing_prior
+from discreet.inference.missing_prior import MissingPrior, expected_missing
 from discreet.inference.posterior import Posterior
 from discreet.inference.posteriors import Posteriors
 from discreet.inference.record_prior import RecordPrior, record_prior
@@ -156,7 +156,7 @@ def infer(
             f"records is public in this release ({release.records}), so it takes no prior.",
             hint="leave out records",
         )
-    expected = _expected(missing, release)
+    expected = None if missing is None else expected_missing(missing, release)
     if release.samples is not None and (engine == "naive" or not sampled.is_read(release)):
         sampled.check(engine, prior, records)
         answer, name, chains = sampled.answer(release), "samples", 1
@@ -269,26 +269,6 @@ def diagnosed(
         headline=answer.headline,
         fit_check=fit,
     )
-
-
-def _expected(missing: Any, release: Release) -> MissingPrior | None:
-    """Return the analyst's prior on the number of missing values, None for the default one or where there is none."""
-    if missing is None:
-        return None
-    if release.samples is not None:
-        raise UsageError("missing is for noisy totals.", hint="leave out missing")
-    if release.records is None:
-        raise UsageError(
-            "the number of records is private in this release, so missing takes no prior.",
-            hint="give records= a prior on the number of usable records",
-        )
-    if release.domain.missing != "count":
-        raise UsageError(
-            f"this release was made with missing={release.domain.missing!r}, so the number of missing values takes no "
-            "prior.",
-            hint="leave out missing",
-        )
-    return missing_prior(missing, release.records)
 
 
 def _said_of_missing(question: Question, engine: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
+from discreet.artifact import Release
 from discreet.errors import UsageError
 
 #: In models of several columns: Dirichlet weights of a value that is missing and of one that is there, within a row of
@@ -259,3 +260,21 @@ def _between(interval: tuple[Any, ...], n_records: int) -> MissingPrior:
             f"missing must satisfy 0 <= low <= high <= {n_records}, got missing=({low}, {high}).", hint=_HINT
         )
     return MissingBetween(n_records, fewest, largest)
+
+
+def expected_missing(missing: Any, release: Release) -> MissingPrior:
+    """Return the analyst's prior on the number of missing values of a release, or say why it takes none."""
+    if release.samples is not None:
+        raise UsageError("missing is for noisy totals.", hint="leave out missing")
+    if release.records is None:
+        raise UsageError(
+            "the number of records is private in this release, so missing takes no prior.",
+            hint="give records= a prior on the number of usable records",
+        )
+    if release.domain.missing != "count":
+        raise UsageError(
+            f"this release was made with missing={release.domain.missing!r}, so the number of missing values takes no "
+            "prior.",
+            hint="leave out missing",
+        )
+    return missing_prior(missing, release.records)
