@@ -19,7 +19,7 @@ from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.models.base import Model
 from discreet.planning.risk import risk_in_words
-from discreet.planning.tables import Tables, expected_tables
+from discreet.planning.simulated_tables import Tables, expected_tables
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, exact
 

@@ -14,7 +14,6 @@ Geumlek (2020), chapter 6. Balle, Barthe, Gaboardi and Geumlek (2019), Privacy a
 mechanisms.
 """
 
-from discreet.privacy.amplification.coefficients import FiniteKernel, MarkovKernel
 from discreet.privacy.amplification.coupling import (
     coupling_bound,
     iterated_gaussian_rho,
@@ -47,6 +46,7 @@ from discreet.privacy.amplification.mixing import (
     amplifications,
     hockey_stick_level,
 )
+from discreet.privacy.amplification.mixing_coefficients import FiniteKernel, MarkovKernel
 from discreet.privacy.amplification.noisy_sgd import SGDCost, shuffled_epsilons
 from discreet.privacy.amplification.statements import concentrated, curve
 

@@ -18,9 +18,9 @@ from discreet.arguments import positive
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import orders, probabilities
-from discreet.privacy.amplification.coefficients import FiniteKernel
 from discreet.privacy.amplification.differences import mean_exp, second_difference
 from discreet.privacy.amplification.divergences import renyi_divergence
+from discreet.privacy.amplification.mixing_coefficients import FiniteKernel
 
 # Beyond this exponent only logarithms are computed; what is left of 1 then does not matter.
 _LARGE = 500.0

@@ -14,7 +14,7 @@ from scipy.special import erf, log_ndtr
 from discreet.arguments import positive, whole
 from discreet.checked import checked
 from discreet.privacy.amplification.checks import at_least_zero
-from discreet.privacy.amplification.coefficients import MarkovKernel
+from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
 
 # Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
 _PANELS, _NODES = 40, 20

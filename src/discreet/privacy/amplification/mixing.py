@@ -19,7 +19,7 @@ import numpy as np
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import at_least_zero, fraction
-from discreet.privacy.amplification.coefficients import MarkovKernel
+from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
 from discreet.privacy.amplification.statements import pure_or_approx
 from discreet.privacy.guarantees import ApproxDP, PureDP
 
