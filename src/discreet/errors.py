@@ -7,6 +7,7 @@
     ├── DataError          a file could not be read or written                                          exit 1
     ├── BudgetError        the ledger refuses a charge: the budget does not allow it                    exit 3
     ├── ReleaseFileError   a release file is unreadable, altered or from an unknown version             exit 4
+    │   └── SignatureError a signature is not that of this file, or not by anybody who is trusted       exit 4
     ├── LedgerError        a ledger is unreadable, altered or from an unknown version                   exit 4
     └── MissingPackageError  a package that this call needs is not installed                            exit 1
 
@@ -71,6 +72,10 @@ class ReleaseFileError(DiscreetError, ValueError):
     """A release file is damaged, altered, or of a kind this version does not know."""
 
     exit_code = 4
+
+
+class SignatureError(ReleaseFileError):
+    """A signature does not fit the file, or was made with a key that the reader does not trust."""
 
 
 class LedgerError(DiscreetError, ValueError):

@@ -16,6 +16,7 @@ from discreet.errors import MissingPackageError
 #: What pip is asked for, by the name that is imported.
 REQUIREMENTS = {
     "arviz_base": "arviz-base",
+    "cryptography": "discreet[sign]",
     "dp_accounting": "discreet[accounting]",
     "duckdb": "duckdb",
     "h5netcdf": "h5netcdf",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -241,18 +241,26 @@ class Release:
 
         return decode(content)
 
-    def save(self, path: str | Path) -> None:
-        """Write the release file, atomically."""
+    def save(self, path: str | Path, *, key: str | Path | None = None) -> None:
+        """Write the release file, atomically; with a private key, its signature beside it, ``path.sig``."""
         from discreet.artifact.files import write_text
 
         write_text(path, self.to_json())
+        if key is not None:
+            from discreet.artifact.signature import sign
+
+            sign(path, key)
 
     @classmethod
-    def load(cls, path: str | Path) -> Release:
-        """Read a release file."""
+    def load(cls, path: str | Path, *, signed_by: str | Path | Sequence[str | Path] | None = None) -> Release:
+        """Read a release file; with public keys in ``signed_by``, only if the holder of one of them signed it."""
         from discreet.artifact.codec import LARGEST_FILE
         from discreet.artifact.files import read_text
 
+        if signed_by is not None:
+            from discreet.artifact.signature import load_signed
+
+            return load_signed(path, signed_by)
         content = read_text(path, "release", LARGEST_FILE)
         try:
             return cls.from_json(content)

@@ -23,6 +23,7 @@ from discreet.cli.release import release
 from discreet.cli.report import report
 from discreet.cli.respond import respond
 from discreet.cli.show import show
+from discreet.cli.sign import sign, verify
 
 
 class _Command(TyperCommand):
@@ -145,8 +146,10 @@ _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
 _add(coarsen, _CURATOR, "discreet coarsen smoking.json --epsilon 0.05 -o smoking-public.json")
+_add(sign, _CURATOR, "discreet sign smoking.json --key office.key")
 _add_group("ledger", "Keep count: budgets and every charge against them.", _CURATOR)
 _add(show, _ANALYST, "discreet show smoking.json")
+_add(verify, _ANALYST, "discreet verify smoking.json --key office.key.pub")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(report, _ANALYST, "discreet report smoking.json pressure.json -o report.html")
 _add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --seed 1")
