@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet.artifact.about import FIELDS
 from discreet.artifact.codec import VERSION
 from discreet.curator.publish import release_with, sample_with
 from discreet.mechanisms.base import RandomSource
@@ -72,6 +73,7 @@ def main() -> None:
     write_products(np.random.default_rng(29), first=120)
     write_groups(np.random.default_rng(30), first=130)
     write_walks(np.random.default_rng(29), first=140)
+    write_described(np.random.default_rng(31), first=150)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -298,6 +300,23 @@ def write_chains(rng: np.random.Generator, *, first: int) -> None:
     }  # fmt: skip
     for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
         save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
+
+
+def write_described(rng: np.random.Generator, *, first: int) -> None:
+    """A release with everything that a curator may declare in words."""
+    about = {name: f"{words}." for name, words in FIELDS.items()} | {
+        "curators": ["Clinic", "Statistics office"],
+        "publication_date": "2026-11-17",
+        "release_type": "many releases",
+        "data_source_type": "dynamic",
+        "actors": "curator: the clinic\nreaders: anybody",
+    }
+    how = {"about": about, "dataset": "visits"}
+    write(
+        {"bernoulli-about": (rng.integers(0, 2, 300), dc.Bernoulli(), dc.mechanisms.Laplace("0.5"), how)},
+        rng,
+        first=first,
+    )
 
 
 def save(name: str, release: dc.Release, number: int) -> None:

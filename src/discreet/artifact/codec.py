@@ -13,6 +13,7 @@ import json
 from dataclasses import asdict, astuple
 from typing import Any, get_args
 
+from discreet.artifact.about import decode_about, encode_about
 from discreet.artifact.bounds_choice import CHOICE
 from discreet.artifact.fit_check import FIT
 from discreet.artifact.group_selection import SELECTION
@@ -125,6 +126,8 @@ def encode(release: Release) -> str:
         body["where"] = release.where
     if release.group_selection is not None:
         body["group_selection"] = SELECTION.write(release.group_selection)
+    if release.about is not None:
+        body["about"] = encode_about(release.about)
     body["sha256"] = seal(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -191,7 +194,7 @@ def _read(body: dict[str, Any]) -> Release:
         " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled + " coarsened" * derived
     ) + " where" * ("where" in body)
     selected = "group_selection" in body
-    more += " group_selection" * selected
+    more += " group_selection" * selected + " about" * ("about" in body)
     exact_fields("release", body, _FIELDS["release"] + more)
     model, d = body["model"], body["domain"]
     exact_fields("model", model, _FIELDS["model"])
@@ -236,6 +239,7 @@ def _read(body: dict[str, Any]) -> Release:
         unit_label=name_of(body["unit_label"]) if labeled else None,
         where=text_of(body["where"]) if "where" in body else None,
         group_selection=SELECTION.read(body["group_selection"]) if selected else None,
+        about=decode_about(body["about"]) if "about" in body else None,
         coarsened=(
             read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
             if derived

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.artifact.about import About
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.fit_check import FitCheck
 from discreet.artifact.group_selection import GroupSelection
@@ -65,7 +66,7 @@ class Release:
     the column are in, for tables and pictures. ``where`` is the public filter of rows, if there is one: how many
     satisfy it is private, whatever ``records`` says. ``group_selection`` says how labels of groups were chosen from the
     data, if nobody declared them. ``coarsened`` names the release that this one was made from by
-    adding noise, if it was.
+    adding noise, if it was. ``about`` is what the curator declared in words; nothing depends on it.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Release:
     where: str | None = None
     coarsened: Origin | None = None
     group_selection: GroupSelection | None = None
+    about: About | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:

@@ -37,15 +37,15 @@ def statement(release: Release) -> str:
             *_sampled(release),
             *_fitted(release),
             *_chosen(release),
-            _who(release),
+            protected_in_words(release),
             f"The promise is {release.guarantee.describe()}: {_how_much(release)}",
             *_weakness(release),
-            *_parts(release),
+            *parts_in_words(release),
             "It holds against anyone, whatever else they know and whatever they later compute from this file.",
-            _assumed(release),
+            assumed_in_words(release),
             "The promise covers this file alone: other releases about the same people add to it.",
-            *_coarsened(release),
-            *_charged(release),
+            *origin_in_words(release),
+            *charge_in_words(release),
         ]
     )
 
@@ -119,7 +119,8 @@ def _number(value: Fraction) -> str:
     return f"{float(value):.6g}"
 
 
-def _who(release: Release) -> str:
+def protected_in_words(release: Release) -> str:
+    """Say who is protected, and whether how many they are is."""
     if release.unit is not None:
         return _which_person(release, release.unit)
     if release.neighbors == "replace":
@@ -240,7 +241,7 @@ def _weakness(release: Release) -> list[str]:
     return ["So weak a promise protects hardly anybody."] if weak else []
 
 
-def _charged(release: Release) -> list[str]:
+def charge_in_words(release: Release) -> list[str]:
     """Say that a ledger counts this release."""
     if release.ledger is None:
         return []
@@ -249,7 +250,7 @@ def _charged(release: Release) -> list[str]:
     ]
 
 
-def _coarsened(release: Release) -> list[str]:
+def origin_in_words(release: Release) -> list[str]:
     """Say what the file was made from, and what holds for whoever sees that too."""
     origin = release.coarsened
     if origin is None:
@@ -261,7 +262,7 @@ def _coarsened(release: Release) -> list[str]:
     ]
 
 
-def _parts(release: Release) -> list[str]:
+def parts_in_words(release: Release) -> list[str]:
     """Say what each part of the release adds to the promise, if there is more than one."""
     what = {
         "statistics": "the totals",
@@ -289,7 +290,8 @@ def _factor(epsilon: Fraction) -> str:
         return f"{shown.normalize():f}"
 
 
-def _assumed(release: Release) -> str:
+def assumed_in_words(release: Release) -> str:
+    """Say what was declared, and what was done to the rows by it."""
     d = release.domain
     one = (
         ["each person has at most one record (in a text file, one line)"]

@@ -154,6 +154,13 @@ def release(
             help="For whom, if analysts have budgets.",
         ),
     ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public declarations for registries (.toml, .json), written into the file: curators, purpose, …",
+        ),
+    ] = None,
     explain: Annotated[
         bool,
         typer.Option(
@@ -197,6 +204,8 @@ def release(
             ensure_distinct(output, Path(data))
         ensure_writable(output, replace=force, loss=", and the release in it was paid for")
     declared = read_by(by, groups)
+    from discreet.artifact.about import load_about
+
     arguments: dict[str, Any] = {
         "columns": read_columns(column, family),
         **chosen,
@@ -224,6 +233,7 @@ def release(
         "unit_label": unit_label,
         "ledger": ledger,
         "analyst": analyst,
+        "about": None if about is None else load_about(about),
     }
     from discreet.curator.publish import release as make_release
 

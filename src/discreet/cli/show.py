@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from discreet.cli.console import console, number, paragraph, print_json, table
 from discreet.cli.files import load_release
@@ -20,11 +22,27 @@ _MOST_COLUMNS = 8
 _LONG = 8
 
 
-def show(file: ReleaseFile, json: AsJson = False) -> None:
+def show(
+    file: ReleaseFile,
+    registry: Annotated[
+        bool,
+        typer.Option(
+            "--registry",
+            metavar="",
+            help="Print what registries of private releases ask for, and what of it is not known.",
+        ),
+    ] = False,
+    json: AsJson = False,
+) -> None:
     """Print a release's privacy statement and what it holds."""
     from json import loads
 
     release = load_release(file)
+    if registry:
+        from discreet.cli.registry_fields import show_registry
+
+        show_registry(release, as_json=json)
+        return
     if json:
         print_json("show", {"statement": release.statement(), "release": loads(release.to_json())})
         return
@@ -172,6 +190,8 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         facts.append(("data set", release.dataset))
     if release.ledger is not None:
         facts.append(("ledger", f"entry {release.ledger.sequence} of {release.ledger.id}"))
+    if release.about is not None:
+        facts.append(("about", ", ".join(release.about)))
     facts.append(("software", ", ".join(f"{k} {v}" for k, v in release.software.items())))
     facts.append(("id", release.id))
     return facts

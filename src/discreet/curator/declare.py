@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice, GroupSelection, Record
+from discreet.artifact.about import About, read_about
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
 from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
@@ -54,6 +55,7 @@ class Declaration:
     where: Condition | None = None
     group_selection: GroupSelection | None = None
     record: Record | None = None
+    about: About | None = None
 
     @property
     def label(self) -> str:
@@ -94,6 +96,7 @@ def declare(
     max_groups: Any = None,
     where: Any = None,
     unit_label: Any = None,
+    about: Any = None,
     row_key: bytes | None = None,
     label_budget: LabelBudget | None = None,
 ) -> Declaration:
@@ -120,6 +123,7 @@ def declare(
         raise UsageError("max_groups is for people with several rows in groups: give unit and by too.")
     if unit_label is not None:
         check_name(unit_label, "unit_label")
+    described = None if about is None else read_about(about)
     one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
@@ -199,6 +203,7 @@ def declare(
         row_key,
         condition,
         selection,
+        about=described,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
     return replace(asked, layout=layout, record=mechanism.check(model, domain, layout))

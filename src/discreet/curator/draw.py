@@ -202,6 +202,7 @@ def draw(
         unit_label=asked.unit_label,
         where=None if asked.where is None else str(asked.where),
         group_selection=asked.group_selection,
+        about=asked.about,
         **{held: made},  # pyright: ignore[reportArgumentType]
     )
     if reading.cells is None or asked.checker is None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from discreet.arguments import shown
 from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, declare, filter_of
+from discreet.curator.declared import Declared
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
@@ -30,42 +31,6 @@ if TYPE_CHECKING:
     from discreet.curator.charge import Payer
     from discreet.curator.explain import Explanation
     from discreet.ledger import Ledger
-
-
-class Declared(TypedDict, total=False):
-    """The arguments of :func:`release` by name, for type checkers."""
-
-    epsilon: Number | None
-    delta: Number | None
-    rho: Number | None
-    mechanism: str | Mechanism
-    column: Any
-    columns: Sequence[str] | Mapping[str, Sequence[str]] | None
-    bounds: Any
-    outside: Outside | Mapping[str, Outside] | None
-    missing: Missing | Mapping[str, Missing] | None
-    impute: Any
-    neighbors: Neighbors
-    split: Mapping[str, Number] | None
-    fit_check: Any
-    unit: Any
-    per_unit: Any
-    max_rows: Any
-    row_bounds: Any
-    last_by: Any
-    null_unit: NullUnit
-    weights: Any
-    weight_bounds: Any
-    by: Any
-    groups: Any
-    max_groups: Any
-    where: Any
-    unit_label: str | Mapping[str, str] | None
-    table: str | None
-    query: str | None
-    ledger: Ledger | str | None
-    dataset: str | None
-    analyst: str | None
 
 
 @overload
@@ -117,6 +82,7 @@ def release(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     analyst: str | None = None,
+    about: Mapping[str, Any] | None = None,
     explain: bool = False,
 ) -> Release | dict[str, Release] | Explanation:
     """Release private statistics of one column (or several) for a model, or private samples of its parameters.
@@ -209,7 +175,9 @@ def release(
     unit_label
         The unit that the numbers of the column are in, such as ``"years"``: public text, written into the file and
         shown in tables and pictures. With several models, a dictionary by name.
-
+    about
+        Public declarations in words, such as ``{"curators": "Clinic", "intended_use": "staffing"}``: written into the
+        file as they are, for registries of releases. :data:`discreet.artifact.about.FIELDS` lists the fields.
     explain
         Instead of a release return an :class:`Explanation` of what it would do: the queries that would run and what
         would leave the engine, sensitivity, scales of noise, cost. Nothing is charged or drawn, and nothing in
@@ -265,6 +233,7 @@ def release(
         "max_groups": max_groups,
         "where": where,
         "unit_label": unit_label,
+        "about": about,
     }
     if isinstance(model, Mapping):
         from discreet.curator.several import declare_several, divide
