@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.arguments import path as read_path
+from discreet.arguments import shown
 from discreet.artifact.files import read_text
 from discreet.errors import ReleaseFileError, UsageError
 
@@ -64,17 +65,21 @@ LONGEST, LONGEST_TOGETHER, MOST = 2000, 20_000, 20
 
 def read_about(value: Any) -> About:
     """Read declarations by field; raise :class:`UsageError` at what no field takes. No value is repeated."""
-    if not isinstance(value, Mapping) or not value:
+    try:
+        given_by_name = dict(value) if isinstance(value, Mapping) else {}
+    except Exception:  # whatever a caller's object raises
+        given_by_name = {}
+    if not given_by_name:
         raise UsageError(
             "about must be a dictionary of declarations, with one at least.",
             hint=f"fields: {', '.join(FIELDS)}",
         )
     found: dict[str, str | tuple[str, ...]] = {}
-    for name, given in value.items():
-        if not isinstance(name, str) or name not in FIELDS:
-            near = difflib.get_close_matches(str(name)[:40], FIELDS, n=1) if isinstance(name, str) else []
+    for name, given in given_by_name.items():
+        if type(name) is not str or name not in FIELDS:
+            near = difflib.get_close_matches(name[:40], FIELDS, n=1) if type(name) is str else []
             raise UsageError(
-                f"about has no field {name!r:.40}.",
+                f"about has no field {shown(name, 40)}.",
                 hint=f"{near[0]}?" if near else f"fields: {', '.join(FIELDS)}",
             )
         found[name] = _listed(given, name) if name in LISTS else _text(given, name)
@@ -125,7 +130,7 @@ def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if type(value) is not str or not value.strip():
         raise UsageError(f"about: {name} must be a text.", hint=FIELDS[name])
     if len(value) > LONGEST:
         raise UsageError(f"about: {name} must be shorter than {LONGEST:,} characters.")

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.arguments import listed, text
 from discreet.arguments import path as read_path
-from discreet.arguments import text
 from discreet.artifact.codec import LARGEST_FILE, no_repeats
 from discreet.artifact.files import read_text, write_text
 from discreet.artifact.readers import exact_fields, name_of, text_of
@@ -40,6 +40,7 @@ VERSION = 1
 _PURPOSE = b"discreet/signature/1\n"
 _FIELDS = "format version algorithm release key signature"
 _LARGEST = 2**14
+_MOST_KEYS = 1000
 _KIND = "ssh-ed25519"
 _HINT = "discreet sign --new-key office.key --name 'Statistics office' makes a pair of keys"
 
@@ -189,11 +190,12 @@ def _read_signature(path: Path) -> tuple[str, bytes, str]:
 
 def _public_keys(paths: Any) -> dict[str, tuple[str, bytes]]:
     """Read the public keys that the reader trusts: name and bytes by fingerprint."""
-    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not listed:
+    one = isinstance(paths, str | os.PathLike)
+    files = [paths] if one else listed(paths, "keys", "files of public keys", most=_MOST_KEYS)
+    if not files:
         raise UsageError("say whose signature it should be: give at least one public key.", hint=_HINT)
     found = {}
-    for path in map(read_path, listed):
+    for path in map(read_path, files):
         name, raw = _public_key(path)
         found[_fingerprint(raw)] = (name, raw)
     return found

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from discreet.arguments import shown
+from discreet.arguments import flag, shown
 from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, declare, filter_of
 from discreet.curator.declared import Declared
@@ -199,6 +199,7 @@ def release(
     :class:`PosteriorSampling` for samples, which need no noise. Whatever the rows hold, nothing is raised,
     printed or logged about them.
     """
+    explain = flag(explain, "explain")
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)

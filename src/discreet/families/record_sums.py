@@ -293,7 +293,7 @@ class RecordSums(Model):
             labels = isinstance(value, list) and all(isinstance(label, str) for label in value)
             number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
             if not labels and not number:
-                raise ValueError("a parameter of the model is neither a number nor a list of labels")
+                raise UsageError("a parameter of the model is neither a number nor a list of labels.")
         try:
             signature(cls).bind(**constants)
         except TypeError:
