@@ -57,7 +57,7 @@ def forgiving(read: Callable[P, T]) -> Callable[P, T | None]:
     """Make a function that looks at one object return ``None`` if the object raises.
 
     Interrupts pass, because whoever sits at the keyboard may have meant them;
-    :func:`~discreet.data.sources.conceal.sealed` takes from them what an object may have put in.
+    :func:`~discreet.data.sources.conceal.run_concealed` takes from them what an object may have put in.
     """
 
     @wraps(read)

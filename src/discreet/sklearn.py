@@ -26,7 +26,7 @@ with needed_for("discreet.sklearn"):
     from sklearn.utils.validation import check_is_fitted, validate_data
 
 with needed_for("reading rows"):
-    from discreet.data.sources.conceal import sealed
+    from discreet.data.sources.conceal import run_concealed
     from discreet.data.sources.entries import feature_columns, target_column, without_rows
     from discreet.data.sources.values import numbers
 
@@ -149,9 +149,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
             raise UsageError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
-        columns = sealed(lambda: feature_columns(X))
+        columns = run_concealed(lambda: feature_columns(X))
         self._check_names(X, len(columns), reset=True)
-        labels, is_table = sealed(lambda: target_column(y))
+        labels, is_table = run_concealed(lambda: target_column(y))
         if is_table:
             warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=2)
         if any(len(column) != len(labels) for column in columns):
@@ -161,7 +161,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         target = _Coded.of("class", classes)
         features = self._read_features(len(columns))
         model = NaiveBayes(target.column, tuple(feature.column for feature in features))
-        coded = sealed(lambda: {"class": target.coded(labels), **_coded(features, columns)})
+        coded = run_concealed(lambda: {"class": target.coded(labels), **_coded(features, columns)})
         made = release(
             coded,
             model,
@@ -186,9 +186,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
         check_is_fitted(self)
-        columns = sealed(lambda: feature_columns(X))
+        columns = run_concealed(lambda: feature_columns(X))
         self._check_names(X, len(columns), reset=False)
-        coded = sealed(lambda: _coded(self._features, columns))
+        coded = run_concealed(lambda: _coded(self._features, columns))
         return self.posterior_.predict_proba(coded)  # pyright: ignore[reportAttributeAccessIssue]
 
     def predict(self, X: Any) -> np.ndarray:
@@ -201,7 +201,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         problem = None
         try:
             validate_data(
-                self, sealed(lambda: without_rows(X, n_features)), reset=reset, skip_check_array=True
+                self, run_concealed(lambda: without_rows(X, n_features)), reset=reset, skip_check_array=True
             )
         except (TypeError, ValueError) as error:
             problem = str(error)
@@ -214,7 +214,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         if isinstance(self.classes, str):
             if self.classes != "public":
                 raise UsageError(_NO_CLASSES)
-            found = sealed(lambda: _public_classes(y))
+            found = run_concealed(lambda: _public_classes(y))
         else:
             found = np.unique(np.asarray(self.classes))
             if len(found) != len(self.classes):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.artifact.records.noisy_sgd import descent_of
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
@@ -153,7 +153,7 @@ WALKS: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_forgeries(mechanism: str, forgery: str, rng: np.random.Generator) -> None:
     body = json.loads(made("logistic", mechanism, rng).to_json())
     (DESCENT if mechanism == "public" else WALKS)[forgery](body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message
@@ -163,12 +163,12 @@ def test_a_file_cannot_ask_for_endless_work(rng: np.random.Generator) -> None:
     body = json.loads(made("logistic", "public", rng).to_json())
     body["records"] = 10**12
     body["mechanism"]["parameters"]["noise_steps"] = str(10**12)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     # ample noise for as many records as may be, and nothing is counted one by one
     assert dc.Release.from_json(json.dumps(body)).records == 10**12
     body = json.loads(made("logistic", "secret", rng).to_json())
     body["records"] = 10**12
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match="less than its guarantee needs"):
         dc.Release.from_json(json.dumps(body))
 
@@ -178,6 +178,6 @@ def test_the_mean_over_places_is_no_guarantee_for_a_secret_order(rng: np.random.
     mean = float(descent_of(release).rhos().mean())
     body = json.loads(release.to_json())
     body["guarantees"][0]["epsilons"] = [repr(2 * mean), repr(4 * mean)]
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match="less than its guarantee needs"):
         dc.Release.from_json(json.dumps(body))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError
 from discreet.mechanisms.base import RandomSource
@@ -97,7 +97,7 @@ def test_forgeries(forgery: str, rng: np.random.Generator) -> None:
     name, forge = FORGERIES[forgery]
     body = json.loads(made(name, rng).to_json())
     forge(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message

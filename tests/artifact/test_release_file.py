@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.errors import DataError, ReleaseFileError
 from discreet.families import Family
 
@@ -23,10 +23,10 @@ SCHEMA = json.loads((files("discreet.artifact") / "release.schema.json").read_te
 
 
 def forge(content: str, change: Any) -> str:
-    """Change the body and seal it again, as somebody with bad intentions could."""
+    """Change the body and its checksum, as somebody with bad intentions could."""
     body = json.loads(content)
     change(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     return json.dumps(body)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError
 from discreet.mechanisms.base import RandomSource
@@ -113,7 +113,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_forgeries(forgery: str, rng: np.random.Generator) -> None:
     body = json.loads(made("bernoulli", rng).to_json())
     FORGERIES[forgery](body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message
@@ -124,7 +124,7 @@ def test_forged_labels(rng: np.random.Generator) -> None:
     for draws in ([[0.04, 0.5, 0.46]] * 2, [[0.5, 0.5, 0.5]] * 2, [[0.5, 0.5]] * 2, [0.5, 0.5]):
         body = json.loads(content)
         body["samples"]["draws"]["p"] = draws
-        body["sha256"] = seal(body)
+        body["sha256"] = checksum(body)
         with pytest.raises(ReleaseFileError, match=r"outside its support|not of one shape"):
             dc.Release.from_json(json.dumps(body))
 
@@ -132,6 +132,6 @@ def test_forged_labels(rng: np.random.Generator) -> None:
 def test_noisy_totals_do_not_impute() -> None:
     body = json.loads(dc.release([1, 0], dc.Bernoulli(), epsilon=1, missing="none").to_json())
     body["domain"].update(missing="impute", impute=["0"])
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match="samples only"):
         dc.Release.from_json(json.dumps(body))

@@ -260,11 +260,11 @@ def test_the_way_out_is_in_the_words_of_the_command_line(
 
 
 def test_a_family_that_only_another_program_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from discreet.artifact.codec import seal
+    from discreet.artifact.codec import checksum
 
     body = json.loads(Path("good.json").read_text())
     body["model"]["name"] = "rayleigh"
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     Path("rayleigh.json").write_text(json.dumps(body))
     assert run(["infer", "rayleigh.json"]) == 4
     assert "'rayleigh'; a program that registers it can read it" in capsys.readouterr().err

@@ -227,7 +227,7 @@ def test_errors_are_one_line_and_repeat_no_value(
 def test_a_tampered_mechanism_is_not_used(made: None, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mech.json").write_text(Path("mech.json").read_text().replace('"1/5"', '"1/9"'))
     assert run("profiles privatize mech.json seen.csv --value usage --profile user -o r.csv".split()) == 4
-    assert "seal" in capsys.readouterr().err
+    assert "checksum" in capsys.readouterr().err
 
 
 def test_numeric_categories_are_read_as_text(capsys: pytest.CaptureFixture[str]) -> None:

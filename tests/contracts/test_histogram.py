@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.cli import run
 from discreet.curator.publish import release_with
 from discreet.data.summaries.histogram_counts import count_histogram
@@ -320,7 +320,7 @@ def test_files_that_do_not_hang_together_are_refused(parameters) -> None:
     body = json.loads(dc.release([1.0, 2.0], dc.Histogram(4), bounds=(0, 4), epsilon=1).to_json())
     assert body["model"]["parameters"] == {"bins": 4, "branching": 4}
     body["model"]["parameters"] = parameters
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(dc.errors.ReleaseFileError):
         dc.Release.from_json(json.dumps(body))
 

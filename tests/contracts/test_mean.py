@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.cli import run
 from discreet.curator.publish import release_with
 
@@ -150,7 +150,7 @@ def test_what_it_refuses() -> None:
 def test_a_file_that_claims_redaction_is_refused() -> None:
     body = json.loads(dc.release([1.0, 2.0], dc.Mean(), epsilon=1, bounds=(0, 5)).to_json())
     body["domain"]["outside"] = "redact"
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(dc.errors.ReleaseFileError, match="as clipped to its bounds"):
         dc.Release.from_json(json.dumps(body))
 

@@ -268,11 +268,11 @@ def test_bought_bounds_keep_their_price_and_a_fit_check_is_left_out(rng: np.rand
     ],
 )
 def test_forged_origins_are_refused(change: dict[str, Any]) -> None:
-    from discreet.artifact.codec import seal
+    from discreet.artifact.codec import checksum
 
     body = json.loads(dc.coarsen(dc.release([0, 1], dc.Bernoulli(), epsilon=1), epsilon=0.5).to_json())
     body["coarsened"] |= change
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError):
         dc.Release.from_json(json.dumps(body))
 

@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dc
 from discreet import data
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.errors import DataError, DiscreetError, UsageError
 from tests.data.builders import declarations
 
@@ -43,9 +43,9 @@ def chain(error: BaseException | None):
 def assert_sealed(error: BaseException, secret: str = SECRET) -> None:
     assert len(list(chain(error))) == 1
     assert secret not in "".join(traceback.format_exception(error))
-    # the frames that held rows are gone too: only the test, the public function and the seal remain
+    # the frames that held rows are gone too: only the test, the public function and what conceals remain
     frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
-    assert frames[-1] in ("sealed", "summarize", "inspect")
+    assert frames[-1] in ("run_concealed", "summarize", "inspect")
 
 
 def failing_reader():
@@ -104,7 +104,7 @@ def test_interrupts_pass_without_their_words(raised, left):
         raise raised(SECRET)
 
     with pytest.raises(raised) as caught:
-        sealed(interrupt, "fixed")
+        run_concealed(interrupt, "fixed")
     assert caught.value.args == left
     assert_sealed(caught.value)
 

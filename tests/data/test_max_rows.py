@@ -261,7 +261,7 @@ def test_a_release_says_how_many_rows_count(tmp_path: Path, rng: np.random.Gener
 def test_forged_numbers_of_rows_are_refused(rng: np.random.Generator):
     import json
 
-    from discreet.artifact.codec import seal
+    from discreet.artifact.codec import checksum
 
     made = dc.release(rows(rng), dc.Mean(), column="x", bounds=BOUNDS, unit="id", max_rows=4, epsilon=2)
     for forge in (
@@ -273,7 +273,7 @@ def test_forged_numbers_of_rows_are_refused(rng: np.random.Generator):
     ):
         body = json.loads(made.to_json())
         forge(body)
-        body["sha256"] = seal(body)
+        body["sha256"] = checksum(body)
         with pytest.raises(dc.errors.ReleaseFileError):
             dc.Release.from_json(json.dumps(body))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.data.sources.filtered import FilteredRows
 from discreet.data.summaries.label_members import LabelMembers, count_members
 from discreet.domain.unit import Unit
@@ -296,7 +296,7 @@ def test_files_whose_choice_does_not_support_the_promise_are_refused(
     made = dc.release(rows(rng, 3000), dc.Bernoulli(), column="y", **PRIVATE)
     body = json.loads(made.to_json())
     change(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match=said):
         dc.Release.from_json(json.dumps(body))
 

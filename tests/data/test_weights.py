@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 
 
 def poll(rng: np.random.Generator, n: int = 3000) -> dict[str, list[float]]:
@@ -76,7 +76,7 @@ def test_forged_weights_are_refused(rng: np.random.Generator):
     ):
         body = json.loads(made.to_json())
         forge(body)
-        body["sha256"] = seal(body)
+        body["sha256"] = checksum(body)
         with pytest.raises(dc.errors.ReleaseFileError):
             dc.Release.from_json(json.dumps(body))
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.data.sources.filtered import FilteredRows
 from discreet.data.summaries.sums import summarize
 from discreet.domain.where import Condition, Joined, read_where
@@ -159,7 +159,7 @@ def test_a_release_says_what_was_filtered(tmp_path: Path, rng: np.random.Generat
     ):
         body = json.loads(made.to_json())
         forge(body)
-        body["sha256"] = seal(body)
+        body["sha256"] = checksum(body)
         with pytest.raises(dc.errors.ReleaseFileError):
             dc.Release.from_json(json.dumps(body))
 

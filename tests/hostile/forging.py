@@ -1,8 +1,8 @@
 """Forged files: release and profile files as somebody would write them who wants the reader to hang, crash or lie.
 
-:func:`forge` makes the file of a seed and a number. Most are golden files with some of their JSON changed and the seal
-made anew; some are *consistent*, with declarations, totals and noise of any size that fit one another, so that they are
-accepted and go on to the engines; some are text that is hardly JSON.
+:func:`forge` makes the file of a seed and a number. Most are golden files with some of their JSON changed and the
+checksum made anew; some are *consistent*, with declarations, totals and noise of any size that fit one another, so that
+they are accepted and go on to the engines; some are text that is hardly JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from tests.hostile.consistent import consistent
 
 GOLDEN = Path(dc.__file__).parent / "artifact" / "golden"
@@ -220,7 +220,7 @@ def _written(body: Any, rng: np.random.Generator) -> str:
     """Seal a body and write it down; now and then not as JSON asks for it."""
     if isinstance(body, dict) and rng.random() < 0.97:
         with suppress(RecursionError):
-            body["sha256"] = seal(body)
+            body["sha256"] = checksum(body)
     try:
         text = json.dumps(body, ensure_ascii=bool(rng.random() < 0.5))
     except RecursionError:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.artifact.files import write_text
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.errors import EngineError, ReleaseFileError, UsageError
@@ -36,8 +36,8 @@ def golden(name: str) -> dict[str, Any]:
     return json.loads(bases("release")[name])
 
 
-def sealed(body: dict[str, Any]) -> str:
-    return json.dumps({**body, "sha256": seal(body)})
+def run_concealed(body: dict[str, Any]) -> str:
+    return json.dumps({**body, "sha256": checksum(body)})
 
 
 # -- the harness ----------------------------------------------------------------------------------------
@@ -83,14 +83,14 @@ def test_a_planted_failure_is_found(planted: str, found: str):
     if planted == "line":
         body["columns"] = [f"x\n{MARK}"]
     with Worker(planted, patience=30.0 if planted != "hang" else 3.0) as worker:
-        answer = worker.ask(kind="release", text=sealed(body), verbs=["load", "show", "infer"])
+        answer = worker.ask(kind="release", text=run_concealed(body), verbs=["load", "show", "infer"])
     assert found in answer["failure"], answer
 
 
 @pytest.mark.slow
 def test_planted_greed_is_found():
     with Worker("greed") as worker:
-        answer = worker.ask(kind="release", text=sealed(golden("bernoulli")), verbs=["load"])
+        answer = worker.ask(kind="release", text=run_concealed(golden("bernoulli")), verbs=["load"])
     assert "GB" in answer["failure"] or "died" in answer["failure"]
 
 
@@ -106,7 +106,7 @@ def test_forged_files_as_processes(verb: str, tmp_path: Path):
     ]
     for change in forgeries:
         path = tmp_path / "forged.json"
-        path.write_text(sealed({**golden("bernoulli"), **change}))
+        path.write_text(run_concealed({**golden("bernoulli"), **change}))
         command = [sys.executable, "-m", "discreet.cli", verb, str(path)]
         paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
@@ -128,9 +128,9 @@ def test_totals_beyond_reach_are_refused():
         body["statistics"]["values"][0] = str(int(n + reach) + (5 if beyond else -5))
         if beyond:
             with pytest.raises(ReleaseFileError, match="further from every possible total"):
-                dc.Release.from_json(sealed(body))
+                dc.Release.from_json(run_concealed(body))
         else:
-            dc.Release.from_json(sealed(body))
+            dc.Release.from_json(run_concealed(body))
 
 
 def test_more_records_than_a_table_has_are_refused():
@@ -138,23 +138,23 @@ def test_more_records_than_a_table_has_are_refused():
     values = body["statistics"]["values"]
     body["records"], body["statistics"]["values"] = 2**63 - 1, [str(2**63 - 1)] * len(values)
     with pytest.raises(ReleaseFileError, match="number of records"):
-        dc.Release.from_json(sealed(body))
+        dc.Release.from_json(run_concealed(body))
     body["records"], body["statistics"]["values"] = MOST_RECORDS, [str(MOST_RECORDS // 2)] * len(values)
-    assert dc.infer(dc.Release.from_json(sealed(body)), draws=40, rng=1).n_draws == 40
+    assert dc.infer(dc.Release.from_json(run_concealed(body)), draws=40, rng=1).n_draws == 40
 
 
 def test_private_counts_have_a_limit_too():
     body = golden("categorical-private-count")
     body["statistics"]["values"][0] = str(2 * MOST_RECORDS)
     with pytest.raises(ReleaseFileError, match="further from every possible total"):
-        dc.Release.from_json(sealed(body))
+        dc.Release.from_json(run_concealed(body))
 
 
 def test_noise_beyond_integers_is_refused():
     body = golden("bernoulli")
     body["mechanism"]["scale"] = ["1" + "0" * 30] * len(body["mechanism"]["scale"])
     with pytest.raises(ReleaseFileError, match="64-bit"):
-        dc.Release.from_json(sealed(body))
+        dc.Release.from_json(run_concealed(body))
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_totals_that_contradict_the_model_end_in_one_line():
     """It ran for minutes: a normal model of values that are no normal's, by a trillion noise scales."""
     body = golden("normal-private-count")
     body["statistics"]["values"] = [str(10**18)] * 3
-    release = dc.Release.from_json(sealed(body))
+    release = dc.Release.from_json(run_concealed(body))
     with pytest.raises(EngineError, match="out of reach") as error:
         dc.infer(release, prior=release.family.suggested_prior(release.domain), draws=40, rng=1)
     assert "\n" not in error.value.message
@@ -206,7 +206,7 @@ def test_odd_names_are_refused_on_loading(field: str, odd: str):
         body["ledger"]["id"] = odd
     else:
         body[field] = [odd] if field == "columns" else odd
-    text = sealed(body)
+    text = run_concealed(body)
     with pytest.raises(ReleaseFileError) as error:
         dc.Release.from_json(text)
     assert len(error.value.message.splitlines()) == 1
@@ -346,5 +346,5 @@ def test_noisy_weights_are_said_to_be_floating_point():
             # files from before say exact: they load, and the statement says what is true
             body = json.loads(release.to_json())
             body["samples"]["arithmetic"] = "exact"
-            assert "floating point" in dc.Release.from_json(sealed(body)).statement()
+            assert "floating point" in dc.Release.from_json(run_concealed(body)).statement()
     assert told == {"resample": ("exact", False), "laplace": ("floating", True)}

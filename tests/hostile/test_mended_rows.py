@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet import profiles
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.errors import UsageError
 from discreet.sklearn import PrivateNaiveBayes
 from tests.hostile.objects import FLOAT, OBJECTS, WHOLE, WORD
@@ -170,7 +170,7 @@ def test_silence_ends_with_the_last_seal() -> None:
             inside.wait(10)
             leave.wait(10)
 
-        sealed(read)
+        run_concealed(read)
 
     thread = threading.Thread(target=stay)
     thread.start()
@@ -179,7 +179,7 @@ def test_silence_ends_with_the_last_seal() -> None:
         inside.wait(10)
         warnings.warn(WORD, stacklevel=1)
 
-    sealed(read)
+    run_concealed(read)
     leave.set()
     thread.join()
     assert list(warnings.filters) == before

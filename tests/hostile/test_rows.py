@@ -136,7 +136,7 @@ READ = memory.read_objects
 
 
 @pytest.mark.parametrize(
-    ("leak", "sealed", "found"),
+    ("leak", "concealed", "found"),
     [
         (_raises, False, "raw ValueError"),
         (_quotes, True, "canary"),
@@ -147,11 +147,11 @@ READ = memory.read_objects
     ],
 )
 def test_planted_leaks_are_found(
-    leak: Any, sealed: bool, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    leak: Any, concealed: bool, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "read_objects", leak)
-    if not sealed:
-        monkeypatch.setattr(conceal, "sealed", lambda action, message="": action())
+    if not concealed:
+        monkeypatch.setattr(conceal, "run_concealed", lambda action, message="": action())
     entry = "Normal"
     wrong: list[str] = []
     with printed() as screen:

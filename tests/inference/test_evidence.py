@@ -14,7 +14,7 @@ from scipy.special import betaln, logsumexp
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.cli import run
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
@@ -195,7 +195,7 @@ def test_forged_evidence_is_refused(forgery: str) -> None:
     FORGED[forgery](body)
     del body["sha256"]
     with pytest.raises(ReleaseFileError):
-        dc.Release.from_json(json.dumps({**body, "sha256": seal(body)}))
+        dc.Release.from_json(json.dumps({**body, "sha256": checksum(body)}))
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def test_a_family_of_ones_own(rng):
             )
             assert total_variation(release, P.Gamma(4, 40), 256, rng) < 3e-6
     finally:
-        families.registry._FAMILIES.pop("rayleigh")  # pyright: ignore[reportAttributeAccessIssue]
+        families.parse._FAMILIES.pop("rayleigh")  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("slope", [-0.4, 0.0, 0.4])

@@ -221,10 +221,10 @@ def test_releases_that_do_not_belong_are_named(path: Path, tmp_path: Path) -> No
     free = dc.release([1, 0], dc.Bernoulli(), epsilon=1)
     assert "not charged to any ledger" in audit(path, against=[free]).problems[0]
     body = json.loads(path.with_suffix(".json").read_text())
-    from discreet.artifact.codec import seal
+    from discreet.artifact.codec import checksum
 
     body["statistics"]["values"][0] = "77"
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     forged = dc.Release.from_json(json.dumps(body))
     assert "does not list this release" in audit(path, against=[forged]).problems[0]
 

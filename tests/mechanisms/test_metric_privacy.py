@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.cli import run
 from discreet.curator.declare import declare
 from discreet.curator.draw import read
@@ -36,7 +36,7 @@ VALUES: list[float | None] = [
 
 def resealed(body: dict[str, Any]) -> str:
     del body["sha256"]
-    return json.dumps({**body, "sha256": seal(body)})
+    return json.dumps({**body, "sha256": checksum(body)})
 
 
 def totals_of(model: Any, value: float | None) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import betainc, betaln, gammaln
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.inference.diagnostics import mean_ess
@@ -245,6 +245,6 @@ class TestRelease:
         for step in path:
             inner = inner[step]
         inner[last] = value
-        document["sha256"] = seal(document)
+        document["sha256"] = checksum(document)
         with pytest.raises(ReleaseFileError):
             dc.Release.from_json(json.dumps(document))

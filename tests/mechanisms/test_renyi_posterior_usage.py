@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet import priors
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.errors import ReleaseFileError, UsageError
 
 YES_NO = [0, 1, 1, 0] * 25
@@ -168,7 +168,7 @@ def test_bounds_that_leave_floating_point() -> None:
 def altered(release: dc.Release, change: Any) -> str:
     body = json.loads(release.to_json())
     change(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     return json.dumps(body)
 
 

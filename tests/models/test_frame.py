@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.cli.app import app
 from discreet.curator.publish import release_with, sample_with
 from discreet.errors import ReleaseFileError, UsageError
@@ -277,7 +277,7 @@ def test_forged_samples(name: str, rng: np.random.Generator) -> None:
 def refuse(forgery: Callable[[dict[str, Any]], Any], release: dc.Release) -> None:
     body = json.loads(release.to_json())
     forgery(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message
@@ -294,11 +294,11 @@ def test_a_family_cannot_use_a_record_mechanism() -> None:
 def test_samples_may_be_matrices_for_each_component(rng: np.random.Generator) -> None:
     body = json.loads(sampled(rng).to_json())
     body["samples"]["draws"]["codes"] = [[[[0.1, 0.2], [0.3, 0.4]]] * 3]
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     again = dc.Release.from_json(json.dumps(body)).samples
     assert again is not None
     assert again.arrays()["codes"].shape == (1, 3, 2, 2)
     body["samples"]["draws"]["codes"] = [[[[[0.1]]]]]
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match="a draw is not a number"):
         dc.Release.from_json(json.dumps(body))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.curator.publish import release_with, sample_with
 from discreet.errors import EngineError, ReleaseFileError, UsageError
 from discreet.mechanisms.base import RandomSource
@@ -232,7 +232,7 @@ def test_samples_round_trip_and_predict(rng: np.random.Generator) -> None:
 def test_forged_samples(forgery: Any, rng: np.random.Generator) -> None:
     body = json.loads(sampled(rng).to_json())
     forgery(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message

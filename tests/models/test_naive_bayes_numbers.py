@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.curator.publish import release_with
 from discreet.data import count_tables, summarize
 from discreet.domain.declarations import Domain
@@ -275,7 +275,7 @@ def test_priors_that_do_not_fit(rng: np.random.Generator) -> None:
 def test_forged_files(forgery: Any, rng: np.random.Generator) -> None:
     body = json.loads(released(rng, WILD).to_json())
     forgery(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError) as caught:
         dc.Release.from_json(json.dumps(body))
     assert "\n" not in caught.value.message
@@ -285,7 +285,7 @@ def test_uneven_noise_is_refused_by_the_engine(rng: np.random.Generator) -> None
     """A file may have more noise than it promises; in one cell of three, nobody makes it and no engine reads it."""
     body = json.loads(released(rng, WILD).to_json())
     body["mechanism"]["scale"][9] = "100"
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(EngineError, match="different scales"):
         dc.infer(dc.Release.from_json(json.dumps(body)), prior=PRIOR, engine="gibbs")
 
@@ -295,7 +295,7 @@ def test_absurd_sums_are_refused_at_once(value: str, rng: np.random.Generator) -
     """What no noise explains would keep the sampler busy for long; a forger could wish for that."""
     body = json.loads(released(rng, WILD).to_json())
     body["statistics"]["values"][9] = value
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     with pytest.raises(ReleaseFileError, match="further from every possible total"):
         dc.Release.from_json(json.dumps(body))
     # and by the engine, should such a release ever come from elsewhere

@@ -1,4 +1,4 @@
-"""A device's file: exact, sealed, and checked again when it is read."""
+"""A device's file: exact, with a checksum, and checked again when it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.profiles import FittedMechanism, KRandomizedResponse, ProfileGraph, SmoothCategorical
 from discreet.profiles.exact import WHOLE, hides_observations
@@ -37,17 +37,17 @@ def test_what_is_read_is_what_was_written(path: Path) -> None:
     assert read.privatize(3, "a") in range(4)
 
 
-def altered(path: Path, change: Any, *, sealed: bool) -> None:
+def altered(path: Path, change: Any, *, resummed: bool) -> None:
     body = json.loads(path.read_text())
     change(body)
-    if sealed:
-        body["sha256"] = seal(body)
+    if resummed:
+        body["sha256"] = checksum(body)
     path.write_text(json.dumps(body))
 
 
 def test_damage_is_found(path: Path) -> None:
-    altered(path, lambda body: body.update(epsilon="1/2"), sealed=False)
-    with pytest.raises(ReleaseFileError, match="does not match its seal"):
+    altered(path, lambda body: body.update(epsilon="1/2"), resummed=False)
+    with pytest.raises(ReleaseFileError, match="does not match its checksum"):
         FittedMechanism.load(path)
 
 
@@ -90,7 +90,7 @@ def one_too_many(body: dict[str, Any]) -> None:
 def test_a_forged_file_that_does_not_keep_its_promise_is_refused(
     path: Path, change: Any, message: str
 ) -> None:
-    altered(path, change, sealed=True)
+    altered(path, change, resummed=True)
     with pytest.raises(ReleaseFileError, match=message):
         FittedMechanism.load(path)
 

@@ -1,9 +1,9 @@
 """The release file: strict JSON in, strict JSON out, bit for bit.
 
-Reading checks the seal, then every field, then that the numbers hang together: the coordinates, grid, widths and
+Reading checks the checksum, then every field, then that the numbers hang together: the coordinates, grid, widths and
 sensitivity must be the ones that the declarations imply, and the noise at least what the guarantee needs; for samples,
-see :mod:`discreet.artifact.samples`. The SHA-256 seal finds damage. It is not a signature: whoever can forge a file can
-forge its seal.
+see :mod:`discreet.artifact.samples`. The SHA-256 checksum finds damage. It is not a signature: whoever can forge a file
+can forge its checksum.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def encode(release: Release) -> str:
         body["group_selection"] = SELECTION.write(release.group_selection)
     if release.about is not None:
         body["about"] = encode_about(release.about)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -138,17 +138,17 @@ def _encode_unit(unit: Unit) -> dict[str, Any]:
     return {name: field.write(value) for (name, field), value in zip(_UNIT.items(), values, strict=True)}
 
 
-def seal(body: dict[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON: UTF-8, sorted keys, no spaces, without the seal itself."""
-    unsealed = {k: v for k, v in body.items() if k != "sha256"}
-    canonical = json.dumps(unsealed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def checksum(body: dict[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON: UTF-8, sorted keys, no spaces, without the checksum itself."""
+    rest = {k: v for k, v in body.items() if k != "sha256"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_sealed(body: dict[str, Any]) -> bool:
-    """Tell whether a body that was read has the seal of its content."""
+def has_checksum(body: dict[str, Any]) -> bool:
+    """Tell whether a body that was read has the checksum of its content."""
     try:
-        return body.get("sha256") == seal(body)
+        return body.get("sha256") == checksum(body)
     except (RecursionError, ValueError):
         # nested too deep, or an integer with more digits than Python prints
         return False
@@ -171,9 +171,9 @@ def decode(content: str) -> Release:
             f"unknown release version {str(body.get('version'))[:20]}; this discreet reads version {VERSION}.",
             hint="upgrade discreet",
         )
-    if not is_sealed(body):
+    if not has_checksum(body):
         raise ReleaseFileError(
-            "the file was altered or damaged: its content does not match its seal.",
+            "the file was altered or damaged: its content does not match its checksum.",
             hint="ask the curator for the original file",
         )
     try:

@@ -8,9 +8,9 @@ import typer
 
 from discreet.cli.console import busy
 from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds, read_model
-from discreet.cli.pictures import Picture, check_picture, show_result
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import Prior, Support
+from discreet.cli.show_result import Picture, check_picture, show_result
 
 
 def adversary(

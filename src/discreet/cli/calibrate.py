@@ -27,9 +27,9 @@ from discreet.cli.options import (
     read_model,
     read_records,
 )
-from discreet.cli.pictures import Picture, check_picture
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import Mode, Order, ReadMechanism, Samples, Support
+from discreet.cli.show_result import Picture, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from discreet.cli.console import console, guarantee_json, paragraph, plain, print_json
-from discreet.cli.files import ensure_distinct, ensure_writable, load_release
 from discreet.cli.options import (
     AsJson,
     Delta,
@@ -17,6 +16,7 @@ from discreet.cli.options import (
     budget_option,
     written_option,
 )
+from discreet.cli.output_checks import ensure_distinct, ensure_writable, load_release
 
 
 def coarsen(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from discreet.cli.console import busy, console, plain, print_json, table
-from discreet.cli.files import ensure_no_release, ensure_writable
 from discreet.cli.options import AsJson
+from discreet.cli.output_checks import ensure_no_release, ensure_writable
 from discreet.errors import DataError
 
 if TYPE_CHECKING:

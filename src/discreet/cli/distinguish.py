@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import AsJson, Delta, Epsilon, Rho, read_budget
-from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import busy, console, paragraph, print_json
-from discreet.cli.files import load_release
 from discreet.cli.options import AsJson, ReleaseFile, Seed, check_seed
+from discreet.cli.output_checks import load_release
 
 if TYPE_CHECKING:
     from discreet.inference.evidence import Evidence

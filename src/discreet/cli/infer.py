@@ -9,13 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, print_written
-from discreet.cli.files import (
-    ensure_distinct,
-    ensure_ending,
-    ensure_no_release,
-    ensure_writable,
-    load_release,
-)
 from discreet.cli.options import (
     AsJson,
     Chains,
@@ -31,7 +24,14 @@ from discreet.cli.options import (
     read_missing,
     read_records,
 )
-from discreet.cli.pictures import Plot, check_picture
+from discreet.cli.output_checks import (
+    ensure_distinct,
+    ensure_ending,
+    ensure_no_release,
+    ensure_writable,
+    load_release,
+)
+from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

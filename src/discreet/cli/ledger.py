@@ -10,9 +10,9 @@ import typer
 
 from discreet.cli.accounts import show_accounts, show_charges
 from discreet.cli.console import console, paragraph, plain, print_json, print_written
-from discreet.cli.files import ensure_writable
 from discreet.cli.options import AsJson, Neighbors, read_budget, written_option
-from discreet.cli.pictures import Plot, check_picture
+from discreet.cli.output_checks import ensure_writable
+from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

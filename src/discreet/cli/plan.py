@@ -20,7 +20,7 @@ from discreet.cli.options import (
     read_bounds,
     read_model,
 )
-from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
 _EXPECTED = "What is expected of the table"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import busy, console, paragraph, plain, print_json, print_written
-from discreet.cli.files import ensure_distinct, ensure_no_release, ensure_writable
 from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, check_seed, written_option
-from discreet.cli.pictures import Plot, check_picture
+from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
 from discreet.cli.profiles import MechanismFile
+from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from discreet.cli.console import busy, console, number, paragraph, plain, print_json, print_written, table
-from discreet.cli.files import ensure_distinct, ensure_no_release, ensure_writable
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.pictures import check_picture
+from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.show_result import check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

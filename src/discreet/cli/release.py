@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
-from discreet.cli.files import ensure_distinct, ensure_writable
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -34,6 +33,7 @@ from discreet.cli.options import (
     read_pair,
     written_option,
 )
+from discreet.cli.output_checks import ensure_distinct, ensure_writable
 from discreet.cli.people_options import (
     By,
     Groups,

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import busy, console, plain, print_json
-from discreet.cli.files import (
+from discreet.cli.options import AsJson, PriorText, Seed, check_seed
+from discreet.cli.output_checks import (
     ensure_distinct,
     ensure_ending,
     ensure_no_release,
     ensure_writable,
     load_release,
 )
-from discreet.cli.options import AsJson, PriorText, Seed, check_seed
 
 
 def report(

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
-from discreet.cli.files import load_release
 from discreet.cli.options import (
     AsJson,
     Chains,
@@ -22,6 +21,7 @@ from discreet.cli.options import (
     read_missing,
     read_records,
 )
+from discreet.cli.output_checks import load_release
 
 
 def respond(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import console, number, paragraph, print_json, table
-from discreet.cli.files import load_release
 from discreet.cli.options import AsJson, ReleaseFile
+from discreet.cli.output_checks import load_release
 from discreet.names import shown
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Second and last step of a release: the rows are read; then, once the ledger is charged, the release is drawn."""
+"""What touches rows and randomness: the rows are read; once the ledger is charged, the release is drawn."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def draw(
     stamp: LedgerStamp | None = None,
 ) -> Release:
     """Draw the noise or the samples, and return them with everything that was declared and promised."""
-    from discreet.data.sources.conceal import sealed
+    from discreet.data.sources.conceal import run_concealed
 
     if reading.bins is not None:
         reading = _with_bounds(reading, reading.bins, source)
@@ -181,7 +181,7 @@ def draw(
         reading = _with_groups(reading, reading.members, reading.asked.group_selection, source)
     asked = reading.asked
     held = reading.record.held
-    made = sealed(
+    made = run_concealed(
         lambda: asked.mechanism.draw(reading.record, reading.data, source), f"the {held} could not be drawn."
     )
     drawn = Release(
@@ -208,7 +208,7 @@ def draw(
     if reading.cells is None or asked.checker is None:
         return drawn
     cells, checker = reading.cells, asked.checker
-    return sealed(
+    return run_concealed(
         lambda: _with_fit_check(drawn, reading, cells, checker, source), "the fit check could not be drawn."
     )
 
@@ -264,12 +264,12 @@ def _with_groups(
     Adaptive composition: the labels that were chosen are public from here on, and their groups are released as
     declared ones are. That no label was chosen is public too, and is said.
     """
-    from discreet.data.sources.conceal import sealed
+    from discreet.data.sources.conceal import run_concealed
     from discreet.models.grouped import MOST_GROUPS, Grouped
 
     asked = reading.asked
     grouped = asked.model.require(Grouped, "groups are chosen")
-    labels, made = sealed(
+    labels, made = run_concealed(
         lambda: choose_groups(
             source,
             members.counts,

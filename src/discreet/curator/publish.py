@@ -195,9 +195,9 @@ def release(
     Privacy
     -------
     Rows are summed exactly, on integers, and noise calibrated to the joint sensitivity is drawn from the operating
-    system's generator; see :class:`Laplace` and :class:`Gaussian` for the theorems, and
-    :class:`PosteriorSampling` for samples, which need no noise. Whatever the rows hold, nothing is raised,
-    printed or logged about them.
+    system's generator; see :class:`discreet.mechanisms.Laplace` and :class:`discreet.mechanisms.Gaussian` for the
+    theorems, and :class:`discreet.mechanisms.PosteriorSampling` for samples, which need no noise.
+    Whatever the rows hold, nothing is raised, printed or logged about them.
     """
     explain = flag(explain, "explain")
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
@@ -237,7 +237,7 @@ def release(
         "about": about,
     }
     if isinstance(model, Mapping):
-        from discreet.curator.several import declare_several, divide
+        from discreet.curator.budget_split import declare_several, divide
 
         if not isinstance(mechanism, str):
             raise UsageError(

@@ -15,10 +15,10 @@ from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.negative_binomial import NegativeBinomial
 from discreet.families.normal import Normal
+from discreet.families.parse import build, names, parse, register
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
 from discreet.families.record_sums import RecordSums
-from discreet.families.registry import build, names, parse, register
 
 __all__ = [
     "Bernoulli",

@@ -101,7 +101,8 @@ def infer(
         With several releases, one prior for all, or a dictionary by the names of the releases.
     engine
         ``"auto"`` takes the most exact engine that will finish in reasonable time, and never ``"naive"``.
-        ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"augment"``:
+        ``"exact"``: no approximation, independent draws; labels, and families with one parameter. ``"grid"`` and
+        ``"tree"``: independent draws of means and of histograms, nothing assumed of the column. ``"augment"``:
         Markov chains over latent records, exact, for small public numbers of records. ``"gibbs"``: a central limit for
         the sums, any family, any size. ``"plain"``: the sampler of Bernstein and Sheldon (2018), to compare with.
         ``"naive"``: the noise ignored, to compare against.

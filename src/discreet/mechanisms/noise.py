@@ -98,7 +98,8 @@ class NoiseMechanism(Mechanism):
     def plan(
         self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
     ) -> NoiseRecord:
-        layout = layout or model.layout(domain, "add_remove" if n_records is None else "replace")
+        if layout is None:
+            raise TypeError("noise is planned for a layout")
         return self.record(self.scales(layout), self.sensitivity(layout))
 
     def draw(self, record: NoiseRecord, data: Totals, source: RandomSource) -> Statistics:

@@ -13,7 +13,7 @@ from discreet.artifact.group_selection import METHOD, GroupSelection
 from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy import ApproxDP, DiscreteLaplace
+from discreet.privacy import DiscreteLaplace
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.label_selection import least_threshold, selection_scale
 from discreet.rational import Number
@@ -47,10 +47,6 @@ class LabelBudget:
         if mechanism == "gaussian":
             return cls(half, whole / 2), {"epsilon": half, "delta": whole / 2, "rho": None}
         return cls(half, whole), {"epsilon": half, "delta": None, "rho": None}
-
-    def guarantee(self, neighbors: Neighbors) -> ApproxDP:
-        """Return what the choice promises."""
-        return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
 
     def plan(self, column: str, max_labels: int, neighbors: Neighbors) -> GroupSelection:
         """Return the public record of a choice that is still to be made."""

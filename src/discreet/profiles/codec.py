@@ -1,7 +1,7 @@
 """Fitted mechanisms as JSON files: what a device carries.
 
-Reading one checks the seal (which finds damage and is not a signature), every row, and the guarantee, edge by edge, in
-exact arithmetic.
+Reading one checks the checksum (which finds damage and is not a signature), every row, and the guarantee, edge by edge,
+in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.artifact.codec import is_sealed, seal
+from discreet.artifact.codec import checksum, has_checksum
 from discreet.artifact.readers import exact_fields, integer, rational, text_of, tuple_of
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.names import one_line
@@ -27,7 +27,7 @@ FORMAT, VERSION = "discreet/profile-mechanism", 1
 
 
 def mechanism_to_json(mechanism: FittedMechanism) -> dict[str, Any]:
-    """Return a fitted mechanism as sealed JSON."""
+    """Return a fitted mechanism as JSON with a checksum."""
     body: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -38,7 +38,7 @@ def mechanism_to_json(mechanism: FittedMechanism) -> dict[str, Any]:
         "graph": graph_to_json(mechanism.graph),
         "table": [[[str(v) for v in row] for row in matrix] for matrix in mechanism.table.tolist()],
     }
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     return body
 
 
@@ -48,9 +48,9 @@ def mechanism_from_json(body: Any) -> FittedMechanism:
         raise ReleaseFileError("this is not a mechanism file: its format is not discreet/profile-mechanism.")
     if body.get("version") != VERSION or isinstance(body.get("version"), bool):
         raise ReleaseFileError("unknown version of a mechanism file.", hint="upgrade discreet")
-    if not is_sealed(body):
+    if not has_checksum(body):
         raise ReleaseFileError(
-            "the file was altered or damaged: its content does not match its seal.",
+            "the file was altered or damaged: its content does not match its checksum.",
             hint="discreet profiles fit makes it again",
         )
     try:

@@ -1,12 +1,13 @@
 """Keep rows out of error messages and warnings.
 
 Engines quote the value they stumbled over: "could not convert string 'HIV+' to DOUBLE". Whatever touches rows runs
-inside :func:`sealed` (or is :func:`concealed`), which lets our own errors through and replaces every other one by a
-fixed message. An interrupt stays an interrupt, but a new one: code that runs over the rows can raise one too, with
+inside :func:`run_concealed` (or is :func:`concealed`), which lets our own errors through and replaces every other one
+by a fixed message. An interrupt stays an interrupt, but a new one: code that runs over the rows can raise one too, with
 words of its own.
 
-A warning says as much: "overflow encountered in cast" is about somebody's value. Inside the seal there are none, and no
-setting of the caller's (warnings or floating-point errors that raise, or are printed) decides whether rows are read.
+A warning says as much: "overflow encountered in cast" is about somebody's value. No warning leaves what reads rows,
+and no setting of the caller's (warnings or floating-point errors that raise, or are printed) decides whether it goes
+on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ T = TypeVar("T")
 TROUBLE = "the data could not be read to its end."
 
 
-def sealed(action: Callable[[], T], message: str = TROUBLE) -> T:
+def run_concealed(action: Callable[[], T], message: str = TROUBLE) -> T:
     """Run ``action``; if an engine fails, raise :class:`DataError` with ``message`` and nothing else.
 
     Privacy
@@ -56,11 +57,11 @@ def sealed(action: Callable[[], T], message: str = TROUBLE) -> T:
 
 
 def concealed(work: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function that touches rows, so that it runs :func:`sealed`."""
+    """Decorate a function that touches rows, so that it runs :func:`run_concealed`."""
 
     @wraps(work)
     def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-        return sealed(lambda: work(*args, **kwargs))
+        return run_concealed(lambda: work(*args, **kwargs))
 
     return inside
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.engines import DuckSource
 from discreet.data.sources.memory import BATCH, ColumnSource
 from discreet.data.sources.results import connect, literal
@@ -33,7 +33,9 @@ class FileRows:
     def open(self) -> Source:
         """Open the database."""
         trouble = f"there is no such table in {self.path}, or the query is not one SELECT."
-        return sealed(lambda: (SqliteSource if _begins(self.path, _SQLITE) else _duckdb)(self), trouble)
+        return run_concealed(
+            lambda: (SqliteSource if _begins(self.path, _SQLITE) else _duckdb)(self), trouble
+        )
 
 
 def is_database(path: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.dates import check_dates, days_in_polars, days_sql
 from discreet.data.sources.keys import key_expression, presence_expression
 from discreet.data.sources.kinds import (
@@ -53,8 +53,8 @@ class PolarsSource(Source):
 
     def __init__(self, frame: Any) -> None:
         self._frame = nw.from_native(frame).lazy()
-        self._schema = sealed(self._frame.collect_schema, "the Polars query could not be planned.")
-        self._native = sealed(
+        self._schema = run_concealed(self._frame.collect_schema, "the Polars query could not be planned.")
+        self._native = run_concealed(
             self._frame.to_native().collect_schema, "the Polars query could not be planned."
         )
         self.names = self._schema.names()
@@ -197,7 +197,7 @@ class QuerySource(Source):
     def __init__(self, table: Any) -> None:
         self._engine = engine_of(table)
         self._frame = nw.from_native(table)
-        self._schema = sealed(
+        self._schema = run_concealed(
             lambda: planned_schema(self._frame),
             f"{self._engine} cannot plan the query; is its session still there?",
         )

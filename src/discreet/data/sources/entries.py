@@ -2,7 +2,7 @@
 
 scikit-learn's own readers make one array of a table, so that one entry changes the type of all others, and quote what
 they do not like. Here each column is read by itself, and only its declared type raises. Run inside
-:func:`~discreet.data.sources.conceal.sealed`.
+:func:`~discreet.data.sources.conceal.run_concealed`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.engines import DuckSource
 from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import BATCH, BatchSource, as_text, pandas_columns
@@ -136,8 +136,8 @@ class ParquetSource(Source):
 
         self._path = path
         trouble = f"{path} is not a readable Parquet file."
-        self._file: Any = sealed(lambda: pq.ParquetFile(path, buffer_size=_BUFFER), trouble)
-        self._schema = sealed(lambda: self._file.schema_arrow, trouble)
+        self._file: Any = run_concealed(lambda: pq.ParquetFile(path, buffer_size=_BUFFER), trouble)
+        self._schema = run_concealed(lambda: self._file.schema_arrow, trouble)
         names = list(self._schema.names)
         # DuckDB renames what differs in capital letters only
         self._distinct = len({name.lower() for name in names}) == len(names)
@@ -153,7 +153,7 @@ class ParquetSource(Source):
         # the path is a name, not a pattern, and its folders are not columns
         pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
         connection = connect(absolute, pattern)
-        relation = sealed(
+        relation = run_concealed(
             lambda: connection.read_parquet(pattern, hive_partitioning=False),
             f"{self._path} is not a readable Parquet file.",
         )
@@ -248,9 +248,9 @@ def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
     import pyarrow.parquet as pq
 
     trouble = "one of the files is not a readable Parquet file."
-    first = sealed(lambda: pq.read_schema(files[0]), trouble)
+    first = run_concealed(lambda: pq.read_schema(files[0]), trouble)
     for at, file in enumerate(files[1:], start=2):
-        if not sealed(lambda file=file: pq.read_schema(file), trouble).equals(first):
+        if not run_concealed(lambda file=file: pq.read_schema(file), trouble).equals(first):
             raise DataError(f"Parquet file number {at} has other columns, or other types, than the first.")
     if len(set(first.names)) < len(first.names):
         raise DataError("in files that are read together, each column has a name of its own.")
@@ -262,7 +262,7 @@ def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
     connection = connect(*names, *patterns)
     listed = ", ".join(map(literal, patterns))
     options = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
-    relation = sealed(lambda: connection.sql(f"FROM read_parquet([{listed}], {options})"), trouble)
+    relation = run_concealed(lambda: connection.sql(f"FROM read_parquet([{listed}], {options})"), trouble)
     partitions = pa.schema([(key, pa.string()) for key in keys])
     dataset = ds.dataset(
         names,
@@ -294,7 +294,7 @@ def open_with_pandas(path: Path, sheet: str | int = 0) -> Source:
 
     # each cell of a spreadsheet on its own: a guess at a column's type would turn on single values
     options: dict[str, Any] = {"sheet_name": sheet, "dtype": object} if function == "read_excel" else {}
-    frame = sealed(lambda: getattr(pd, function)(path, **options), f"{path} could not be read.")
+    frame = run_concealed(lambda: getattr(pd, function)(path, **options), f"{path} could not be read.")
     source = pandas_columns(frame)
     if function == "read_excel":
         # its first row is a header only if somebody wrote one

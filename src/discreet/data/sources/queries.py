@@ -20,7 +20,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.source import Frame
 from discreet.domain.dates import EARLIEST, LATEST
 
@@ -56,7 +56,7 @@ def fetch(frame: Frame, engine: str) -> list[tuple[Any, ...]]:
         table = found.select(frame.collect_schema().names())
         return [tuple(None if v != v else v for v in row.values()) for row in table.to_pylist()]
 
-    return sealed(run, _trouble(engine))
+    return run_concealed(run, _trouble(engine))
 
 
 def stream(frame: Frame, engine: str) -> Iterator[pa.RecordBatch]:
@@ -68,7 +68,7 @@ def stream(frame: Frame, engine: str) -> Iterator[pa.RecordBatch]:
         with silent(native):
             return next(pieces, None)
 
-    while (piece := sealed(following, _trouble(engine))) is not None:
+    while (piece := run_concealed(following, _trouble(engine))) is not None:
         yield piece
 
 

@@ -27,7 +27,7 @@ def explained(name: str, stage: Stage = "read") -> Iterator[None]:
     except DiscreetError:
         raise
     except Exception as problem:
-        # what comes from our own code goes to the seal
+        # what comes from our own code is concealed further up
         if type(problem).__module__.partition(".")[0] != "psycopg":
             raise
         trouble = _words(name, problem, stage)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
 from discreet.data.summaries.moment_sums import MomentSums
 from discreet.data.summaries.sums import Summary, check_size
@@ -68,7 +68,7 @@ def count_tables(
             check_size(n_records, layout or model.layout(domain, "replace"))
         return n_records
 
-    n_records = sealed(walk)
+    n_records = run_concealed(walk)
     kept = [_kept(c.reshape(s), t, domain) for c, s, t in zip(counts, shapes, tables, strict=True)]
     return Summary(tuple(v for cells in kept for v in cells.tolist()), n_records, model.column_names)
 

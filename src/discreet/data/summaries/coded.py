@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.label_lookup import Lookup
 from discreet.data.sources.opening import open_source, resolve
 from discreet.data.sources.results import batches
@@ -63,9 +63,9 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
         Vocabulary.of([(x,) for x in c.labels]) if isinstance(c, Labels) else None for c in columns
     ]
     needs = [Need(model, vocabulary) for vocabulary in vocabularies]
-    with closing(sealed(lambda: open_source(data, needs))) as source:
-        walk = sealed(lambda: _walk(source, columns, needs))
-        while (batch := sealed(lambda: next(walk, None))) is not None:
+    with closing(run_concealed(lambda: open_source(data, needs))) as source:
+        walk = run_concealed(lambda: _walk(source, columns, needs))
+        while (batch := run_concealed(lambda: next(walk, None))) is not None:
             yield batch
 
 

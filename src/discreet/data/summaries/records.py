@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.summaries.cell_counts import filled_codes, imputed_codes
 from discreet.data.summaries.coded import coded_batches
 from discreet.domain.declarations import Domain
@@ -66,7 +66,7 @@ def read_records(data: Any, model: ColumnModel, domain: Domain) -> Records:
         none = np.empty((0, len(codes_for)), dtype=np.int32), np.empty((0, len(numbers)))
         return np.concatenate([none[0], *codes]), np.concatenate([none[1], *values])
 
-    codes, values = sealed(walk)
+    codes, values = run_concealed(walk)
     for array in (codes, values):
         array.flags.writeable = False
     return Records(model, domain, codes, values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary
 from discreet.domain.declarations import Domain
@@ -46,7 +46,7 @@ def count_transitions(
             filled[distinct] = np.minimum(filled[distinct] + np.minimum(counts, 2), 2)
         return n_records
 
-    n_records = sealed(walk)
+    n_records = run_concealed(walk)
     # a state beyond the last stands for an empty place
     path = np.where(filled == 1, state_of, states).reshape(sequences, times).astype(np.int64)
     first = np.bincount(path[:, 0], minlength=states + 1)[:states]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 from discreet.cli.console import console, plain, print_json, print_written
-from discreet.cli.files import ensure_ending, ensure_no_release, ensure_writable
 from discreet.cli.options import output_option
+from discreet.cli.output_checks import ensure_ending, ensure_no_release, ensure_writable
 
 _HELP = "Save a picture: .png, .pdf or .svg."
 Picture = Annotated[Path | None, output_option("--output", "-o", metavar="FILE", help=_HELP)]
