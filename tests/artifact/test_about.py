@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.artifact.about import FIELDS, LONGEST, LONGEST_TOGETHER, load_about
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.artifact.registry_fields import registry_fields
 from discreet.cli import run
 from discreet.errors import DataError, ReleaseFileError, UsageError
@@ -27,7 +27,7 @@ def forged(about: Any) -> str:
     """Return a file with this ``about`` and a seal that fits."""
     body = json.loads(made(SAID).to_json())
     body["about"] = about
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     return json.dumps(body)
 
 

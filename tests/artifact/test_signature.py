@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 from discreet.artifact.signature import make_key, sign, verify
 from discreet.cli import run
 from discreet.errors import DataError, DiscreetError, ReleaseFileError, SignatureError, UsageError
@@ -36,7 +36,7 @@ def forged(path: str) -> None:
     """Write a release that promises more, with a seal that fits: only a signature can tell."""
     body = json.loads(Path(path).read_text())
     body["dataset"] = "another"
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     Path(path).write_text(json.dumps(body))
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import console, plain, print_json
-from discreet.cli.files import ensure_distinct, ensure_no_release, ensure_writable
 from discreet.cli.options import AsJson, Force, ReleaseFile
+from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
 from discreet.errors import UsageError
 
 _NEW = "--new-key office.key --name 'Statistics office'"

@@ -15,7 +15,7 @@ from discreet.inference.bounded_mean import (
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 
-_ASSUMED = "population's moments by a beta working model with heavier tails; nothing assumed but the bounds"
+_ASSUMED = "nothing assumed but the bounds"
 
 
 def noisy_totals(release: Release) -> NoisyTotals:
