@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from discreet.errors import EngineError
 from discreet.inference.histogram import Level, band, cdf, draw_histogram, quantiles
-from discreet.inference.histogram.messages import CONCENTRATIONS, log_gamma_ratio
+from discreet.inference.histogram.messages import ANY, ATOMS, log_gamma_ratio
 from discreet.inference.histogram.tree import build
 from discreet.inference.missing_prior import FewMissing
 from discreet.inference.record_prior import RecordPrior
@@ -21,23 +21,23 @@ from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 _ALARM = 1e-4
 
 
-def _log_split(left: int, right: int, share: float) -> float:
+def _log_split(left: int, right: int, share: float, concentrations: np.ndarray) -> float:
     """Log probability of a split, mixed over concentrations."""
     n = left + right
     terms = []
-    for half in CONCENTRATIONS:
+    for half in concentrations:
         a, b = 2 * half * share, 2 * half * (1 - share)
         choose = gammaln(n + 1) - gammaln(left + 1) - gammaln(right + 1)
         terms.append(choose + betaln(left + a, right + b) - betaln(a, b))
-    return float(np.logaddexp.reduce(terms) - np.log(CONCENTRATIONS.size))
+    return float(np.logaddexp.reduce(terms) - np.log(concentrations.size))
 
 
-def _log_tree(counts: tuple[int, ...], shape: tuple) -> tuple[float, int, int]:
+def _log_tree(counts: tuple[int, ...], shape: tuple, kind: np.ndarray) -> tuple[float, int, int]:
     """Log prior of counts given their total, for a tree of nested pairs of bins; with bins and records below."""
     if isinstance(shape, int):
         return 0.0, 1, counts[shape]
-    (log_l, bins_l, c_l), (log_r, bins_r, c_r) = (_log_tree(counts, s) for s in shape)
-    return log_l + log_r + _log_split(c_l, c_r, bins_l / (bins_l + bins_r)), bins_l + bins_r, c_l + c_r
+    (log_l, bins_l, c_l), (log_r, bins_r, c_r) = (_log_tree(counts, s, kind) for s in shape)
+    return log_l + log_r + _log_split(c_l, c_r, bins_l / (bins_l + bins_r), kind), bins_l + bins_r, c_l + c_r
 
 
 def _enumerate(n_bins, shape, levels, log_prior, most):
@@ -46,7 +46,8 @@ def _enumerate(n_bins, shape, levels, log_prior, most):
         total = sum(counts)
         if total > most or log_prior(total) == -np.inf:
             continue
-        log = log_prior(total) + _log_tree(counts, shape)[0]
+        kinds = [_log_tree(counts, shape, kind)[0] for kind in (ANY, ATOMS)]
+        log = log_prior(total) + float(np.logaddexp.reduce(kinds)) - np.log(2)
         for level in levels:
             ends = [*list(level.starts)[1:], n_bins]
             for first, last, value in zip(level.starts, ends, level.values, strict=True):
@@ -100,9 +101,11 @@ def test_probabilities_given_counts(rng: np.random.Generator) -> None:
     sharp = DiscreteLaplace(0.02)
     draws = draw_histogram(2, [Level((0, 1), (3, 9), sharp)], RecordPrior(12, 12), 40_000, rng)
     assert (draws.counts == [3, 9]).all()
-    weight = np.exp([betaln(3 + a, 9 + a) - betaln(a, a) for a in CONCENTRATIONS])
+    half = np.concatenate([ANY, ATOMS])
+    weight = np.exp([betaln(3 + a, 9 + a) - betaln(a, a) for a in half])
+    weight *= np.repeat([1 / ANY.size, 1 / ATOMS.size], [ANY.size, ATOMS.size])
     weight /= weight.sum()
-    mean = (weight * (3 + CONCENTRATIONS) / (12 + 2 * CONCENTRATIONS)).sum()
+    mean = (weight * (3 + half) / (12 + 2 * half)).sum()
     assert abs(draws.p[:, 0].mean() - mean) < 4.5 * draws.p[:, 0].std() / np.sqrt(40_000)
     np.testing.assert_allclose(draws.p.sum(axis=1), 1)
 
@@ -128,7 +131,9 @@ def test_large_tables_cover_their_truth(n: int, rng: np.random.Generator) -> Non
 def test_noise_without_data_leaves_the_prior(rng: np.random.Generator) -> None:
     vast = DiscreteLaplace(200.0)
     draws = draw_histogram(2, [Level((0, 1), (5, 5), vast)], RecordPrior(4, 4), 40_000, rng)
-    expected = np.exp([_log_split(k, 4 - k, 0.5) for k in range(5)])
+    expected = np.mean(
+        [np.exp([_log_split(k, 4 - k, 0.5, kind) for k in range(5)]) for kind in (ANY, ATOMS)], axis=0
+    )
     seen = np.bincount(draws.counts[:, 0], minlength=5) / 40_000
     assert (
         np.abs(seen - expected).max() < 0.02 + 4.5 * 0.5 / 200

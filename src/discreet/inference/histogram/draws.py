@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.bounded_mean import CountPrior
-from discreet.inference.histogram.messages import Split, upward
+from discreet.inference.histogram.messages import ANY, ATOMS, Message, Split, upward
 from discreet.inference.histogram.tree import BinNode, Level, build
 
 # rows of conditional weights that are laid out at once
@@ -41,31 +41,44 @@ def draw_histogram(
     together, which is the usable count. ``counts`` is the prior of the number of usable records.
     """
     nodes = build(n_bins, levels)
-    messages, splits = upward(nodes, counts)
-    root = messages[-1]
-    peak = root.log_value.max()
-    weight = np.cumsum(np.exp(root.log_value - peak))
+    kinds = []
+    for concentrations in (ANY, ATOMS):
+        messages, splits = upward(nodes, counts, concentrations)
+        kinds.append((messages[-1], splits))
+    evidence = np.array([np.logaddexp.reduce(root.log_value) for root, _ in kinds]) - np.log(len(kinds))
+    whole = float(np.logaddexp.reduce(evidence))
+    which = rng.choice(len(kinds), n_draws, p=np.exp(evidence - whole))
+    out = HistogramDraws(np.empty((n_draws, n_bins), dtype=np.int64), np.empty((n_draws, n_bins)), whole)
+    for kind, (root, splits) in enumerate(kinds):
+        mine = np.flatnonzero(which == kind)
+        if mine.size:
+            out.counts[mine], out.p[mine] = _downward(nodes, root, splits, mine.size, rng)
+    return out
+
+
+def _downward(
+    nodes: list[BinNode], root: Message, splits: list[Split | None], n_draws: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw counts and probabilities of all bins, from the root to the leaves."""
+    weight = np.cumsum(np.exp(root.log_value - root.log_value.max()))
     at: list[np.ndarray | None] = [None] * len(nodes)
     share: list[np.ndarray | None] = [None] * len(nodes)
     at[-1] = root.low + np.searchsorted(weight, rng.random(n_draws) * weight[-1], side="right")
     share[-1] = np.ones(n_draws)
-    out = HistogramDraws(
-        np.empty((n_draws, n_bins), dtype=np.int64),
-        np.empty((n_draws, n_bins)),
-        float(peak + np.log(weight[-1])),
-    )
+    n_bins = sum(node.left is None for node in nodes)
+    counts, probabilities = np.empty((n_draws, n_bins), dtype=np.int64), np.empty((n_draws, n_bins))
     for index in range(len(nodes) - 1, -1, -1):
         node, split, count, p = nodes[index], splits[index], at[index], share[index]
         if count is None or p is None:
             raise AssertionError("parents come after their children")
         if split is None:
-            out.counts[:, node.first], out.p[:, node.first] = count, p
+            counts[:, node.first], probabilities[:, node.first] = count, p
             continue
         left, theta = _split(split, count, rng)
         _place(nodes, node, at, left, count - left)
         _place(nodes, node, share, p * theta, p * (1 - theta))
         at[index] = share[index] = None
-    return out
+    return counts, probabilities
 
 
 def _place(

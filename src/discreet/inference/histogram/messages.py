@@ -1,7 +1,7 @@
 r"""Messages up the tree: how well each count of a node explains the noisy counts at and below it.
 
 A node with c records splits them between its children: the share of the left child is Beta(a_l, a_r), with a_l and
-a_r in proportion to the children's bins and (a_l + a_r) / 2 one of ``CONCENTRATIONS``, equally likely. Integrated
+a_r in proportion to the children's bins and (a_l + a_r) / 2 one of a few concentrations, equally likely. Integrated
 over the share,
 
     P(c_l | c) = h(c) g(c_l; a_l) g(c - c_l; a_r),    g(c; a) = Gamma(c + a) / (Gamma(a) c!),
@@ -13,7 +13,10 @@ not on n. The neglected tail has posterior mass of that order.
 
 One concentration does not serve: 0.02 allows for atoms and for stretches without any record, as beyond the largest
 value of a column in wide bounds; 1/4 and 2 for anything between; and 30 makes neighbors alike, which is what lets the
-noise of many small counts average out.
+noise of many small counts average out. Nor does one set of them serve every column. A column of a few values (a scale,
+a yes or no) has them in every part, and then small noisy counts are of empty bins: with one set for all, bins between
+the atoms took records away from them, and the upper decile of such a column was covered in 80 of 100 releases of 200
+records. So a column is, with equal prior odds, of ``ANY`` or of ``ATOMS``, and its own counts say which.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ from discreet.errors import OutOfReachError
 from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.tree import BinNode
 
-#: Half of a_l + a_r.
-CONCENTRATIONS = np.array([0.02, 0.25, 2.0, 30.0])
+#: Half of a_l + a_r at a node: of a column of any kind, and of one that has a few values.
+ANY, ATOMS = np.array([0.02, 0.25, 2.0, 30.0]), np.array([0.001, 0.25])
 #: Log of what is neglected of the noise on a count.
 DEPTH = 18.0
 # products of windows above this are convolved by fast Fourier transform, which keeps 13 digits of the largest value
@@ -70,7 +73,9 @@ class Split:
     shape: tuple[np.ndarray, np.ndarray]
 
 
-def upward(nodes: list[BinNode], counts: CountPrior) -> tuple[list[Message], list[Split | None]]:
+def upward(
+    nodes: list[BinNode], counts: CountPrior, concentrations: np.ndarray
+) -> tuple[list[Message], list[Split | None]]:
     """Return the message of every node and the splits of those with children; the root's includes the prior of n."""
     messages: list[Message] = []
     splits: list[Split | None] = []
@@ -93,7 +98,7 @@ def upward(nodes: list[BinNode], counts: CountPrior) -> tuple[list[Message], lis
             low = max(low, counts.low) if root else low
             laid += high - low + 1
             _check(low, high, laid)
-            split = _join(a, b, low, high, _shape(nodes[node.left], nodes[node.right]))
+            split = _join(a, b, low, high, _shape(nodes[node.left], nodes[node.right], concentrations))
             value = np.logaddexp.reduce(split.log_mass, axis=0)
         count = np.arange(low, high + 1)
         for seen, noise in node.seen:
@@ -122,9 +127,9 @@ def _least(a: int | None, b: int) -> int:
     return b if a is None else min(a, b)
 
 
-def _shape(left: BinNode, right: BinNode) -> tuple[np.ndarray, np.ndarray]:
+def _shape(left: BinNode, right: BinNode, concentrations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     share = left.n_bins / (left.n_bins + right.n_bins)
-    return 2 * CONCENTRATIONS * share, 2 * CONCENTRATIONS * (1 - share)
+    return 2 * concentrations * share, 2 * concentrations * (1 - share)
 
 
 def _window(node: BinNode, low: int, high: int | None) -> tuple[int, int]:
@@ -166,7 +171,7 @@ def _join(a: Message, b: Message, low: int, high: int, shape: tuple[np.ndarray, 
                 + gammaln(a_left + a_right)
                 - gammaln(a_left)
                 - gammaln(a_right)
-                - np.log(CONCENTRATIONS.size)
+                - np.log(shape[0].size)
             )
     return Split(low, a.low, b.low, tuple(left), tuple(right), np.stack(rows), shape)
 
