@@ -7,7 +7,8 @@ unless a line says otherwise. Something is wrong with each of the first lines: l
 family that the column does not follow, redaction, a small budget, wide bounds. The other lines are records that follow
 their family, complete or with 5% missing, within sensible bounds; there noise on the sums is at most half of what the
 data scatter by themselves, which is where a word about noise would be out of place. ``--check`` exits with 1 if a
-warning fires in less than 95 of 100 releases that it is for, or any in more than 1 of 100 where nothing is wrong.
+warning fires in less than 95 of 100 releases that it is for, or any in more than 1 of 100 where nothing is wrong. A line
+on which one fires more often at first is simulated ten times as often with new random numbers, and these decide.
 """
 
 from __future__ import annotations
@@ -135,13 +136,14 @@ def main() -> int:
             continue
         shares = found[line.name] = fired(line, asked.trials, (asked.seed, i))
         if right:
-            # one in a hundred is allowed, and of fewer releases one
-            good = max(shares.values()) <= max(SILENT, 1 / asked.trials)
+            if max(shares.values()) > SILENT:
+                shares = found[line.name] = fired(line, 10 * asked.trials, (asked.seed + 1, i))
+            good = max(shares.values()) <= SILENT
         else:
             good = all(shares[name] >= FIRES for name in line.wanted)
         failed += not good
         if not asked.json:
-            words = ", ".join(f"{name} {share:.2f}" for name, share in shares.items() if share)
+            words = ", ".join(f"{name} {share:.3f}" for name, share in shares.items() if share)
             wanted = f"wants {', '.join(line.wanted)}; " if line.wanted else ""
             print(f"{line.name:36} {wanted}{words or 'silent'}{'' if good else '  falls short'}", flush=True)
     if asked.json:
