@@ -7,8 +7,8 @@ unless a line says otherwise. Something is wrong with each of the first lines: l
 family that the column does not follow, redaction, a small budget, wide bounds. The other lines are records that follow
 their family, complete or with 5% missing, within sensible bounds; there noise on the sums is at most half of what the
 data scatter by themselves, which is where a word about noise would be out of place. ``--check`` exits with 1 if a
-warning fires in less than 95 of 100 releases that it is for, or any in more than 1 of 100 where nothing is wrong. A line
-on which one fires more often at first is simulated ten times as often with new random numbers, and these decide.
+warning fires in less than 95 of 100 releases that it is for, or any in more than 1 of 100 where nothing is wrong. A
+line on which one fires more often at first is simulated ten times as often with new random numbers, and these decide.
 """
 
 from __future__ import annotations
