@@ -51,7 +51,8 @@ def least(cells: Sequence[Any], share: Callable[[Any], float], floor: float) -> 
 
 def _on_average(cells: Sequence[Any], share: float, floor: float) -> bool:
     """Tell whether a share over all releases is not below ``floor`` by a binomial test."""
-    trials = sum(cell.trials for cell in cells)
+    # cells that were simulated again count as much as any other
+    trials = min(cell.trials for cell in cells) * len(cells)
     return bool(binom.cdf(round(share * trials), trials, floor) >= ALARM)
 
 
