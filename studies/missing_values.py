@@ -119,12 +119,14 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=list(FAMILIES), default=None)
+    parser.add_argument("--epsilon", type=float, default=None, help="releases with this budget only")
     asked = parser.parse_args()
     cells = [
         Cell(family, n, epsilon, share, given, asked.trials, asked.seed)
         for family in FAMILIES
         if asked.family in (None, family)
         for n, epsilon in NOISE
+        if asked.epsilon in (None, epsilon)
         for share in SHARES
         for given in (False, True)
         if not (given and share is None)
