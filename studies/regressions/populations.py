@@ -59,14 +59,22 @@ class Table:
         """Intercept, coefficients and residual sd of the whole population, by least squares."""
         return least_squares(self.clipped)[0]
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
+    @cached_property
+    def arrow(self) -> Any:
+        """The records as they are released, as an Arrow table: labels as texts."""
+        import pyarrow as pa
+
+        return pa.table(
+            {
+                name: x if isinstance(self.declared[name], tuple) else x.astype(int).astype(str)
+                for name, x in self.columns.items()
+            }
+        )
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
         """Return the places of n records drawn with replacement, and the records as they are released."""
         at = rng.integers(len(self.clipped), size=n)
-        rows = {
-            name: x[at] if isinstance(self.declared[name], tuple) else x[at].astype(int).astype(str)
-            for name, x in self.columns.items()
-        }
-        return at, rows
+        return at, self.arrow.take(at)
 
 
 def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

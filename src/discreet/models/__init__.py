@@ -17,7 +17,7 @@ from discreet.models.mixture import Mixture
 from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
-from discreet.models.regression import LogisticRegression
+from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.tables import Table
 
 __all__ = [

@@ -12,7 +12,6 @@ import numpy as np
 from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.design import ONE, Term
 from discreet.models.loss_model import read_size
 from discreet.models.losses import SquaredLoss
 from discreet.models.regression import Regression, bounds_of
@@ -147,32 +146,10 @@ class LinearRegression(Regression):
 
     def in_units(self, intercept: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Turn draws of intercept and coefficients of the mapped terms into those of the columns as they are."""
-        terms = self.design.terms[:-1]
         low, high = map(float, bounds_of(self.target))
         half = (high - low) / 2
-        moved = np.zeros((len(terms) + 1, len(terms)))
-        places = {ONE: 0, **{term: at for at, term in enumerate(terms, start=1)}}
-        for at, term in enumerate(terms):
-            for part, weight in self._expanded(term).items():
-                moved[places[part], at] += weight
-        found = slopes @ moved.T
+        found = slopes @ self.unit_matrix().T
         return (low + high) / 2 + half * (intercept + found[:, 0]), half * found[:, 1:]
-
-    def _expanded(self, term: Term) -> dict[Term, float]:
-        """Return a product of mapped numbers as a sum of products of the numbers: z = (x - shift) / half."""
-        found = {Term(labels=term.labels): 1.0}
-        for name, power in term.powers:
-            low, high = map(float, bounds_of(self.design.by_name[name]))
-            shift, half = (low + high) / 2, (high - low) / 2
-            for _ in range(power):
-                longer: dict[Term, float] = {}
-                for part, weight in found.items():
-                    with_x = part.times(Term(powers=((name, 1),)))
-                    assert with_x is not None
-                    longer[with_x] = longer.get(with_x, 0.0) + weight / half
-                    longer[part] = longer.get(part, 0.0) - weight * shift / half
-                found = longer
-        return found
 
     # -- predictions, for rows that need no protection -------------------------------------------------
 
@@ -203,10 +180,7 @@ class LinearRegression(Regression):
         """Return the mean of the target, draws × rows, in its own units; numbers are clipped to their bounds."""
         if "weights" in draws:
             return np.atleast_2d(self.predict_at(draws["weights"], rows))
-        codes, values = self._complete_rows(rows)
-        coded, numbers = self._by_column(codes, values)
-        terms = [self.design.evaluate(term, coded, numbers) for term in self.design.terms[:-1]]
-        return np.asarray(draws["intercept"])[:, None] + np.asarray(draws["coefficients"]) @ np.stack(terms)
+        return self.predictors(draws, rows)
 
     def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the mean of the target for each row, in its own units; see :meth:`margins`."""

@@ -23,7 +23,7 @@ MODELS: dict[str, str] = {
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
     "linear_regression": "discreet.models.linear_regression:LinearRegression",
-    "logistic_regression": "discreet.models.regression:LogisticRegression",
+    "logistic_regression": "discreet.models.logistic_regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",
     "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",

@@ -14,25 +14,24 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit
 
 from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
-from discreet.models.design import Design
+from discreet.models.design import ONE, Design, Term
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
-from discreet.models.losses import LinearLoss, LogisticLoss, LossConstants
+from discreet.models.losses import LinearLoss, LossConstants
 from discreet.models.product_layout import coordinate_ranges, product_layout, suited_width
 from discreet.models.public_rows import code_rows
-from discreet.models.regression_columns import EXAMPLE, read_regression
+from discreet.models.regression_columns import read_regression
 from discreet.rational import Number, text
 
 
 @dataclass(frozen=True)
 class Regression(LossModel):
-    """What both regressions share; see :class:`LogisticRegression` and :class:`LinearRegression`.
+    """What both regressions share; see ``LogisticRegression`` and ``LinearRegression``.
 
     A number is mapped from its bounds to z of [-1, 1]; of K labels all but the first have a term of their own that is 1
     for them and 0 otherwise; ``terms`` adds products and squares. Noise is added to the sums of all products of two
@@ -198,7 +197,48 @@ class Regression(LossModel):
         coded = {column.name: codes[:, i] for i, column in enumerate(self.label_columns)}
         return coded, {column.name: values[:, i] for i, column in enumerate(self.numeric_columns)}
 
+    def unit_matrix(self) -> np.ndarray:
+        """Return how coefficients of the columns as they are follow from those of mapped terms; the intercept first.
+
+        Its rows are the intercept and the terms of the columns, its columns the mapped terms.
+        """
+        terms = self.design.terms[:-1]
+        moved = np.zeros((len(terms) + 1, len(terms)))
+        places = {ONE: 0, **{term: at for at, term in enumerate(terms, start=1)}}
+        for at, term in enumerate(terms):
+            for part, weight in self._expanded(term).items():
+                moved[places[part], at] += weight
+        return moved
+
+    def _expanded(self, term: Term) -> dict[Term, float]:
+        """Return a product of mapped numbers as a sum of products of the numbers: z = (x - shift) / half."""
+        found = {Term(labels=term.labels): 1.0}
+        for name, power in term.powers:
+            low, high = map(float, bounds_of(self.design.by_name[name]))
+            shift, half = (low + high) / 2, (high - low) / 2
+            for _ in range(power):
+                longer: dict[Term, float] = {}
+                for part, weight in found.items():
+                    with_x = part.times(Term(powers=((name, 1),)))
+                    assert with_x is not None
+                    longer[with_x] = longer.get(with_x, 0.0) + weight / half
+                    longer[part] = longer.get(part, 0.0) - weight * shift / half
+                found = longer
+        return found
+
     # -- predictions, for rows that need no protection -----------------------------------------------------
+
+    def predictors(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+        """Return intercept + coefficients . terms of rows, draws × rows, of the columns as they are."""
+        codes, values = self._complete_rows(rows)
+        return np.asarray(draws["intercept"])[:, None] + np.asarray(draws["coefficients"]) @ self.terms_of(
+            codes, values
+        )
+
+    def terms_of(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the terms of the columns as they are, terms × records; numbers must lie within their bounds."""
+        coded, numbers = self._by_column(codes, values)
+        return np.stack([self.design.evaluate(term, coded, numbers) for term in self.design.terms[:-1]])
 
     def margins(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the margins of rows, one row of the result for each draw of the weights.
@@ -245,61 +285,6 @@ class Regression(LossModel):
                 lost = np.isnan(numbers[column.name])
             if np.any(lost):
                 raise UsageError(f"column {column.name!r:.60} of the rows has missing or undeclared values.")
-
-
-class LogisticRegression(Regression):
-    """A target of two labels, whose second one has log-odds weights . features.
-
-    Parameters
-    ----------
-    target
-        One column of two labels, such as ``{"smoker": ["no", "yes"]}``.
-    features
-        Columns of numbers with public bounds, or of labels: ``{"age": (18, 100), "sex": ["f", "m"]}``.
-    ridge
-        Each record's loss is log(1 + e^(-y weights . features)), plus half of ridge times the squared length of the
-        weights.
-    radius
-        The weights lie in the ball of this radius, decided without looking at the data.
-    """
-
-    name: ClassVar[str] = "logistic_regression"
-    loss = LogisticLoss
-
-    def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
-        # no engine reads noisy sums of a logistic regression
-        return ColumnModel.layout(self, domain, neighbors)
-
-    @classmethod
-    def _check_target(cls, target: Column) -> Column:
-        if not isinstance(target, Labels) or target.n_labels != 2:
-            raise UsageError(
-                f"the target {target.name!r:.60} of a logistic regression has two labels.",
-                hint=f"for example {EXAMPLE}",
-            )
-        return target
-
-    def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:
-        return -np.logaddexp(0, -aims * margins)
-
-    def class_probability(self, weights: Any, rows: Any) -> np.ndarray:
-        """Return the probability of the target's second label for each row; see :meth:`margins`."""
-        return expit(self.margins(weights, rows))
-
-    def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
-        """Return the likelier label for each row; see :meth:`margins`."""
-        return self._labels[(self.margins(weights, rows) > 0).astype(int)]
-
-    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
-        second = self.class_probability(draws["weights"], rows).mean(axis=0)
-        return np.stack([1 - second, second], axis=1)
-
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
-        return self._labels[self.predict_proba(draws, rows).argmax(axis=1)]
-
-    @property
-    def _labels(self) -> np.ndarray:
-        return np.array(self.label_columns[0].labels)
 
 
 def bounds_of(column: Column) -> tuple[Fraction, Fraction]:

@@ -8,6 +8,7 @@ SUMMARIES: dict[str, str] = {
     "clusters": "discreet.data.summaries.cluster_sums:sum_clusters",
     "groups": "discreet.data.summaries.group_sums:sum_groups",
     "products": "discreet.data.summaries.product_sums:sum_products",
+    "scores": "discreet.data.summaries.score_sums:sum_scores",
     "sums": "discreet.data.summaries.sums:summarize",
     "tables": "discreet.data.summaries.cell_counts:count_tables",
     "transitions": "discreet.data.summaries.transitions:count_transitions",

@@ -36,6 +36,18 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.linear_regression:GIBBS",
         "discreet.inference.models.linear_regression:NAIVE",
     ),
+    "logistic_products": (
+        "discreet.inference.models.logistic_regression:GIBBS",
+        "discreet.inference.models.logistic_regression:NAIVE",
+    ),
+    "logistic_step": (
+        "discreet.inference.models.logistic_step:GIBBS",
+        "discreet.inference.models.logistic_step:NAIVE",
+    ),
+    "logistic_table": (
+        "discreet.inference.models.logistic_table:EXACT",
+        "discreet.inference.models.logistic_table:NAIVE",
+    ),
     "markov_chain": ("discreet.inference.models.markov:EXACT", "discreet.inference.models.markov:NAIVE"),
     "mean": ("discreet.inference.models.mean:GRID", "discreet.inference.models.mean:NAIVE"),
     "mixture": ("discreet.inference.models.mixture:GIBBS", "discreet.inference.models.mixture:NAIVE"),

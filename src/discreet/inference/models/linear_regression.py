@@ -19,8 +19,6 @@ from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 
 _HOW = "a central limit for the table's moments; residuals may be uneven and heavy-tailed to a usual degree"
-# the least eigenvalue of a covariance matrix on mapped bounds
-_LEAST = 1e-6
 
 
 def draw(question: Question) -> Answer:
@@ -37,9 +35,7 @@ def draw_naive(question: Question) -> Answer:
     """Take the noisy moments for the table's, moved to the nearest that a table could have; normal residuals."""
     readings = Readings.of(question.release)
     n = float(np.median(usable_counts(question, question.size)))
-    mean, covariance = readings.at_face_value(n)
-    spectrum, vectors = np.linalg.eigh(covariance)
-    covariance = (vectors * np.maximum(spectrum, _LEAST)) @ vectors.T
+    mean, covariance = readings.possible(n)
     table = MomentDraws(
         np.broadcast_to(mean, (question.size, len(mean))),
         np.broadcast_to(covariance, (question.size, *covariance.shape)),

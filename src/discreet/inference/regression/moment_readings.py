@@ -17,6 +17,8 @@ from discreet.privacy import DiscreteLaplace, Noise
 # counts that are weighed one by one; of more, some
 _MOST_COUNTS = 20_000
 _LOG_TAIL = 40.0
+# the least eigenvalue of a covariance matrix on mapped bounds
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,11 @@ class Readings:
         step = np.array(totals.grid, dtype=float)
         values = np.array(totals.values, dtype=float) * step
         scales = np.array([one.width for one in noise]) * step
-        return cls._placed(design, values, scales, isinstance(noise[0], DiscreteLaplace))
+        return cls.placed(design, values, scales, isinstance(noise[0], DiscreteLaplace))
 
     @classmethod
-    def _placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:
+    def placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:
+        """Return the noisy sums of a design's distinct products, each in its places."""
         p = len(design.terms)
         first = design.pairs
         products, product_scales = np.zeros((p, p)), np.ones((p, p))
@@ -65,6 +68,35 @@ class Readings:
                     other[j, k] = other[k, j] = first[at]
         mine = design.index[0, 1:]
         return cls(values[mine], scales[mine], products, product_scales, tied, other, laplace)
+
+    def with_target(self, sums: np.ndarray, scales: np.ndarray, square: float, looseness: float) -> Readings:
+        """Return readings with one term more: its sum and those of its products with the others, and its square."""
+        p = self.size + 1
+
+        def wider(matrix: np.ndarray, last: np.ndarray, corner: float) -> np.ndarray:
+            whole = np.zeros((p, p), dtype=matrix.dtype)
+            whole[:-1, :-1] = matrix
+            whole[-1, :-1] = whole[:-1, -1] = last
+            whole[-1, -1] = corner
+            return whole
+
+        other = np.full((p, p, 2), -1, dtype=np.int64)
+        other[:-1, :-1] = self.other
+        return Readings(
+            np.append(self.means, sums[0]),
+            np.append(self.mean_scales, scales[0]),
+            wider(self.products, sums[1:], square),
+            wider(self.product_scales, scales[1:], looseness),
+            wider(self.tied, np.zeros(p - 1, dtype=np.bool_), False),
+            other,
+            self.laplace,
+        )
+
+    def possible(self, n: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moments at face value, moved to the nearest that a table could have."""
+        mean, covariance = self.at_face_value(n)
+        spectrum, vectors = np.linalg.eigh(covariance)
+        return mean, (vectors * np.maximum(spectrum, _LEAST)) @ vectors.T
 
     @property
     def size(self) -> int:

@@ -1,0 +1,76 @@
+"""The exact sums of one Newton step of a logistic regression: curvature and slope at public weights.
+
+Every coordinate of a record is rounded to a multiple of 2^-24, a whole number of at most 2^24 in size. Those of a block
+are added up as 64-bit integers, and blocks as Python's integers, so that sums do not depend on the order of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from discreet.data.sources.conceal import sealed
+from discreet.data.summaries.coded import CodedBatch, coded_batches
+from discreet.data.summaries.sums import Summary, check_size
+from discreet.domain.columns import Numeric
+from discreet.domain.declarations import Domain
+from discreet.models.layout import FINE, Layout
+from discreet.models.logistic_regression import LogisticRegression
+from discreet.models.score_layout import feature_design
+
+_BLOCK = 1 << 13
+_PER_STEP = float(1 / FINE)
+
+
+def sum_scores(
+    data: Any, model: LogisticRegression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
+) -> Summary:
+    """Sum every coordinate of the step over the usable records: those of which no column is missing.
+
+    Privacy
+    -------
+    The result is private. Only declarations raise. A record adds numbers of [-1, 1] that come from its clipped values
+    and public weights, whatever it holds, or nothing.
+    """
+    bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
+    each = layout.maps(bounds) if bounds else []
+    low, high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
+    shift, slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
+    n_labels = np.array([column.n_labels for column in model.label_columns])
+    inner = feature_design(model.design)
+    firsts, seconds = (np.array(each) for each in zip(*inner.pairs, strict=True))
+
+    def added(batch: CodedBatch, part: slice) -> tuple[int, np.ndarray]:
+        x, codes = batch.values[part], batch.codes[part]
+        usable = ~np.isnan(x).any(axis=1) & (codes < n_labels).all(axis=1)
+        x, codes = np.clip(x[usable], low, high), codes[usable]
+        z = np.clip((x - shift) * slope, -1.0, 1.0)
+        coded = {column.name: codes[:, at] for at, column in enumerate(model.label_columns)}
+        mapped = {column.name: z[:, at] for at, column in enumerate(model.numeric_columns)}
+        terms = np.stack([np.ones(len(x)), *(inner.evaluate(t, coded, mapped) for t in inner.terms)])
+        chance = expit(model.start_odds(codes, x))
+        residual = coded[model.target.name] - chance
+        weight = 4 * chance * (1 - chance)
+        products = terms[firsts] * terms[seconds]
+        every = np.concatenate([weight[None], weight * products, residual * terms])
+        rounded = np.floor(np.clip(every, -1.0, 1.0) * _PER_STEP + 0.5)
+        return len(x), rounded.astype(np.int64).sum(axis=1)
+
+    def walk() -> tuple[int, int, list[int]]:
+        n_records = n_usable = 0
+        totals = [0] * (2 + len(inner.products) + len(inner.terms))
+        for batch in coded_batches(data, model.columns, model=model.name):
+            n_records += batch.n_records
+            for start in range(0, batch.n_records, _BLOCK):
+                usable, sums = added(batch, slice(start, start + _BLOCK))
+                n_usable += usable
+                totals = [total + int(value) for total, value in zip(totals, sums, strict=True)]
+        check_size(n_records, layout)
+        return n_records, n_usable, totals
+
+    n_records, n_usable, totals = sealed(walk)
+    counted = [n_usable] if len(layout.names) > len(totals) else []
+    return Summary((*totals, *counted), n_records, model.column_names)

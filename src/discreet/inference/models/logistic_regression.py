@@ -1,0 +1,59 @@
+"""Logistic regressions from noisy sums of products, by the discriminant map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.engines.naive import warning
+from discreet.inference.regression import Readings, draw_moments, usable_counts
+from discreet.inference.regression.logistic_maps import discriminant, population_discriminant
+from discreet.inference.regression.noise_share import noise_headline
+from discreet.models.logistic_regression import LogisticRegression
+
+_HOW = "the discriminant map, and what it may be off by where features are not normal within the classes"
+# from this share of the variance on what the map may be off by is worth a word
+_MUCH = 0.5
+_STEP = (
+    "the classes are far apart for how much is known: most of the width of these intervals is that features may not be "
+    "normal within the classes; a second release, of model.refined(posterior), does not take it for granted"
+)
+
+
+def draw(question: Question) -> Answer:
+    """Draw intercept and coefficients in the units of the data."""
+    readings = Readings.of(question.release)
+    counts = usable_counts(question, question.size)
+    table = draw_moments(readings, counts, question.size, question.chains, question.rng)
+    found, off = population_discriminant(table.mean, table.covariance, table.records, question.rng)
+    said = noise_headline(question, readings, counts)
+    warnings = (_STEP,) if off > _MUCH and not said else ()
+    return Answer(in_units(question, found), _HOW, warnings, independent=False, headline=said)
+
+
+def draw_naive(question: Question) -> Answer:
+    """Take the noisy moments for the table's, moved to the nearest that a table could have."""
+    readings = Readings.of(question.release)
+    n = float(np.median(usable_counts(question, question.size)))
+    mean, covariance = readings.possible(n)
+    found, residual, _ = discriminant(mean[None], covariance[None])
+    errors = _errors(mean[:-1], covariance[:-1, :-1], n * residual[0])
+    draws = found + question.rng.standard_normal((question.size, len(mean))) @ errors.T
+    return Answer(in_units(question, draws), "noise ignored", (warning(question.release),))
+
+
+def _errors(mean: np.ndarray, covariance: np.ndarray, weight: float) -> np.ndarray:
+    """Return a root of the covariance of coefficients whose records weigh so much together."""
+    whole = np.block([[np.ones((1, 1)), mean[None]], [mean[:, None], covariance + np.outer(mean, mean)]])
+    return np.linalg.cholesky(np.linalg.inv(weight * whole))
+
+
+def in_units(question: Question, found: np.ndarray) -> dict[str, np.ndarray]:
+    """Return draws by name in the units of the data, of those on mapped bounds, the intercept first."""
+    model = question.release.model.require(LogisticRegression, "this engine reads logistic regressions")
+    intercept, coefficients = model.in_units(found[:, 0], found[:, 1:])
+    return {"intercept": intercept, "coefficients": coefficients}
+
+
+GIBBS = Engine("gibbs", reads_all, draw)
+NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)
