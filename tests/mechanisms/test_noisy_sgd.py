@@ -302,4 +302,4 @@ def test_models_and_neighbors_that_are_refused(rng: np.random.Generator) -> None
     with pytest.raises(UsageError, match="at most 10000000 records"):
         dc.mechanisms.NoisySGD(rho=1, order="secret").descent(SMOKERS, 10**8)
     with pytest.raises(UsageError, match="releases no tables of counts"):
-        dc.release(rows, SMOKERS, epsilon=1)
+        dc.release({"curvature": [1.0], "aim": [1.0]}, quadratic(), epsilon=1)

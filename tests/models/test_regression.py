@@ -53,6 +53,7 @@ def test_predictions() -> None:
     "model",
     [
         LogisticRegression(TARGET, FEATURES, ridge="0.01", radius=3),
+        LogisticRegression(TARGET, FEATURES, start=[1, "0.5", -2, 0, "1/3"]),
         LinearRegression({"y": (0, 1)}, FEATURES),
         LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.1"),
         DeclaredLoss(FEATURES, ["a", "b"], None, gradient_bound=1, smoothness=2, strong_convexity=0),
@@ -86,6 +87,10 @@ def test_constants_rebuild_the_model(model: Any) -> None:
             "distinct as floating-point numbers",
         ),
         (lambda: LogisticRegression(TARGET, FEATURES, ridge=-1), "ridge must be from 0"),
+        (lambda: LogisticRegression(TARGET, FEATURES, start=[1, 2]), "start must be 5 numbers"),
+        (lambda: LogisticRegression(TARGET, FEATURES, start=[1e12] * 5), "at most 1000000000 in size"),
+        (lambda: LogisticRegression(TARGET, FEATURES, start=3), "a list of numbers"),  # pyright: ignore
+        (lambda: LogisticRegression(TARGET, FEATURES).refined(None), "posterior of the same regression"),
         (lambda: LogisticRegression(TARGET, FEATURES, radius=0), "radius must be above 0"),
         (lambda: LogisticRegression(TARGET, FEATURES, radius=10**9), "at most 1000000"),
         (lambda: LinearRegression({"y": (0, 1)}, FEATURES, residual_sd=0), "residual_sd must be above 0"),

@@ -12,12 +12,12 @@ from discreet.models.column_model import ColumnModel
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.linear_regression import LinearRegression
+from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.markov import MarkovChain
 from discreet.models.mixture import Mixture
 from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
-from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.tables import Table
 
 __all__ = [

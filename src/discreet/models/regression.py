@@ -18,7 +18,6 @@ import numpy as np
 from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.models.column_model import ColumnModel
 from discreet.models.design import ONE, Design, Term
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size

@@ -1,0 +1,166 @@
+"""Logistic regressions from noise: each route against greatest likelihood, what is said, and hard tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import discreet as dc
+from discreet.curator.publish import sample_with
+from discreet.errors import UsageError
+from discreet.inference.models.logistic_table import greatest
+from discreet.inference.regression.logistic_maps import discriminant
+from discreet.mechanisms.base import RandomSource
+
+BOUNDS: dict[str, Any] = {"ill": ["no", "yes"], "age": (0, 100), "dose": (-1, 3), "s": ["a", "b", "c"]}
+WEIGHTS = np.array([-2.0, 0.05, -0.8, 0.5, 1.0])
+
+
+def model_of(*features: str, **more: Any) -> dc.models.LogisticRegression:
+    bounds = {name: BOUNDS[name] for name in ("ill", *features) if name in BOUNDS}
+    return dc.models.LogisticRegression("ill", list(features), bounds=bounds, **more)
+
+
+def rows_of(n: int, rng: np.random.Generator) -> dict[str, Any]:
+    rows: dict[str, Any] = {"age": rng.uniform(5, 95, n), "dose": rng.uniform(-1, 3, n)}
+    rows["s"] = rng.choice(["a", "b", "c"], n)
+    rows["ill"] = np.where(rng.random(n) < expit(terms_of(rows) @ WEIGHTS), "yes", "no")
+    return rows
+
+
+def terms_of(rows: dict[str, Any]) -> np.ndarray:
+    s = rows["s"]
+    return np.column_stack([np.ones(len(s)), rows["age"], rows["dose"], s == "b", s == "c"]).astype(float)
+
+
+def fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients of greatest likelihood and their standard errors."""
+    found = np.zeros(x.shape[1])
+    for _ in range(30):
+        chance = expit(x @ found)
+        curve = (x * (chance * (1 - chance))[:, None]).T @ x
+        found = found + np.linalg.solve(curve, x.T @ (y - chance))
+    return found, np.sqrt(np.diag(np.linalg.inv(curve)))
+
+
+def drawn(posterior: Any) -> np.ndarray:
+    return np.column_stack([posterior.draws["intercept"], posterior.draws["coefficients"]])
+
+
+def test_with_hardly_any_noise_a_step_is_greatest_likelihood(rng: np.random.Generator) -> None:
+    rows = rows_of(4000, rng)
+    aim, errors = fitted(terms_of(rows), rows["ill"] == "yes")
+    # weights that a first release might find, three standard errors off
+    start = [f"{one:.6g}" for one in aim + 3 * errors * np.array([1, -1, 1, -1, 1])]
+    release = dc.release(rows, model_of("age", "dose", "s", start=start), epsilon=10_000)
+    posterior = dc.infer(release, rng=1)
+    found = drawn(posterior)
+    assert (np.abs(found.mean(axis=0) - aim) < 0.25 * errors).all()
+    assert (found.std(axis=0) > 0.95 * errors).all()
+    assert (found.std(axis=0) < 1.25 * errors).all()
+    assert not posterior.diagnostics.headline
+    chances = posterior.predict({"age": [10, 90], "dose": [0, 0], "s": ["a", "c"]}, interval=0.95)
+    true = expit(np.array([[1, 10, 0, 0, 0], [1, 90, 0, 0, 1]]) @ WEIGHTS)
+    assert (chances.low < true).all()
+    assert (true < chances.high).all()
+    assert (chances.high - chances.low < 0.1).all()
+
+
+def test_a_step_from_far_away_says_so(rng: np.random.Generator) -> None:
+    far = model_of("age", "dose", "s", start=[0, 0, 0, 0, 0])
+    posterior = dc.infer(dc.release(rows_of(4000, rng), far, epsilon=10_000), rng=1, draws=400)
+    assert any("release again" in said for said in posterior.diagnostics.warnings)
+
+
+def test_the_discriminant_map_is_exact_for_normal_classes(rng: np.random.Generator) -> None:
+    share, spread = 0.3, np.array([[0.05, 0.01], [0.01, 0.04]])
+    zero, one = np.array([0.1, -0.1]), np.array([0.3, 0.05])
+    slopes = np.linalg.solve(spread, one - zero)
+    intercept = np.log(share / (1 - share)) - 0.5 * (
+        one @ np.linalg.solve(spread, one) - zero @ np.linalg.solve(spread, zero)
+    )
+    mean = np.append(share * one + (1 - share) * zero, share)
+    v = share * (1 - share)
+    covariance = np.zeros((3, 3))
+    covariance[:2, :2] = spread + v * np.outer(one - zero, one - zero)
+    covariance[:2, 2] = covariance[2, :2] = v * (one - zero)
+    covariance[2, 2] = v
+    found, residual, r_squared = discriminant(mean[None], covariance[None])
+    assert found[0] == pytest.approx([intercept, *slopes])
+    assert residual[0] == pytest.approx(v * (1 - r_squared[0]))
+
+
+def test_two_releases_hold_what_one_may_be_off_by(rng: np.random.Generator) -> None:
+    rows = rows_of(4000, rng)
+    model = model_of("age", "dose", "s")
+    assert model.released == "products"
+    first = dc.infer(dc.release(rows, model, epsilon=10_000), rng=1, draws=1000)
+    assert any("refined" in said for said in first.diagnostics.warnings)
+    refined = model.refined(first)
+    assert refined.released == "step"
+    second = dc.infer(dc.release(rows, refined, mechanism="gaussian", rho=1000), rng=1, draws=1000)
+    aim, errors = fitted(terms_of(rows), rows["ill"] == "yes")
+    assert (np.abs(drawn(second).mean(axis=0) - aim) < 0.3 * errors).all()
+    assert (drawn(second).std(axis=0) < drawn(first).std(axis=0)).all()
+    chances = second.predict_proba(rows)
+    density = chances[np.arange(4000), (rows["ill"] == "yes").astype(int)]
+    assert second.log_likelihood(rows) == pytest.approx(np.log(density), abs=1e-9)
+    assert second.predict(rows).tolist() == np.where(chances[:, 1] > 0.5, "yes", "no").tolist()
+
+
+def test_labels_are_read_from_one_table(rng: np.random.Generator) -> None:
+    rows = rows_of(3000, rng)
+    rows["t"] = rng.choice(["u", "v"], 3000)
+    model = dc.models.LogisticRegression(
+        "ill", ["s", "t", "s * t"], bounds={**{k: BOUNDS[k] for k in ("ill", "s")}, "t": ["u", "v"]}
+    )
+    assert model.released == "table"
+    posterior = dc.infer(dc.release(rows, model, epsilon=10_000), rng=1)
+    s, t = rows["s"], rows["t"] == "v"
+    x = np.column_stack([np.ones(3000), s == "b", s == "c", t, (s == "b") & t, (s == "c") & t]).astype(float)
+    aim, errors = fitted(x, rows["ill"] == "yes")
+    assert (np.abs(drawn(posterior).mean(axis=0) - aim) < 0.25 * errors).all()
+    assert drawn(posterior).std(axis=0) == pytest.approx(errors, rel=0.08)
+    assert posterior.diagnostics.engine == "exact"
+
+
+def test_greatest_likelihood_of_cells(rng: np.random.Generator) -> None:
+    x = np.column_stack([np.ones(4), [0, 0, 1, 1], [0, 1, 0, 1]])
+    p = rng.dirichlet(np.full(8, 0.3), 50).reshape(50, 2, 4)
+    found = greatest(x, p)
+    slope = np.einsum("nc,ci->ni", p[:, 1] - p.sum(axis=1) * expit(found @ x.T), x)
+    assert np.abs(slope).max() < 1e-6
+
+
+HARD: dict[str, Any] = {
+    "constant": lambda rows: rows | {"age": np.full(500, 5.0)},
+    "one class": lambda rows: rows | {"ill": np.full(500, "no")},
+    "separated": lambda rows: rows | {"ill": np.where(rows["age"] > 50, "yes", "no")},
+    "nothing usable": lambda rows: rows | {"age": np.full(500, np.nan), "s": np.full(500, "?")},
+    "fewer rows than terms": lambda rows: {name: column[:2] for name, column in rows.items()},
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("more", [{}, {"start": [0, "0.1", 1, 1]}, None])
+def test_hard_tables_give_draws_and_no_error(case: str, more: Any, rng: np.random.Generator) -> None:
+    model = model_of("s") if more is None else model_of("age", "s", **more)
+    made = sample_with(
+        RandomSource.seeded(rng), HARD[case](rows_of(500, rng)), model, dc.mechanisms.Laplace(1)
+    )
+    for engine in ("auto", "naive"):
+        posterior = dc.infer(made, engine=engine, rng=1, draws=200, chains=2)  # pyright: ignore
+        assert all(np.isfinite(values).all() for values in posterior.draws.values())
+        assert str(posterior.summary())
+
+
+def test_what_is_refused(rng: np.random.Generator) -> None:
+    release = dc.release(rows_of(100, rng), model_of("s"), epsilon=1)
+    with pytest.raises(UsageError, match="no prior but its own"):
+        dc.infer(release, prior=1.0)
+    posterior = dc.infer(release, draws=400, rng=1)
+    with pytest.raises(UsageError, match="posterior of the same regression"):
+        model_of("age").refined(posterior)
