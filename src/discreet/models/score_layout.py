@@ -9,8 +9,9 @@ four times its part of the curvature of the log-likelihood at b, and its part of
 a = 4 |e| (1 - |e|): a record that counts in one of them hardly counts in the other.
 
 **Sensitivity.** Products that coincide are released once. A coordinate that r pairs share has the width 1 / sqrt(r), so
-that it counts at most as much as r coordinates. Let N bound how many terms of a record are not 0, P = N (N + 1) / 2, T =
-x . x' and Q = sum x_j^2 x'_j^2 >= 1. The sum over pairs of (x_j x_k)(x'_j x'_k) is (T^2 + Q) / 2, so for two records
+that it counts at most as much as r coordinates. Let N bound how many terms of a record are not 0, P = N (N + 1) / 2,
+T = x . x' and Q = sum x_j^2 x'_j^2 >= 1. The sum over pairs of (x_j x_k)(x'_j x'_k) is (T^2 + Q) / 2, so for two
+records
 
     L2^2  <=  P (a^2 + a'^2) - a a' (T^2 + 1) + N (e^2 + e'^2) - 2 e e' T.
 

@@ -1,7 +1,7 @@
 """The exact sums of one Newton step of a logistic regression: curvature and slope at public weights.
 
 Every coordinate of a record is rounded to a multiple of 2^-24, a whole number of at most 2^24 in size. Those of a block
-are added up as 64-bit integers, and blocks as Python's integers, so that sums do not depend on the order of the records.
+are added up as 64-bit integers, and blocks as Python's integers, so that the order of the records does not matter.
 """
 
 from __future__ import annotations

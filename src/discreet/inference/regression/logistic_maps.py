@@ -2,9 +2,9 @@ r"""From moments to the coefficients of a logistic regression.
 
 **Discriminant.** If features are normal within the classes, with one covariance, log-odds are linear, and their
 coefficients follow from the regression of the indicator of the second label: slopes / residual variance. Where features
-are not normal it is off. With s^2 the variance of the log-odds, on the tables of ``studies/logistic.py`` it is off by up
-to 0.04 s^2 in units in which one record has the standard error 1, whatever the number of records: so much is not known,
-and every draw is moved by normal deviations of sd ``CLOSURE`` s^2.
+are not normal it is off: on real tables by up to 0.04 s^2, with s^2 the variance of the log-odds, in units in which one
+record has the standard error 1. That does not shrink with the number of records, so every draw is moved by normal
+deviations of sd ``CLOSURE`` s^2.
 
 **Step.** At public weights b0 let u = (y - m) / (m (1 - m)) and let every record count as its weight m (1 - m). The
 population's coefficients b solve E[x f(x . b0, x . (b - b0))] = E[x u] with f(o, t) = (m(o + t) - m(o)) / (m(o)(1 -
