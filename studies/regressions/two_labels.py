@@ -43,7 +43,7 @@ def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return intercept and coefficients, and their standard errors; numbers are scaled on the way."""
     middle, spread = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0) + 1e-12
     x = np.column_stack([np.ones(len(rows)), (rows[:, 1:] - middle) / spread])
-    found = np.zeros(x.shape[1])
+    found, inverse = np.zeros(x.shape[1]), np.eye(x.shape[1])
     for _ in range(50):
         chance = 1 / (1 + np.exp(-x @ found))
         inverse = np.linalg.pinv((x * (chance * (1 - chance))[:, None]).T @ x)

@@ -411,6 +411,8 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "n_records": 10,
     },
     "datasets.clinic_survey": dict,
+    "sklearn.PrivateLinearRegression": lambda: {"epsilon": 1, "bounds": (0, 1), "target_bounds": (0, 1)},
+    "sklearn.PrivateLogisticRegression": lambda: {"epsilon": 1, "classes": [0, 1], "bounds": (0, 1)},
     "sklearn.PrivateNaiveBayes": lambda: {"epsilon": 1, "classes": [0, 1], "categories": 2},
 }
 

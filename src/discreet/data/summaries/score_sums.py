@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from discreet.data.sources.conceal import sealed
+from discreet.data.sources.conceal import run_concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.columns import Numeric
@@ -71,6 +71,6 @@ def sum_scores(
         check_size(n_records, layout)
         return n_records, n_usable, totals
 
-    n_records, n_usable, totals = sealed(walk)
+    n_records, n_usable, totals = run_concealed(walk)
     counted = [n_usable] if len(layout.names) > len(totals) else []
     return Summary((*totals, *counted), n_records, model.column_names)

@@ -54,7 +54,7 @@ def _weights(model: LogisticRegression, *, missing: bool) -> tuple[np.ndarray, n
     """Return the Dirichlet parameter of every cell, and which cells have no missing label."""
     sizes = [column.n_labels for column in model.label_columns]
     codes = np.array(list(product(*(range(size + missing) for size in sizes))))
-    complete = (codes < np.array(sizes)).all(axis=1)
+    complete = np.asarray((codes < np.array(sizes)).all(axis=1))
     alpha = np.full(len(codes), MISSING_WEIGHT / max(int((~complete).sum()), 1))
     alpha[complete] = (1 + model.dimension) / complete.sum()
     return alpha, complete

@@ -127,7 +127,8 @@ def _spread_points(d: int) -> np.ndarray:
     """Return points that stand for a standard normal distribution: mean 0, covariance 1, and evenly spread."""
     from scipy.stats import norm, qmc
 
-    points = norm.ppf(qmc.Sobol(d, seed=1).random(_POINTS))
+    # a Sobol sequence begins at 0; every point is moved by half of what they are apart
+    points = norm.ppf(qmc.Sobol(d, scramble=False).random(_POINTS) + 0.5 / _POINTS)
     points -= points.mean(axis=0)
     root = np.linalg.cholesky(np.atleast_2d(np.cov(points.T, bias=True)))
     return np.linalg.solve(root, points.T).T

@@ -1,0 +1,204 @@
+"""Private naive Bayes behind scikit-learn's interface: ``fit``, ``predict``, ``predict_proba``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet.curator.publish import release
+from discreet.domain.bounds import read_pairs
+from discreet.domain.declarations import Neighbors
+from discreet.errors import UsageError
+from discreet.extras import needed_for
+from discreet.inference.analyst import infer
+from discreet.models.naive_bayes import NaiveBayes
+from discreet.rational import Number
+from discreet.sklearn.coded_columns import (
+    Binned,
+    Coded,
+    check_names,
+    coded_features,
+    feature_names,
+    generator,
+    read_classes,
+    read_rows,
+)
+
+with needed_for("discreet.sklearn"):
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.validation import check_is_fitted
+
+with needed_for("reading rows"):
+    from discreet.data.sources.conceal import run_concealed
+    from discreet.data.sources.entries import feature_columns
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from discreet.ledger import Ledger
+
+_NO_FEATURES = (
+    "declare the features: give categories, how many or which values each can take, or bounds, a range to be cut "
+    "into bins."
+)
+
+
+class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
+    """Naive Bayes from noisy counts, read with the noise in mind.
+
+    ``fit`` releases one noisy table of counts for each feature, at the price of ``epsilon`` for all, and infers the
+    posterior of the class and feature probabilities from it, exactly. Predictions are averaged over that posterior and
+    cost nothing. The release is in ``release_``; it is all that was learned, and can be saved and published.
+
+    Parameters
+    ----------
+    epsilon, rho, delta, mechanism
+        The budget, as :func:`discreet.release` takes it: ``epsilon`` for Laplace noise; ``rho``, or ``epsilon`` with
+        ``delta``, for ``mechanism="gaussian"``.
+    classes
+        The labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
+        they are read from ``y``, in which none may be missing.
+    categories
+        The values of the features: a whole number k if all are coded 0, ..., k - 1; or a list with such a number, or a
+        list of values, for each feature.
+    bounds, bins
+        For numeric features instead: ``(low, high)`` for all, or one pair for each, and into how many bins of equal
+        width the range is cut. Values outside are in the first or last bin.
+    prior
+        The Dirichlet parameter of every label.
+    neighbors
+        ``"replace"`` or ``"add_remove"``.
+    draws
+        How many posterior draws predictions are averaged over.
+    random_state
+        Seed of the inference. The release takes none: fitting twice gives two releases, and costs twice.
+    ledger, dataset, analyst
+        As :func:`discreet.release` takes them.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of ``predict_proba``'s columns.
+    release_ : Release
+        What was released.
+    posterior_ : Posterior
+        What was learned from it.
+    n_features_in_ : int
+        The number of features.
+
+    Privacy
+    -------
+    Only ``release_`` depends on the rows; see :func:`discreet.release`. Values and classes that were not declared, and
+    NaN, count as missing: nothing about a row raises. What is checked of ``X`` and ``y`` is their shape and type. Each
+    entry of a list is read by itself: numpy would make text of all numbers if one record holds text, so that a single
+    record would change what all others say. With ``classes="public"`` the values of ``y`` are checked as well.
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = 1.0,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str = "laplace",
+        classes: Sequence[Any] | np.ndarray | Literal["public"] | None = None,
+        categories: Any = None,
+        bounds: Any = None,
+        bins: int = 10,
+        prior: float | Mapping[str, Any] = 1.0,
+        neighbors: Neighbors = "replace",
+        draws: int = 400,
+        random_state: Any = None,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        analyst: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.delta = delta
+        self.mechanism = mechanism
+        self.classes = classes
+        self.categories = categories
+        self.bounds = bounds
+        self.bins = bins
+        self.prior = prior
+        self.neighbors: Neighbors = neighbors
+        self.draws = draws
+        self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
+        self.analyst = analyst
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        # a few dozen rows are protected by noise of the size of their number
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
+        """Release noisy counts of the rows, and infer from them."""
+        columns, labels = read_rows(self, X, y)
+        classes = read_classes(self.classes, labels)
+        target = Coded.of("class", classes)
+        features = self._read_features(len(columns))
+        model = NaiveBayes(target.column, tuple(feature.column for feature in features))
+        coded = run_concealed(lambda: {"class": target.coded(labels), **coded_features(features, columns)})
+        made = release(
+            coded,
+            model,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            neighbors=self.neighbors,
+            ledger=self.ledger,
+            dataset=self.dataset,
+            analyst=self.analyst,
+        )
+        # nothing but the release is kept of the rows
+        self.classes_ = classes
+        self._features = features
+        self.release_ = made
+        self.posterior_ = infer(
+            made, prior=self.prior, draws=self.draws, chains=1, rng=generator(self.random_state)
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return each row's probability of every class, averaged over the posterior."""
+        check_is_fitted(self)
+        columns = run_concealed(lambda: feature_columns(X))
+        check_names(self, X, len(columns), reset=False)
+        coded = run_concealed(lambda: coded_features(self._features, columns))
+        return self.posterior_.predict_proba(coded)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return each row's most probable class."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _read_features(self, n_features: int) -> list[Coded]:
+        if (self.categories is None) == (self.bounds is None):
+            raise UsageError(_NO_FEATURES)
+        names = feature_names(self, n_features)
+        if self.categories is not None:
+            given = self.categories
+            each = [given] * n_features if isinstance(given, int | np.integer) else list(given)
+            if len(each) != n_features:
+                raise UsageError(f"categories are for {len(each)} features, and there are {n_features}.")
+            return [
+                Coded.of(name, np.arange(one) if isinstance(one, int | np.integer) else np.asarray(one))
+                for name, one in zip(names, each, strict=True)
+            ]
+        pairs = read_pairs(self.bounds)
+        pairs = pairs * n_features if len(pairs) == 1 else pairs
+        if len(pairs) != n_features:
+            raise UsageError(f"bounds are for {len(pairs)} features, and there are {n_features}.")
+        return [
+            Binned.between(name, float(low), float(high), self.bins)
+            for name, (low, high) in zip(names, pairs, strict=True)
+        ]

@@ -1,0 +1,387 @@
+"""Private regressions as scikit-learn estimators: coefficients with intervals, from noisy sums."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet.arguments import probability
+from discreet.curator.publish import release
+from discreet.domain.columns import Column, Numeric
+from discreet.domain.declarations import Neighbors
+from discreet.errors import UsageError
+from discreet.extras import needed_for
+from discreet.inference.analyst import infer
+from discreet.models.linear_regression import LinearRegression
+from discreet.models.logistic_regression import LogisticRegression
+from discreet.rational import Number, exact
+from discreet.sklearn.coded_columns import (
+    Coded,
+    check_names,
+    feature_names,
+    floats,
+    generator,
+    read_classes,
+    read_rows,
+)
+
+with needed_for("discreet.sklearn"):
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted
+
+with needed_for("reading rows"):
+    from discreet.data.sources.conceal import run_concealed
+    from discreet.data.sources.entries import feature_columns
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from discreet.artifact import Release
+    from discreet.ledger import Ledger
+    from discreet.models.regression import Regression
+
+_TARGET = "y"
+_NO_BOUNDS = "declare the features: give bounds, (low, high) for all, or a pair or labels for each."
+_NO_TARGET = "declare the target: give target_bounds=(low, high), chosen without looking at the data."
+_INTERVAL = 0.95
+
+
+class _PrivateRegression(BaseEstimator):
+    """What both regressions share: declared features, a budget, and coefficients with intervals."""
+
+    epsilon: Number | None
+    rho: Number | None
+    delta: Number | None
+    mechanism: str
+    bounds: Any
+    neighbors: Neighbors
+    draws: int
+    random_state: Any
+    ledger: Any
+    dataset: str | None
+    analyst: str | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> Regression:
+        """Return the regression, given the declared features."""
+
+    def _read_features(self, n_features: int) -> list[Coded | Numeric]:
+        given = self.bounds
+        if given is None:
+            raise UsageError(_NO_BOUNDS)
+        each = [given] * n_features if _is_pair(given) else list(given)
+        if len(each) != n_features:
+            raise UsageError(f"bounds are for {len(each)} features, and there are {n_features}.")
+        names = feature_names(self, n_features)
+        return [
+            Numeric(name, *one) if _is_pair(one) else Coded.of(name, np.asarray(list(one)))
+            for name, one in zip(names, each, strict=True)
+        ]
+
+    def _rows(self, X: Any) -> dict[str, np.ndarray]:
+        """Return the features' columns by name, as the release reads them."""
+        check_is_fitted(self)
+        columns = run_concealed(lambda: feature_columns(X))
+        check_names(self, X, len(columns), reset=False)
+        return run_concealed(lambda: _readable(self._features, columns))
+
+    def _release(self, rows: dict[str, Any], model: Regression, share: Fraction = Fraction(1)) -> Release:
+        """Release with a share of the budget."""
+        return release(
+            rows,
+            model,
+            epsilon=_part(self.epsilon, share),
+            rho=_part(self.rho, share),
+            delta=_part(self.delta, share),
+            mechanism=self.mechanism,
+            neighbors=self.neighbors,
+            ledger=self.ledger,
+            dataset=self.dataset,
+            analyst=self.analyst,
+        )
+
+    def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
+        """Keep what was inferred; nothing is kept of the rows."""
+        self._features = features
+        self.posterior_ = posterior
+        coefficients = posterior.draws["coefficients"]
+        self.coef_ = coefficients.mean(axis=0)
+        self.intercept_ = float(posterior.draws["intercept"].mean())
+        tail = (1 - _INTERVAL) / 2
+        self.coef_interval_ = np.quantile(coefficients, [tail, 1 - tail], axis=0).T
+        self._names = model.weight_names[1:]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return what each coefficient is for: a feature, or a label of one."""
+        check_is_fitted(self)
+        if input_features is not None and len(input_features) != self.n_features_in_:
+            raise UsageError("input_features should have length equal to the number of features.")
+        return np.array(self._names, dtype=object)
+
+
+class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
+    """Linear regression from noisy sums of products, read with the noise in mind.
+
+    Parameters
+    ----------
+    epsilon, rho, delta, mechanism
+        The budget, as :func:`discreet.release` takes it.
+    bounds
+        Of the features, chosen without looking at the data: ``(low, high)`` for all, or a list with such a pair, or a
+        list of labels, for each. Of labels all but the first get a coefficient.
+    target_bounds
+        ``(low, high)`` of the target.
+    neighbors
+        ``"replace"`` or ``"add_remove"``.
+    draws
+        How many posterior draws there are.
+    random_state
+        Seed of the inference. The release takes none: fitting twice gives two releases, and costs twice.
+    ledger, dataset, analyst
+        As :func:`discreet.release` takes them.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray, float
+        Posterior means, in the units of the data.
+    coef_interval_ : ndarray
+        95% intervals of the coefficients, one row each.
+    release_, posterior_ : Release, Posterior
+        What was released, and what was learned from it.
+    n_features_in_ : int
+        The number of features.
+
+    Privacy
+    -------
+    Only ``release_`` depends on the rows; see :func:`discreet.release`. Nothing about a row raises in ``fit``: what is
+    outside its bounds is clipped, and a row with a missing or undeclared value is left out.
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = 1.0,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str = "laplace",
+        bounds: Any = None,
+        target_bounds: tuple[Number, Number] | None = None,
+        neighbors: Neighbors = "replace",
+        draws: int = 2000,
+        random_state: Any = None,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        analyst: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.delta = delta
+        self.mechanism = mechanism
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.neighbors: Neighbors = neighbors
+        self.draws = draws
+        self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
+        self.analyst = analyst
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        assert tags.regressor_tags is not None
+        # a few dozen rows are protected by noise of the size of their number
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> LinearRegression:
+        if self.target_bounds is None or not _is_pair(self.target_bounds):
+            raise UsageError(_NO_TARGET)
+        return LinearRegression(Numeric(_name_of(features), *self.target_bounds), features)
+
+    def fit(self, X: Any, y: Any) -> PrivateLinearRegression:
+        """Release noisy sums of products of the rows, and infer from them."""
+        columns, target = read_rows(self, X, y)
+        features = self._read_features(len(columns))
+        model = self._model(target, tuple(map(_column, features)))
+        rows = run_concealed(lambda: {**_readable(features, columns), model.target.name: floats(target)})
+        self.release_ = self._release(rows, model)
+        posterior = infer(self.release_, draws=self.draws, chains=2, rng=generator(self.random_state))
+        self._learn(features, model, posterior)
+        return self
+
+    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+        """Return each row's mean; with ``return_interval=0.95`` also the ends within which its target lies."""
+        rows = self._rows(X)
+        if return_interval is None:
+            return self.posterior_.predict(rows)  # pyright: ignore[reportAttributeAccessIssue]
+        prob = probability(return_interval, "return_interval")
+        found = self.posterior_.predict(rows, interval=prob)  # pyright: ignore[reportAttributeAccessIssue]
+        return found.mean, np.stack([found.low, found.high], axis=1)
+
+
+class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
+    """Logistic regression of two classes from noisy sums, read with the noise in mind.
+
+    Features of labels alone are released as one table. Otherwise ``fit`` makes two releases: sums of products with
+    ``first_share`` of the budget, and with the rest a Newton step of the likelihood from what they say.
+
+    Parameters
+    ----------
+    epsilon, rho, delta, mechanism
+        The budget for both releases together, as :func:`discreet.release` takes it.
+    classes
+        The two labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
+        they are read from ``y``, in which none may be missing.
+    bounds
+        Of the features, as for :class:`PrivateLinearRegression`.
+    first_share
+        The share of the budget for the first release.
+    neighbors, draws, random_state, ledger, dataset, analyst
+        As for :class:`PrivateLinearRegression`.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of ``predict_proba``'s columns; log-odds are those of the second.
+    coef_, intercept_, coef_interval_, posterior_, n_features_in_
+        As for :class:`PrivateLinearRegression`.
+    release_, releases_ : Release, tuple of Release
+        The last release, which the posterior reads, and all of them.
+
+    Privacy
+    -------
+    Only ``releases_`` depend on the rows; their budgets add up to the one that was given.
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = 1.0,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str = "laplace",
+        classes: Sequence[Any] | np.ndarray | Literal["public"] | None = None,
+        bounds: Any = None,
+        first_share: Number = 0.25,
+        neighbors: Neighbors = "replace",
+        draws: int = 2000,
+        random_state: Any = None,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        analyst: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.delta = delta
+        self.mechanism = mechanism
+        self.classes = classes
+        self.bounds = bounds
+        self.first_share = first_share
+        self.neighbors: Neighbors = neighbors
+        self.draws = draws
+        self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
+        self.analyst = analyst
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        assert tags.classifier_tags is not None
+        tags.classifier_tags.multi_class = False
+        # a few dozen rows are protected by noise of the size of their number
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> LogisticRegression:
+        classes = read_classes(self.classes, target)
+        if len(classes) != 2:
+            raise UsageError(
+                f"Only binary classification is supported. The target has {len(classes)} classes, it is multiclass."
+            )
+        self._target = Coded.of(_name_of(features), classes)
+        self.classes_ = classes
+        return LogisticRegression(self._target.column, features)
+
+    def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:
+        """Release noisy sums of the rows, once or twice, and infer from them."""
+        columns, target = read_rows(self, X, y)
+        features = self._read_features(len(columns))
+        model = self._model(target, tuple(map(_column, features)))
+        share = exact(self.first_share, "first_share")
+        if not 0 < share < 1:
+            raise UsageError("first_share must lie between 0 and 1.")
+        rows = run_concealed(
+            lambda: {**_readable(features, columns), model.target.name: self._target.coded(target)}
+        )
+        rng = np.random.default_rng(generator(self.random_state))
+        if model.released == "table":
+            self.releases_ = (self._release(rows, model),)
+        else:
+            first = self._release(rows, model, share)
+            middle = infer(first, draws=1000, chains=2, rng=rng)
+            self.releases_ = (first, self._release(rows, model.refined(middle), 1 - share))
+        self.release_ = self.releases_[-1]
+        self._learn(features, model, infer(self.release_, draws=self.draws, chains=2, rng=rng))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return each row's probability of both classes, averaged over the posterior."""
+        return self.posterior_.predict_proba(self._rows(X))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return each row's log-odds of the second class."""
+        second = np.clip(self.predict_proba(X)[:, 1], 1e-15, 1 - 1e-15)
+        return np.log(second) - np.log1p(-second)
+
+    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+        """Return each row's likelier class; with ``return_interval`` also an interval for the second's probability."""
+        rows = self._rows(X)
+        proba = self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
+        likelier = self.classes_[(proba[:, 1] > 0.5).astype(int)]
+        if return_interval is None:
+            return likelier
+        prob = probability(return_interval, "return_interval")
+        found = self.posterior_.predict(rows, interval=prob)  # pyright: ignore[reportAttributeAccessIssue]
+        return likelier, np.stack([found.low, found.high], axis=1)
+
+
+def _is_pair(given: Any) -> bool:
+    """Tell whether this is (low, high), and not labels."""
+    if not isinstance(given, tuple | list | np.ndarray) or len(given) != 2:
+        return False
+    return all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
+
+
+def _column(feature: Coded | Numeric) -> Column:
+    return feature.column if isinstance(feature, Coded) else feature
+
+
+def _name_of(features: tuple[Column, ...]) -> str:
+    """Return a name for the target that no feature has."""
+    name = _TARGET
+    while any(one.name == name for one in features):
+        name += "_"
+    return name
+
+
+def _readable(features: Sequence[Coded | Numeric], columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return every feature's column as the release reads it, by name."""
+    return {
+        _column(one).name: one.coded(column) if isinstance(one, Coded) else floats(column)
+        for one, column in zip(features, columns, strict=True)
+    }
+
+
+def _part(budget: Number | None, share: Fraction) -> Number | None:
+    return None if budget is None else exact(budget, "the budget") * share

@@ -1,0 +1,123 @@
+"""Private regressions as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+import discreet as dc
+from discreet.errors import UsageError
+from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression
+
+_TWICE = "compares two fits, which are two releases with noise of their own"
+_ROWS = "wants an error about what a row holds; here it is a missing value"
+#: scikit-learn's checks that make no sense here, and why.
+EXCEPTIONS = {
+    "check_classifier_data_not_an_array": _TWICE,
+    "check_regressor_data_not_an_array": _TWICE,
+    "check_supervised_y_2d": _TWICE,
+    "check_fit_idempotent": _TWICE,
+    "check_dtype_object": _ROWS,
+    "check_supervised_y_no_nan": _ROWS,
+    "check_regressors_int": _TWICE,
+}
+SKIPPED = {"check_pipeline_consistency", "check_array_api_input", "check_dict_unchanged"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PrivateLinearRegression(1.0, bounds=(-5, 5), target_bounds=(-200, 200), draws=100, random_state=0),
+        PrivateLogisticRegression(1.0, classes="public", bounds=(-5, 5), draws=100, random_state=0),
+    ],
+    ids=["linear", "logistic"],
+)
+def test_checks_of_scikit_learn(estimator: Any) -> None:
+    checks = check_estimator(estimator, on_fail=None, on_skip=None, expected_failed_checks=EXCEPTIONS)
+    failed = {check["check_name"]: check["exception"] for check in checks if check["status"] == "failed"}
+    assert failed == {}
+    assert {check["check_name"] for check in checks if check["status"] == "skipped"} <= SKIPPED
+    assert sum(check["status"] == "passed" for check in checks) >= 35
+
+
+def rows_of(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    return pd.DataFrame({"age": rng.uniform(20, 90, n), "ward": rng.choice(["a", "b"], n)})
+
+
+def test_a_linear_regression(rng: np.random.Generator) -> None:
+    X = rows_of(3000, rng)
+    y = 80 + 0.5 * X["age"] + 6 * (X["ward"] == "b") + rng.normal(0, 8, 3000)
+    model = PrivateLinearRegression(
+        None,
+        rho=100,
+        mechanism="gaussian",
+        bounds=[(20, 90), ["a", "b"]],
+        target_bounds=(60, 180),
+        random_state=0,
+    ).fit(X, y)
+    plain = LinearRegression().fit(np.column_stack([X["age"], X["ward"] == "b"]), y)
+    assert model.get_feature_names_out().tolist() == ["age", "ward=b"]
+    assert model.coef_ == pytest.approx(plain.coef_, rel=0.05)
+    assert model.intercept_ == pytest.approx(plain.intercept_, rel=0.05)
+    assert model.coef_interval_.shape == (2, 2)
+    assert (model.coef_interval_[:, 0] < plain.coef_).all()
+    assert (plain.coef_ < model.coef_interval_[:, 1]).all()
+    mean, ends = model.predict(X, return_interval=0.9)
+    assert mean == pytest.approx(model.predict(X), abs=0.1)
+    assert 0.87 < np.mean((ends[:, 0] < y) & (y < ends[:, 1])) < 0.93
+    assert model.score(X, y) == pytest.approx(
+        plain.score(np.column_stack([X["age"], X["ward"] == "b"]), y), abs=0.01
+    )
+    assert dc.Release.from_json(model.release_.to_json()) == model.release_
+
+
+def test_a_logistic_regression_makes_two_releases(rng: np.random.Generator) -> None:
+    X = rows_of(4000, rng)
+    odds = -3 + 0.06 * X["age"] + 0.7 * (X["ward"] == "b")
+    y = np.where(rng.random(4000) < 1 / (1 + np.exp(-odds)), "ill", "well")
+    model = PrivateLogisticRegression(
+        40, classes=["well", "ill"], bounds=[(20, 90), ["a", "b"]], draws=1000, random_state=0
+    ).fit(X, y)
+    x = np.column_stack([(X["age"] - 55) / 35, X["ward"] == "b"])
+    plain = LogisticRegression(C=1e6).fit(x, y)
+    # of the second class in order, which is "well"
+    assert model.classes_.tolist() == ["ill", "well"]
+    assert model.coef_ * [35, 1] == pytest.approx(plain.coef_[0], abs=0.25)
+    assert [one.guarantee for one in model.releases_] == [dc.PureDP(10), dc.PureDP(30)]
+    assert model.release_.model.released == "step"
+    assert np.mean(model.predict(X) == plain.predict(x)) > 0.97
+    proba = model.predict_proba(X)
+    assert proba.sum(axis=1) == pytest.approx(1)
+    assert model.decision_function(X) == pytest.approx(np.log(proba[:, 1] / proba[:, 0]))
+    likelier, ends = model.predict(X, return_interval=0.95)
+    assert likelier.tolist() == model.predict(X).tolist()
+    assert (ends[:, 0] < proba[:, 1]).all()
+    assert (proba[:, 1] < ends[:, 1]).all()
+    labels = clone(model).set_params(bounds=[["a", "b"]]).fit(X[["ward"]], y)
+    assert len(labels.releases_) == 1
+    assert labels.release_.guarantee == dc.PureDP(40)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (PrivateLinearRegression(target_bounds=(0, 1)), "declare the features"),
+        (PrivateLinearRegression(bounds=(0, 1)), "declare the target"),
+        (PrivateLinearRegression(bounds=[(0, 1)], target_bounds=(0, 1)), "bounds are for 1 features"),
+        (PrivateLogisticRegression(bounds=(0, 1)), "declare the classes"),
+        (PrivateLogisticRegression(classes=[0, 1, 2], bounds=(0, 1)), "Only binary classification"),
+        (PrivateLogisticRegression(classes=[0, 1], bounds=(0, 1), first_share=1), "first_share must"),
+    ],
+)
+def test_what_is_refused(estimator: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        estimator.fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    with pytest.raises(UsageError, match="requires y"):
+        estimator.fit(np.zeros((4, 2)), None)
