@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from discreet.privacy.metric_dp import MetricDP
     from discreet.privacy.renyi import RenyiDP
     from discreet.reporting.report import report
+    from discreet.validation.audit import audit
     from discreet.validation.calibration import calibrate
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "RenyiDP",
     "ZeroConcentratedDP",
     "__version__",
+    "audit",
     "calibrate",
     "check",
     "coarsen",
@@ -158,6 +160,7 @@ _HOMES = {
     "discreet.privacy.metric_dp": ("MetricDP",),
     "discreet.privacy.renyi": ("RenyiDP",),
     "discreet.reporting.report": ("report",),
+    "discreet.validation.audit": ("audit",),
     "discreet.validation.calibration": ("calibrate",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

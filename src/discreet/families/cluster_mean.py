@@ -50,6 +50,7 @@ from typing import Any, Self
 
 from discreet.arguments import whole
 from discreet.domain.bounds import check_pair, read_pairs
+from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
@@ -161,6 +162,12 @@ class ClusterMean(RecordSums):
 
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         return ()
+
+    def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
+        learned = super().record_columns(columns[:1], domain)
+        if self.weights is None:
+            return learned
+        return (*learned, Numeric(self.weights.column, self.weights.low, self.weights.high))
 
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if self.weights is None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.domain.bounds import Bounds, bounds_are_dates, check_pair, read_pairs
+from discreet.domain.columns import Column, Labels, Numeric
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
@@ -155,6 +156,12 @@ class RecordSums(Model):
 
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         return domain.bounds or (None,) * self.n_columns
+
+    def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
+        if self.vocabulary is not None:
+            return tuple(Labels(name, tuple(each[0] for each in self.vocabulary)) for name in columns)
+        pairs = domain.bounds or ((Fraction(0), Fraction(1)),) * len(columns)
+        return tuple(Numeric(name, *pair) for name, pair in zip(columns, pairs, strict=True))
 
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)

@@ -124,6 +124,12 @@ class Mechanism(metaclass=Constructed):
         ``data`` is :class:`Totals`, or the private side's ``Records``.
         """
 
+    def draws(
+        self, record: Any, data: Any, source: RandomSource, times: int, /
+    ) -> Sequence[Statistics | Samples]:
+        """Draw so many releases of the same data, which audits compare; :meth:`draw` is one of them."""
+        return [self.draw(record, data, source) for _ in range(times)]
+
 
 @dataclass(frozen=True, repr=False)
 class Totals:

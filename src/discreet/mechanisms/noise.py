@@ -103,14 +103,28 @@ class NoiseMechanism(Mechanism):
         return self.record(self.scales(layout), self.sensitivity(layout))
 
     def draw(self, record: NoiseRecord, data: Totals, source: RandomSource) -> Statistics:
+        return self.draws(record, data, source, 1)[0]
+
+    def draws(self, record: NoiseRecord, data: Totals, source: RandomSource, times: int) -> list[Statistics]:
+        """Draw the noise of so many releases at once, coordinate by coordinate."""
         layout = data.layout
         if layout is None:
             raise TypeError("noise is added to totals that know their layout")
-        noise: list[int] = []
+        noise: list[list[int]] = []
         for (scale, grid), run in _runs(record.scale, layout.grid):
-            noise += source.noises(record.distribution(float(scale / grid)), run)
-        noisy = tuple(value + added for value, added in zip(data.values, noise, strict=True))
-        return Statistics(layout.names, noisy, layout.grid, layout.width, layout.shift, layout.half)
+            drawn = source.noises(record.distribution(float(scale / grid)), run * times)
+            noise += [drawn[at::run] for at in range(run)]
+        return [
+            Statistics(
+                layout.names,
+                tuple(value + more for value, more in zip(data.values, added, strict=True)),
+                layout.grid,
+                layout.width,
+                layout.shift,
+                layout.half,
+            )
+            for added in zip(*noise, strict=True)
+        ]
 
     def coarser(self, before: NoiseRecord, layout: Layout) -> NoiseRecord | None:
         """Return the record of totals to which noise was added until it is this mechanism's; None if it is not more."""

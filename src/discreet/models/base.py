@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from discreet.arguments import Constructed
+from discreet.domain.columns import Column
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
@@ -157,6 +158,10 @@ class Model(metaclass=Constructed):
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         """Return the bounds of each column of a record, None for columns of labels."""
         return ()
+
+    def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
+        """Return what each column of a row may hold, as labels or bounds, so that rows can be invented."""
+        raise UsageError(f"rows of {self.name} cannot be invented.", hint="give pair=(table, table)")
 
     @abstractmethod
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:

@@ -97,6 +97,9 @@ class ColumnModel(Model):
             (column.low, column.high) if isinstance(column, Numeric) else None for column in self.columns
         )
 
+    def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
+        return self.columns
+
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         if bounds is not None:
             raise UsageError(f"{self.name} declares its own columns and bounds: leave out bounds.")

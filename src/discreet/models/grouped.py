@@ -30,7 +30,7 @@ from math import prod
 from typing import Any, ClassVar, Self
 
 from discreet.arguments import whole
-from discreet.domain.columns import Labels, decode_columns, encode_columns, only_labels
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_LABELS, Rule
 from discreet.errors import UsageError
@@ -145,6 +145,10 @@ class Grouped(Model):
     def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         bounds = self.model.record_bounds(domain)
         return (*bounds, *[None] * (len(self.unit_rules) - len(bounds)))
+
+    def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
+        learned = columns[: len(columns) - len(self.by)]
+        return (*self.model.record_columns(learned, domain), *self.by)
 
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...]:
         columns = self.model.read_columns(columns)

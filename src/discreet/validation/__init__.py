@@ -1,5 +1,7 @@
 """BOTH SIDES: does the whole path, from rows to posterior, do what it says? Only simulated rows are ever read here."""
 
+from discreet.validation.audit import audit
+from discreet.validation.audit_result import Audit
 from discreet.validation.calibration import calibrate
 from discreet.validation.distinguishability import distinguish
 from discreet.validation.draw_counts import Distinguishability
@@ -8,11 +10,13 @@ from discreet.validation.mmd import Discrepancy, discrepancy
 from discreet.validation.result import Calibration
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Discrepancy",
     "Distinguishability",
     "GreedyPath",
     "adversary",
+    "audit",
     "calibrate",
     "discrepancy",
     "distinguish",

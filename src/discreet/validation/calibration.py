@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -17,7 +15,6 @@ from discreet.curator.publish import choose_mechanism
 from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.extras import needed_for
 from discreet.families.likelihood import Likelihood
 from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
@@ -27,6 +24,7 @@ from discreet.mechanisms.quantile import plan_choices
 from discreet.priors.base import Prior
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, plain
+from discreet.validation.progress import progress_bar
 from discreet.validation.result import Calibration
 from discreet.validation.simulation import Setting, Trial, run_trial
 from discreet.validation.workers import NotPortableError, available_cores, run_in_workers
@@ -156,7 +154,7 @@ def _run(
     setting: Setting, seeds: list[np.random.SeedSequence], workers: int | None, progress: bool | None
 ) -> list[Trial]:
     """Run every trial, here or in other processes."""
-    with _bar(len(seeds), sys.stderr.isatty() if progress is None else progress) as done:
+    with progress_bar(len(seeds), progress, "Simulating") as done:
         out: list[Trial] = []
         start = perf_counter()
         # a taste tells how long a trial takes; its results count
@@ -184,23 +182,6 @@ def _run(
             out.append(run_trial(setting, seed))
             done(1)
         return out
-
-
-@contextmanager
-def _bar(total: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar while the block runs; gives the function that moves it."""
-    if not wanted:
-        yield lambda _: None
-        return
-    with needed_for("a progress bar"):
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # a file keeps the last state of the bar, a terminal need not
-    with Progress(*columns, console=Console(stderr=True), transient=sys.stderr.isatty()) as bar:
-        task = bar.add_task("Simulating", total=total)
-        yield lambda more: bar.advance(task, more)
 
 
 def _gather(setting: Setting, trials: list[Trial], seconds: float) -> Calibration:

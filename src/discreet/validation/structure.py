@@ -1,0 +1,305 @@
+"""Checks of a release path that need no adversary: what must not matter, and what must not be seen.
+
+Row order, engine and chunking must not change a single integer of the totals; two files must differ in nothing but what
+was released; randomness must not repeat itself, in this process or in another; and whole releases must be distributed
+as the runs in which only the draw was repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from discreet.errors import DiscreetError
+from discreet.validation.audit_result import StructureCheck
+from discreet.validation.neighboring_tables import TableSpace
+from discreet.validation.outputs import Outputs, tabulated
+from discreet.validation.release_runs import ReleaseRuns, same_data
+
+#: A distribution is called another one by chance this often at most, over all comparisons of a check.
+FALSE_ALARM = 1e-4
+#: People of the table on which order, engine and chunking are varied, and how often it is cut in two.
+_PEOPLE, _CUTS = 61, 8
+_KEY = b"0123456789abcdef"
+_FRESH_RUNS, _PATIENCE = 3, 120
+#: What two files may differ in: who and when, and what was released.
+_FREE = {"id", "sha256", "statistics.values", "samples.draws", "samples.noisy", "fit_check"}
+_FREE_BOUNDS = {"domain.bounds", "statistics.shift", "statistics.half"}
+_FREE_GROUPS = {"model", "statistics", "mechanism", "group_selection"}
+
+
+def release_checks(
+    runs: ReleaseRuns,
+    tables: tuple[Any, Any],
+    outputs: Outputs,
+    space: TableSpace | None,
+    end_to_end: int,
+    rng: np.random.Generator,
+) -> tuple[StructureCheck, ...]:
+    """Check a release path; ``space`` are its tables, None where the caller gave two and no other can be invented."""
+    fresh = [runs.in_fresh_process(tables[0], _FRESH_RUNS) for _ in range(2)] if _is_plain(tables[0]) else []
+    try:
+        found = list(_whole_releases(runs, tables, outputs, end_to_end))
+    except DiscreetError as problem:
+        found = [StructureCheck("end to end", False, f"a whole release failed: {problem.message}")]
+    found += _noise(runs, tables, outputs, rng)
+    if space is not None:
+        found += _invariances(runs, space, rng)
+    return (*found, _fresh_processes(fresh))
+
+
+def function_checks(function: Callable[..., Any], table: Any) -> tuple[StructureCheck, ...]:
+    """Check where a caller's function takes its randomness from, as far as that can be seen."""
+    before = _generator_states()
+    function(table) if not _takes_runs(function) else function(table, 1)
+    moved = [name for name, state in _generator_states().items() if state != before[name]]
+    if moved:
+        words = f"it draws from {' and '.join(moved)}, which a seed repeats and outputs give away"
+        return (StructureCheck("randomness", False, words),)
+    return ()
+
+
+def _takes_runs(function: Callable[..., Any]) -> bool:
+    import inspect
+
+    try:
+        needed = [
+            one
+            for one in inspect.signature(function).parameters.values()
+            if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        return False
+    return len(needed) > 1
+
+
+def _generator_states() -> dict[str, Any]:
+    """Return the states of generators that everybody in a process shares."""
+    shared = np.random.get_state(legacy=False)  # noqa: NPY002
+    return {
+        "NumPy's global generator": repr(shared["state"]["key"].tobytes()) + str(shared["state"]["pos"]),  # pyright: ignore
+        "Python's global generator": random.getstate(),
+    }
+
+
+# -- whole releases ------------------------------------------------------------------------------------
+
+
+def _whole_releases(
+    runs: ReleaseRuns, tables: tuple[Any, Any], outputs: Outputs, end_to_end: int
+) -> Iterator[StructureCheck]:
+    """Release end to end under both tables in turn, and compare."""
+    held: list[list[Any]] = [[], []]
+    texts: list[list[str]] = [[], []]
+    seconds: list[list[float]] = [[], []]
+    shared = _generator_states()
+    for at in range(end_to_end):
+        which = at % 2
+        start = perf_counter()
+        output, text = runs.whole(tables[which])
+        seconds[which].append(perf_counter() - start)
+        held[which].append(output)
+        texts[which].append(text)
+    moved = [name for name, state in _generator_states().items() if state != shared[name]]
+    whole = tabulated(held[0], held[1])
+    if len({repr(one) for one in held[0]}) == 1 and len(held[0]) > 1 and not outputs.constant:
+        yield StructureCheck("randomness", False, f"{len(held[0]):,} whole releases of one table were the same")
+    elif moved:
+        yield StructureCheck("randomness", False, f"a release draws from {' and '.join(moved)}")
+    yield _agreement(whole, outputs, end_to_end)
+    yield _same_files(texts)
+    yield _timing(seconds)
+
+
+def _agreement(whole: Outputs, outputs: Outputs, end_to_end: int) -> StructureCheck:
+    """Compare whole releases with runs in which only the draw was repeated, number by number."""
+    lowest, tests = 1.0, 0
+    if whole.names == outputs.names:
+        for one, other in zip(whole.sides, outputs.sides, strict=True):
+            for first, second in zip(one.T, other.T, strict=True):
+                first, second = (np.where(np.isnan(side), -np.inf, side) for side in (first, second))
+                lowest = min(lowest, float(stats.ks_2samp(first, second, method="asymp").pvalue))
+                tests += 1
+    agree = tests > 0 and lowest * tests > FALSE_ALARM
+    words = f"{end_to_end:,} whole releases, written and read again, "
+    return StructureCheck(
+        "end to end", agree, words + (f"agree with the runs (p = {min(1.0, lowest * tests):.2g})" if agree else "differ from the runs")
+    )
+
+
+def _same_files(texts: Sequence[Sequence[str]]) -> StructureCheck:
+    """Check that files differ in nothing but what was released: neither in a key, nor in another value."""
+    rest = {_masked(text) for side in texts for text in side}
+    passed = len(rest) == 1
+    words = "keys and values depend on nothing but what is released"
+    return StructureCheck("file", passed, words if passed else f"{len(rest)} kinds of files beside what is released")
+
+
+def _masked(text: str) -> str:
+    made = []
+    for one in text.split("\n{\n"):
+        body = json.loads(one if one.startswith("{") else "{\n" + one)
+        free = set(_FREE)
+        if body.get("bounds_choice"):
+            free |= _FREE_BOUNDS
+        if body.get("group_selection"):
+            free |= _FREE_GROUPS
+        made.append(_without(body, free))
+    return json.dumps(made, sort_keys=True)
+
+
+def _without(value: Any, free: set[str], at: str = "") -> Any:
+    if at in free:
+        # how many numbers there are is not free, unless the whole part is
+        return len(value) if at == "statistics.values" else "released"
+    if isinstance(value, dict):
+        return {key: _without(held, free, f"{at}.{key}".strip(".")) for key, held in value.items()}
+    return value
+
+
+def _timing(seconds: Sequence[Sequence[float]]) -> StructureCheck:
+    """Report how long releases of the two tables take; a difference is said, and not judged."""
+    one, other = (1000 * float(np.median(side)) for side in seconds)
+    p = float(stats.mannwhitneyu(seconds[0], seconds[1]).pvalue)
+    tell = "a difference that chance explains" if p > 0.01 else f"chance alone has p = {p:.1g}"
+    return StructureCheck("timing", None, f"medians of {one:.3g} ms and {other:.3g} ms, {tell}")
+
+
+def _noise(
+    runs: ReleaseRuns, tables: tuple[Any, Any], outputs: Outputs, rng: np.random.Generator
+) -> Iterator[StructureCheck]:
+    """Compare noise on totals with the distribution that the file names, which inference takes for true."""
+    if len(runs.asked) > 1 or outputs.names == ():
+        return
+    readings = runs.batched(tables[0])
+    reading = None if readings is None else next(iter(readings.values()))
+    distribution = getattr(getattr(reading, "record", None), "distribution", None)
+    layout = getattr(getattr(reading, "data", None), "layout", None)
+    if reading is None or distribution is None or layout is None:
+        return
+    lowest, tests = 1.0, 0
+    for at, (scale, grid, total) in enumerate(
+        zip(reading.record.scale, layout.grid, reading.data.values, strict=True)  # pyright: ignore
+    ):
+        drawn = outputs.first[:, at] - total
+        known = distribution(float(scale / grid)).sample(len(drawn), rng)
+        lowest, tests = min(lowest, float(stats.ks_2samp(drawn, known, method="asymp").pvalue)), tests + 1
+    passed = lowest * tests > FALSE_ALARM
+    words = "distributed as the file says" if passed else "not distributed as the file says"
+    yield StructureCheck("noise", passed, f"{words} (p = {min(1.0, lowest * tests):.2g})")
+
+
+# -- what must not matter ------------------------------------------------------------------------------
+
+
+def _invariances(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator) -> Iterator[StructureCheck]:
+    """Read one table in many ways; every integer must stay the same."""
+    people = [tuple(space.varied_row(rng) for _ in range(int(rng.integers(1, space.rows + 1)))) for _ in range(_PEOPLE)]
+    rows = space.records(people)
+
+    def totals(data: Any) -> dict[str, Any]:
+        return {name: one.data for name, one in runs.readings(data, row_key=_KEY).items()}
+
+    if any(one.data is None for one in runs.readings(rows, row_key=_KEY).values()):
+        return
+    base = totals(rows)
+
+    def same(data: Any) -> bool:
+        other = totals(data)
+        return all(same_data(one, other[name]) for name, one in base.items())
+
+    if all(one.mechanism.reads == "totals" for one in runs.asked.values()):
+        order = rng.permutation(len(next(iter(rows.values()))))
+        mixed = {name: [values[at] for at in order] for name, values in rows.items()}
+        yield _verdict("row order", {"another order": same(mixed)}, "leaves every total as it is")
+        cuts = {f"cut {at + 1}": _adds_up(totals, space, people, base, rng) for at in range(_CUTS)}
+        yield _verdict("chunking", cuts, "totals of parts add up to those of the whole")
+    with tempfile.TemporaryDirectory() as folder:
+        ways = dict(_other_ways(rows, Path(folder)))
+        yield _verdict("engine", {name: same(data) for name, data in ways.items()}, f"{', '.join(ways)}: the same totals")
+
+
+def _adds_up(
+    totals: Callable[[Any], dict[str, Any]], space: TableSpace, people: Sequence[Any], base: Mapping[str, Any], rng: np.random.Generator
+) -> bool:
+    """Tell whether the totals of two parts of the people add up to those of all of them."""
+    left = rng.random(len(people)) < 0.5
+    left[:2] = True, False
+    parts = [
+        totals(_kept(space, people, keep)) for keep in (left, ~left)
+    ]
+    return all(
+        tuple(whole.values) == tuple(a + b for a, b in zip(parts[0][name].values, parts[1][name].values, strict=True))
+        for name, whole in base.items()
+    )
+
+
+def _kept(space: TableSpace, people: Sequence[Any], keep: np.ndarray) -> dict[str, list[Any]]:
+    """Return the rows of some of the people, who keep their names."""
+    return space.records([person if kept else () for person, kept in zip(people, keep, strict=True)])
+
+
+def _other_ways(rows: Mapping[str, list[Any]], folder: Path) -> Iterator[tuple[str, Any]]:
+    """Return the same rows as other engines hold them, and as files."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    table = pa.table(dict(rows))
+    size = table.num_rows
+    yield "Arrow", table
+    yield "Arrow in chunks", pa.concat_tables([table.slice(at, 7) for at in range(0, size, 7)])
+    if find_spec("polars") is not None:
+        import polars
+
+        yield "Polars", polars.from_arrow(table)
+    if find_spec("pandas") is not None:
+        yield "pandas", table.to_pandas()
+    pyarrow.csv.write_csv(table, folder / "rows.csv")
+    yield "CSV", str(folder / "rows.csv")
+    pyarrow.parquet.write_table(table, folder / "rows.parquet")
+    yield "Parquet", str(folder / "rows.parquet")
+    (folder / "parts").mkdir()
+    for at, start in enumerate(range(0, size, 20)):
+        pyarrow.parquet.write_table(table.slice(start, 20), folder / "parts" / f"{at}.parquet")
+    yield "several files", str(folder / "parts")
+
+
+def _verdict(name: str, found: Mapping[str, bool], words: str) -> StructureCheck:
+    wrong = [way for way, same in found.items() if not same]
+    return StructureCheck(name, not wrong, f"{wrong[0]} changes the totals" if wrong else words)
+
+
+# -- other processes -----------------------------------------------------------------------------------
+
+
+def _is_plain(table: Any) -> bool:
+    return isinstance(table, dict)
+
+
+def _fresh_processes(workers: Sequence[Popen[bytes] | None]) -> StructureCheck:
+    """Compare what two fresh interpreters released: a generator with a seed would give the same twice."""
+    started = [worker for worker in workers if worker is not None]
+    made = []
+    for worker in started:
+        try:
+            answer, _ = worker.communicate(timeout=_PATIENCE) if worker.stdout is not PIPE else (b"", b"")
+        except (TimeoutExpired, ValueError):
+            worker.kill()
+            answer = b""
+        made.append(json.loads(answer) if answer and worker.returncode == 0 else None)
+    if len(made) < 2 or None in made:
+        return StructureCheck("fresh processes", None, "not compared: the settings cannot be sent to another process")
+    repeated = made[0] == made[1] and len(set(map(str, made[0] + made[1]))) > 1 or len(set(map(str, made[0]))) == 1
+    words = "two interpreters released the same" if repeated else "two interpreters release different things"
+    return StructureCheck("fresh processes", not repeated, words)
