@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import discreet
 from discreet.cli.adversary import adversary
+from discreet.cli.audit import audit
 from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.coarsen import coarsen
@@ -127,12 +128,13 @@ def _ledger() -> typer.Typer:
 
 def _profiles() -> typer.Typer:
     from discreet.cli.profile_reports import infer, privatize
-    from discreet.cli.profiles import audit, fit, plot
+    from discreet.cli.profiles import audit as audit_edges
+    from discreet.cli.profiles import fit, plot
 
     observed = "observed.csv --value usage --profile user"
     to = typer.Typer(cls=_Group)
     _add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", to)
-    _add(audit, None, "discreet profiles audit mechanism.json", to)
+    _add(audit_edges, None, "discreet profiles audit mechanism.json", to)
     _add(privatize, None, f"discreet profiles privatize mechanism.json {observed} -o reports.csv", to)
     _add(infer, None, "discreet profiles infer mechanism.json reports.csv", to)
     _add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", to)
@@ -156,6 +158,7 @@ _add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(plan, _EITHER, "discreet plan -m mean --n 1000 --bounds=0,100 --width 4 -o plan.png")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")
+_add(audit, _EITHER, "discreet audit -m mean --bounds=0,100 --epsilon 1")
 _add(distinguish, _EITHER, "discreet distinguish --epsilon 0.5 --error 0.01 -o limit.png")
 _add(
     adversary,

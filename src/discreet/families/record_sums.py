@@ -61,8 +61,6 @@ class RecordSums(Model):
     sums_values: ClassVar[bool] = True
     #: Geometry of one record; one statistic in [-1, 1] unless a family says otherwise.
     geometry: ClassVar[RecordShape] = Interval()
-    #: How many columns make one record.
-    n_columns: int = 1
     #: How many axes one value of a draw has, by name; draws that are single numbers are left out.
     draw_axes: ClassVar[Mapping[str, int]] = {}
     #: For families whose parameter is a vector of probabilities, how many; ``None`` for all others.

@@ -66,6 +66,8 @@ class Model(metaclass=Constructed):
     max_groups: int | None = None
     #: Why rows of one person cannot become one record, where :attr:`unit_rules` are none.
     no_unit: ClassVar[str] = "its record is more than one row"
+    #: How many columns make one record, where the curator names them.
+    n_columns: int = 1
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

@@ -34,7 +34,7 @@ from discreet.validation.release_runs import ReleaseRuns
 _CHOICE_ERROR = 0.05
 _FEWEST_RUNS = 200
 # runs of the search: under each table that is tried, and under the best pairs
-_TASTE, _PILOT = (60, 300), (400, 4000)
+_TASTE, _PILOT = (30, 300), (200, 4000)
 _CLIMB = 16
 # draws at a time, between two steps of the progress bar
 _PORTION = 5000
@@ -176,18 +176,19 @@ def audit(
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
     subject, claim = _read(subject, model, budget, declared, flag(batched, "batched"))
     with progress_bar(2 * runs, progress, "Auditing") as done:
-        chosen, tables = _tables(subject, pair, claim, n, runs, rng, done)
+        chosen, tables = _tables(subject, pair, claim, n, runs, rng)
         outputs = tabulated(*(_many(subject, table, runs, done) for table in tables))
     found = _bounds(outputs, claim, error)
     structure: tuple[StructureCheck, ...] = ()
     if flag(checks, "checks"):
-        from discreet.validation.structure import function_checks, release_checks
+        from discreet.validation.structure import function_checks, release_checks, support_check
 
+        structure = (support_check(outputs, claim.epsilon),)
         if isinstance(subject, ReleaseRuns):
             space = None if pair is not None else subject.space(n)
-            structure = release_checks(subject, tables, outputs, space, end_to_end, rng)
+            structure += release_checks(subject, tables, outputs, space, end_to_end, rng)
         else:
-            structure = function_checks(subject.function, tables[0])
+            structure += function_checks(subject, tables[0])
     return Audit(
         subject.name,
         claim,
@@ -240,7 +241,6 @@ def _tables(
     n: int,
     runs: int,
     rng: np.random.Generator,
-    done: Callable[[int], None],
 ) -> tuple[Pair | None, tuple[Any, Any]]:
     """Return two neighboring tables: the caller's, or the worst that a search finds."""
     if pair is not None:
@@ -258,15 +258,15 @@ def _tables(
         return subject.draws(table(people), times)
 
     taste, pilot = (int(np.clip(runs // share, *ends)) for share, ends in ((150, _TASTE), (20, _PILOT)))
-    candidates = search(space, draw, rng, times=taste, steps=_CLIMB, done=lambda _: None)
+    candidates = search(space, draw, rng, times=taste, steps=_CLIMB)
     best, chosen = -inf, candidates[0]
     aim = partial(epsilon_at_least, error=_CHOICE_ERROR, delta=claim.delta)
     for one in candidates if len(candidates) > 1 else ():
         outputs = tabulated(*(draw(people, pilot) for people in one.people()))
-        learnt, held = learned(outputs), outputs.half(0.5, 1)
-        hits = _ordered(event := learnt.event(aim), held)
+        held = outputs.half(0.5, 1)
+        hits = _ordered(learned(outputs).event(aim), held)
         reached = inf if outputs.deterministic else float(aim(*hits, len(held[0])))
-        if event and reached > best:
+        if reached > best:
             best, chosen = reached, one
     first, second = chosen.people()
     return chosen, (table(first), table(second))
@@ -326,7 +326,11 @@ def _cautions(outputs: Outputs, claim: Claim, runs: int) -> list[str]:
     if outputs.constant:
         said.append("all outputs under both tables were the same, so this pair says nothing")
     if claim.epsilon is not None and np.log(runs / 10) < claim.epsilon:
-        said.append(f"{2 * runs:,} runs cannot refute so large an epsilon: events are at most 1 in {runs:,} rare")
-    if 0 < claim.delta < 100 / runs:
-        said.append(f"{2 * runs:,} runs do not see events as rare as delta = {claim.delta:g}; try a larger delta")
+        said.append(
+            f"{2 * runs:,} runs cannot refute so large an epsilon: events are at most 1 in {runs:,} rare"
+        )
+    if 0 < claim.delta < 10 / runs:
+        said.append(
+            f"{2 * runs:,} runs do not see events as rare as delta = {claim.delta:g}; try a larger delta"
+        )
     return said

@@ -68,7 +68,9 @@ class Audit:
     @property
     def ratio(self) -> float | None:
         """The largest lower bound as a share of what is claimed: above 1 the claim is wrong."""
-        shares = [self.renyi_lower[a] / bound for a, bound in self.claim.renyi.items() if a in self.renyi_lower]
+        shares = [
+            self.renyi_lower[a] / bound for a, bound in self.claim.renyi.items() if a in self.renyi_lower
+        ]
         if self.claim.epsilon is not None:
             shares.append(self.epsilon_lower / self.claim.epsilon)
         return max(shares, default=None)

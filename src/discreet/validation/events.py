@@ -51,7 +51,9 @@ class Partition:
 
     def hits(self, side: np.ndarray) -> np.ndarray:
         """Return how many outputs are in each cell."""
-        return np.bincount(np.searchsorted(self.cuts, self.score(side), side="right"), minlength=len(self.cuts) + 1)
+        return np.bincount(
+            np.searchsorted(self.cuts, self.score(side), side="right"), minlength=len(self.cuts) + 1
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,10 @@ class Learned:
             for size in _CELLS:
                 cuts = np.unique(np.quantile(np.concatenate([one, other]), np.arange(1, size) / size))
                 cells = Partition(how, score, cuts)
-                counts = [np.bincount(np.searchsorted(cuts, s, side="right"), minlength=len(cuts) + 1) for s in (one, other)]
+                counts = [
+                    np.bincount(np.searchsorted(cuts, s, side="right"), minlength=len(cuts) + 1)
+                    for s in (one, other)
+                ]
                 for swapped in (False, True):
                     p, q = counts[::-1] if swapped else counts
                     share = max(
@@ -182,6 +187,15 @@ def _histogram(one: np.ndarray, other: np.ndarray, *, is_label: bool) -> Score:
 def _smooth(counts: np.ndarray) -> np.ndarray:
     wide = np.concatenate([counts[:1], counts, counts[-1:]])
     return (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4
+
+
+def output_classes(values: np.ndarray) -> Iterator[Score]:
+    """Return ways to sort numbers into classes: by value, if values repeat, and by their lowest bit if not whole."""
+    held = values[~np.isnan(values)]
+    if len(np.unique(held)) <= len(values) / 8:
+        yield lambda side: np.nan_to_num(side, nan=np.inf)
+    if not _whole(values, values):
+        yield _lowest_bit
 
 
 def _lowest_bit(values: np.ndarray) -> np.ndarray:

@@ -60,7 +60,10 @@ class Pair:
 def _shown(person: Person | None) -> str:
     if person is None:
         return "nobody"
-    said = [", ".join("missing" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in row) for row in person]
+    said = [
+        ", ".join("missing" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in row)
+        for row in person
+    ]
     if len(set(said)) == 1:
         return f"({said[0]})" if len(said) == 1 else f"{len(said)} rows ({said[0]})"
     return f"{len(said)} rows, ({said[0]}) and others"
@@ -120,11 +123,7 @@ class TableSpace:
             if self.neighbors == "add_remove":
                 yield [Pair(others, person, None) for person in tried]
             else:
-                yield [
-                    Pair(others, one, other)
-                    for at, one in enumerate(tried)
-                    for other in tried[at + 1 :]
-                ]
+                yield [Pair(others, one, other) for at, one in enumerate(tried) for other in tried[at + 1 :]]
 
     def _random(self, size: int, rng: np.random.Generator) -> tuple[Person, ...]:
         tried = self.people()
@@ -199,7 +198,6 @@ def search(
     *,
     times: int,
     steps: int,
-    done: Callable[[int], None],
 ) -> list[Pair]:
     """Return the pairs whose outputs lie furthest apart in a few runs each, the furthest first."""
     known: dict[tuple[Person, ...], Sequence[Any]] = {}
@@ -207,7 +205,6 @@ def search(
     def outputs(people: tuple[Person, ...]) -> Sequence[Any]:
         if people not in known:
             known[people] = draw(people, times)
-            done(times)
         return known[people]
 
     def distance(pair: Pair) -> float:
@@ -215,7 +212,9 @@ def search(
         table = tabulated(outputs(one), outputs(other))
         return apart(table.first, table.second)
 
-    scored = [(distance(pair), at, pair) for at, pair in enumerate(p for some in space.pairs(rng) for p in some)]
+    scored = [
+        (distance(pair), at, pair) for at, pair in enumerate(p for some in space.pairs(rng) for p in some)
+    ]
     scored.sort(key=lambda one: (-one[0], one[1]))
     best, pair = scored[0][0], scored[0][2]
     for step in range(steps):

@@ -40,9 +40,7 @@ def epsilon_at_least(
         return np.maximum(np.log(np.maximum(p - delta, 0.0)) - np.log(q), 0.0)
 
 
-def delta_at_least(
-    hits: Any, other_hits: Any, runs: Any, *, error: float, epsilon: float
-) -> np.ndarray:
+def delta_at_least(hits: Any, other_hits: Any, runs: Any, *, error: float, epsilon: float) -> np.ndarray:
     """Return a delta that (``epsilon``, delta)-privacy cannot be below, at least 0."""
     p, q = share_at_least(hits, runs, error / 2), share_at_most(other_hits, runs, error / 2)
     return np.maximum(p - np.exp(epsilon) * q, 0.0)

@@ -11,7 +11,7 @@ from discreet.extras import needed_for
 
 @contextmanager
 def progress_bar(total: int, wanted: bool | None, words: str) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar while the block runs, by default if stderr is a terminal; gives the function that moves it."""
+    """Show a progress bar while the block runs, by default if stderr is a terminal; gives what moves it."""
     if not (sys.stderr.isatty() if wanted is None else wanted):
         yield lambda _: None
         return

@@ -11,6 +11,7 @@ import json
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,7 +31,7 @@ from discreet.models.grouped import private_column
 from discreet.privacy import Guarantee, compose
 from discreet.samplers.csprng import undisturbed
 from discreet.samplers.secure import SECURE
-from discreet.validation.neighboring_tables import Person, TableSpace
+from discreet.validation.neighboring_tables import TableSpace
 from discreet.validation.outputs import released
 
 _BUDGETS = ("epsilon", "delta", "rho")
@@ -144,7 +145,7 @@ class ReleaseRuns:
 
     def _drawn_again(self, data: Any) -> Any:
         made = {name: released(draw(one, SECURE)) for name, one in self.readings(data).items()}
-        return made[""] if "" in made else made
+        return made.get("", made)
 
     def whole(self, data: Any) -> tuple[Any, str]:
         """Release once, end to end, write the file and read it again; return what it holds, and its text."""
@@ -162,16 +163,11 @@ class ReleaseRuns:
             job = pickle.dumps((self, dict(data), times))
         except Exception:  # a model of the caller's own may not travel
             return None
-        worker = subprocess.Popen(
-            [sys.executable, "-c", _FRESH],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        assert worker.stdin is not None
-        worker.stdin.write(pickle.dumps(sys.path) + job)
-        worker.stdin.close()
-        return worker
+        with tempfile.TemporaryFile() as asked:
+            asked.write(pickle.dumps(sys.path) + job)
+            asked.seek(0)
+            command = [sys.executable, "-c", _FRESH]
+            return subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 def serve() -> None:
@@ -182,9 +178,22 @@ def serve() -> None:
 
 #: What several models take by name or not at all, as :func:`~discreet.curator.several.declare_several` reads it.
 _SEVERAL = (
-    "column columns bounds outside missing impute fit_check unit per_unit row_bounds last_by by groups max_groups "
-    "unit_label"
-).split()
+    "column",
+    "columns",
+    "bounds",
+    "outside",
+    "missing",
+    "impute",
+    "fit_check",
+    "unit",
+    "per_unit",
+    "row_bounds",
+    "last_by",
+    "by",
+    "groups",
+    "max_groups",
+    "unit_label",
+)
 
 
 def _own_columns(model: Any) -> dict[str, Any]:
@@ -193,8 +202,9 @@ def _own_columns(model: Any) -> dict[str, Any]:
         raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
     if model.read_columns(None) is not None:
         return {}
-    size = getattr(model, "n_columns", 1)
-    return {"column": "x"} if size == 1 else {"columns": [f"x{at + 1}" for at in range(size)]}
+    if model.n_columns == 1:
+        return {"column": "x"}
+    return {"columns": [f"x{at + 1}" for at in range(model.n_columns)]}
 
 
 def _drawn(reading: Reading, times: int) -> Sequence[Any]:
@@ -213,8 +223,3 @@ def same_data(one: Any, other: Any) -> bool:
     if hasattr(one, "codes"):
         return bool(np.array_equal(one.codes, other.codes) and np.array_equal(one.values, other.values))
     return tuple(one.values) == tuple(other.values)
-
-
-def as_table(space: TableSpace, people: Sequence[Person]) -> dict[str, list[Any]]:
-    """Return invented people as the rows of a table."""
-    return space.records(people)
