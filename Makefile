@@ -76,6 +76,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/groups.py --check
 	$(BIN)/python benchmarks/inference.py --check
 	$(BIN)/python benchmarks/calibration.py --check
+	$(BIN)/python benchmarks/audit.py --check
 	$(BIN)/python benchmarks/ledger.py --check
 	$(BIN)/python benchmarks/truncated_dirichlet.py --check
 	$(BIN)/python benchmarks/profiles.py --check

@@ -23,7 +23,7 @@ from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
 from discreet.validation.audit_result import Audit, StructureCheck
 from discreet.validation.claims import Claim
-from discreet.validation.events import learned
+from discreet.validation.learned_events import learned
 from discreet.validation.neighboring_tables import Pair, Person, TableSpace, search
 from discreet.validation.outputs import Outputs, tabulated
 from discreet.validation.privacy_bounds import delta_at_least, divergence_at_least, epsilon_at_least

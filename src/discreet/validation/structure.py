@@ -22,7 +22,7 @@ from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.validation.audit_result import StructureCheck
-from discreet.validation.events import output_classes
+from discreet.validation.learned_events import output_classes
 from discreet.validation.neighboring_tables import TableSpace
 from discreet.validation.outputs import Outputs, tabulated
 from discreet.validation.privacy_bounds import epsilon_at_least
@@ -36,7 +36,7 @@ FALSE_ALARM = 1e-4
 #: People of the table on which order, engine and chunking are varied, and how often it is cut in two.
 _PEOPLE, _CUTS = 61, 8
 _KEY = b"0123456789abcdef"
-_FRESH_RUNS, _PATIENCE = 3, 120
+_FRESH_RUNS, _PATIENCE = 3, 600
 # outputs of a class that the other table never gives, to be looked at
 _SEVERAL = 8
 #: What two files may differ in: who and when, and what was released.

@@ -1,0 +1,100 @@
+"""Audit mechanisms of other libraries: OpenDP's, and diffprivlib's, where a known fault is found.
+
+    python studies/audit_others.py --check                     makes an environment for diffprivlib first
+    python studies/audit_others.py --python PATH --check       uses one that has it
+
+An audit needs nothing but a function of a table. diffprivlib needs an older scikit-learn and runs in an environment of
+its own: another process is told a table and how often to run, and answers with outputs. Its linear regression takes the
+lower bound of a feature twice where it should take both (issue 104 of its repository), so that a feature with bounds
+(0, 1) gets no noise on its sum of squares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import discreet as dc
+
+HOME = Path(__file__).parent
+PEER = HOME.parent / "benchmarks" / "data" / "diffprivlib"
+PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
+RESULTS = HOME / "results" / "audit_others.json"
+# neighboring tables: numbers between 0 and 1, and (feature, target) of a regression through the origin
+NUMBERS = ([0.5, 0.0], [0.5, 1.0])
+POINTS = ([[1.0, 0.0]], [[0.01, 0.0]])
+
+
+def opendp(table: list[float], times: int) -> list[float]:
+    """Return clamped sums with OpenDP's Laplace noise."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    noisy = dp.m.make_laplace(*space, scale=1.0)
+    total = sum(min(max(value, 0.0), 1.0) for value in table)
+    return [noisy(total) for _ in range(times)]
+
+
+def diffprivlib(python: str, what: str) -> Callable[[Any, int], list[Any]]:
+    """Return a function that runs one of diffprivlib's mechanisms in its own environment."""
+
+    def run(table: Any, times: int) -> list[Any]:
+        asked = json.dumps({"what": what, "table": table, "times": times})
+        done = subprocess.run(
+            [python, "-W", "ignore", str(HOME / "diffprivlib_runs.py")],
+            input=asked,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    return run
+
+
+def environment() -> str:
+    """Return a Python that has diffprivlib, in an environment that is made on the first run."""
+    python = PEER / "bin" / "python"
+    if not python.exists():
+        print("making an environment for diffprivlib …", file=sys.stderr)
+        venv.create(PEER, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    return str(python)
+
+
+def main() -> None:
+    """Audit every case, print what was found and keep it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--python", help="an interpreter that has diffprivlib")
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--check", action="store_true", help="exit 1 unless the known fault is found")
+    asked = parser.parse_args()
+    python = asked.python or environment()
+    cases = {
+        "OpenDP, Laplace": (opendp, NUMBERS, asked.runs),
+        "diffprivlib, Laplace": (diffprivlib(python, "laplace"), NUMBERS, asked.runs),
+        "diffprivlib, LaplaceTruncated": (diffprivlib(python, "truncated"), NUMBERS, asked.runs),
+        "diffprivlib, mean": (diffprivlib(python, "mean"), NUMBERS, asked.runs),
+        "diffprivlib, LinearRegression": (diffprivlib(python, "regression"), POINTS, asked.runs // 5),
+    }
+    found = {}
+    for name, (function, pair, runs) in cases.items():
+        result = dc.audit(function, pair=pair, epsilon=1, runs=runs, batched=True, rng=1)
+        print(f"{name}\n{result.summary()}\n", flush=True)
+        found[name] = result.to_dict()
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if asked.check and not (
+        found["diffprivlib, LinearRegression"]["violated"] and found["OpenDP, Laplace"]["passed"]
+    ):
+        sys.exit("the known fault was not found, or a mechanism without one was called wrong")
+
+
+if __name__ == "__main__":
+    main()
