@@ -78,8 +78,10 @@ class FunctionRuns:
                 "a function needs two neighboring tables, or bounds of the numbers in them.",
                 hint="give pair=(table, table), or bounds=(low, high)",
             )
-        ((low, high),) = read_pairs(self.bounds, 1)
-        return TableSpace((Numeric("x", low, high),), self.neighbors, n, gaps=False)
+        pairs = read_pairs(self.bounds, "bounds")
+        if len(pairs) != 1:
+            raise UsageError("invented tables are lists of numbers: give one pair of bounds.")
+        return TableSpace((Numeric("x", *pairs[0]),), self.neighbors, n, gaps=False)
 
     def draws(self, data: Any, times: int) -> Sequence[Any]:
         """Call the function so many times."""

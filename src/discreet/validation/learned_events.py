@@ -135,11 +135,21 @@ def _scores(outputs: Outputs, one: np.ndarray, other: np.ndarray) -> Iterator[tu
             yield f"lowest bit of {name}", _of_column(at, lambda values, bits=bits: bits(_lowest_bit(values)))
     if len(varying) > 1:
         chosen = ranked[: 10 * _MOST_COLUMNS]
-        yield "histograms of all numbers", lambda side: sum(columns[at](side[:, at]) for at in chosen)
+        yield "histograms of all numbers", _summed({at: columns[at] for at in chosen})
         joint = _joint(one, other)
         if joint is not None:
             yield "histogram of whole outputs", joint
         yield "quadratic classifier", _classifier(one, other, ranked[:_MOST_COLUMNS])
+
+
+def _summed(columns: dict[int, Score]) -> Score:
+    def score(side: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(side))
+        for at, one in columns.items():
+            total += one(side[:, at])
+        return total
+
+    return score
 
 
 def _varies(values: np.ndarray) -> bool:

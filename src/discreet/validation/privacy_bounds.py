@@ -47,7 +47,12 @@ def delta_at_least(hits: Any, other_hits: Any, runs: Any, *, error: float, epsil
 
 
 def divergence_at_least(
-    hits: Sequence[int], other_hits: Sequence[int], runs: int, *, error: float, order: float
+    hits: Sequence[int] | np.ndarray,
+    other_hits: Sequence[int] | np.ndarray,
+    runs: int,
+    *,
+    error: float,
+    order: float,
 ) -> float:
     """Return what the Rényi divergence of this order cannot be below, from counts of the cells of a partition.
 

@@ -101,7 +101,9 @@ def support_check(outputs: Outputs, claimed: float | None) -> StructureCheck:
                     np.isin(classes(side[:, at]), alone) for side in (counted[::-1] if flip else counted)
                 ]
                 hits = [int(side.sum()) for side in sides]
-                found = float(epsilon_at_least(*hits, len(sides[0]), error=FALSE_ALARM / len(outputs.names)))
+                found = float(
+                    epsilon_at_least(hits[0], hits[1], len(sides[0]), error=FALSE_ALARM / len(outputs.names))
+                )
                 if hits[1] == 0 and found > worst:
                     worst, share = found, hits[0] / len(sides[0])
     holes = worst > (claimed if claimed is not None else np.inf)
@@ -160,13 +162,13 @@ def _agreement(whole: Outputs, outputs: Outputs, end_to_end: int) -> StructureCh
             first, second = (
                 np.nan_to_num(side[:, at], nan=-1e300, posinf=1e300, neginf=-1e300) for side in (one, other)
             )
-            found.append(float(stats.ks_2samp(first, second, method="asymp").pvalue))
+            found.append(float(stats.ks_2samp(first, second, method="asymp")[1]))
             center = np.median(second)
             apart.append((np.abs(first - center), np.abs(second - center)))
         # both tables together: how far from the middle, where a scale that is wrong shows best
         first, second = (np.concatenate(side) for side in zip(*apart, strict=True))
         if np.ptp(first) > 0 or np.ptp(second) > 0:
-            found.append(float(stats.ttest_ind(first, second, equal_var=False).pvalue))
+            found.append(float(stats.ttest_ind(first, second, equal_var=False)[1]))
     lowest = min(1.0, float(np.nanmin(found)) * len(found))
     agree = lowest > FALSE_ALARM
     told = f"agree with the runs (p = {lowest:.2g})" if agree else "differ from the runs"
@@ -231,7 +233,7 @@ def _noise(
     ):
         drawn = outputs.first[:, at] - total
         known = distribution(float(scale / grid)).sample(len(drawn), rng)
-        lowest, tests = min(lowest, float(stats.ks_2samp(drawn, known, method="asymp").pvalue)), tests + 1
+        lowest, tests = min(lowest, float(stats.ks_2samp(drawn, known, method="asymp")[1])), tests + 1
     passed = lowest * tests > FALSE_ALARM
     words = "distributed as the file says" if passed else "not distributed as the file says"
     yield StructureCheck("noise", passed, f"{words} (p = {min(1.0, lowest * tests):.2g})")
