@@ -81,7 +81,7 @@ class FunctionRuns:
         pairs = read_pairs(self.bounds, "bounds")
         if len(pairs) != 1:
             raise UsageError("invented tables are lists of numbers: give one pair of bounds.")
-        return TableSpace((Numeric("x", *pairs[0]),), self.neighbors, n, gaps=False)
+        return TableSpace((Numeric("bounds", *pairs[0]),), self.neighbors, n, gaps=False)
 
     def draws(self, data: Any, times: int) -> Sequence[Any]:
         """Call the function so many times."""
@@ -254,7 +254,7 @@ def _tables(
 
     def table(people: tuple[Person, ...]) -> Any:
         made = space.records(people)
-        return made["x"] if is_list else made
+        return made["bounds"] if is_list else made
 
     def draw(people: tuple[Person, ...], times: int) -> Sequence[Any]:
         return subject.draws(table(people), times)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.curator.budget_split import declare_several, divide
 from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.curator.publish import choose_mechanism, release
-from discreet.curator.several import declare_several, divide
 from discreet.errors import UsageError
 from discreet.mechanisms.private_groups import LabelBudget
 from discreet.models.base import Model
@@ -36,7 +36,7 @@ from discreet.validation.outputs import released
 
 _BUDGETS = ("epsilon", "delta", "rho")
 #: Arguments of a release that an audit does not take: it reads no data of anybody's.
-_NOT_HERE = ("table", "query", "ledger", "dataset", "analyst", "explain")
+_NOT_HERE = ("table", "query", "ledger", "dataset", "analyst", "about", "explain")
 _FRESH = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from discreet.validation.release_runs import serve; serve()"
@@ -176,7 +176,7 @@ def serve() -> None:
     print(json.dumps([repr(runs.whole(data)[0]) for _ in range(times)]))
 
 
-#: What several models take by name or not at all, as :func:`~discreet.curator.several.declare_several` reads it.
+#: What several models take by name or not at all, as :func:`~discreet.curator.budget_split.declare_several` reads it.
 _SEVERAL = (
     "column",
     "columns",
