@@ -187,8 +187,9 @@ def audited(**more: Any) -> dc.validation.Audit:
 
 
 def test_a_release_keeps_its_promise_and_comes_near_it() -> None:
-    found = audited()
-    assert 0.6 < found.epsilon_lower <= 1
+    # of 2,000 counted runs about 700 and 260 are in the event, so the bound is 0.6 on average, with an sd of 0.08
+    found = audited(confidence=0.9999)
+    assert 0.25 < found.epsilon_lower <= 1
     assert found.passed
     assert found.subject == "bernoulli of x by Laplace"
 
