@@ -54,6 +54,12 @@ def an_annealed_release() -> dc.Release:
     return dc.release(ROWS, dc.Bernoulli(), mechanism=annealing, missing="none")
 
 
+@cache
+def _hidden_markov_release() -> dc.Release:
+    model = dc.models.HiddenMarkov(2, time={"month": ["1", "2", "3"]}, features={"cause": ["a", "b"]})
+    return dc.release({"month": ["1", "2", "3"], "cause": ["a", "b", "a"]}, model, epsilon=1)
+
+
 def a_release() -> dc.Release:
     return dc.release(ROWS, dc.Bernoulli(), epsilon=1)
 
@@ -104,6 +110,7 @@ RECORDS = {
     "validation.Discrepancy": "made by discrepancy",
     "validation.Distinguishability": "made by distinguish",
     "validation.GreedyPath": "made by adversary",
+    "validation.StateComparison": "made by compare_states",
     "privacy.Conversion": "made by Guarantee.to_approx",
     "profiles.Audit": "made by audit",
     "profiles.EdgeLoss": "made by audit",
@@ -140,6 +147,13 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "model": dc.Bernoulli(),
         "mechanism": _ops(),
         "draws": [3],
+    },
+    "validation.compare_states": lambda: {
+        "release": _hidden_markov_release(),
+        "states": [1, 2],
+        "draws": 4,
+        "chains": 1,
+        "rng": 1,
     },
     "validation.adversary": lambda: {"model": dc.Bernoulli(), "mechanism": _ops(), "records": 3},
     "validation.discrepancy": lambda: {"a": np.linspace(0, 1, 12), "b": np.linspace(0, 2, 12), "rng": 1},

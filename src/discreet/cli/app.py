@@ -18,6 +18,7 @@ from discreet.cli.coarsen import coarsen
 from discreet.cli.demo import demo
 from discreet.cli.distinguish import distinguish
 from discreet.cli.evidence import evidence
+from discreet.cli.forecast import forecast, states
 from discreet.cli.infer import infer
 from discreet.cli.plan import plan
 from discreet.cli.release import release
@@ -155,6 +156,8 @@ _add(verify, _ANALYST, "discreet verify smoking.json --key office.key.pub")
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(report, _ANALYST, "discreet report smoking.json pressure.json -o report.html")
 _add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --seed 1")
+_add(forecast, _ANALYST, "discreet forecast wards.json --ahead 3 --entries 100 -o forecast.png")
+_add(states, _ANALYST, "discreet states wards.json --try 1,2,3,4 -o states.png")
 _add(respond, _ANALYST, "discreet respond smoking.json -q mean:p -q interval:p:0.9 -q 'event:p>0.3'")
 _add(plan, _EITHER, "discreet plan -m mean --n 1000 --bounds=0,100 --width 4 -o plan.png")
 _add(calibrate, _EITHER, "discreet calibrate -m bernoulli --n 500 --epsilon 0.1 --seed 1 -o calibration.png")

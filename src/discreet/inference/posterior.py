@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import numbers, probability, shown
+from discreet.arguments import numbers, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.row_questions import RowQuestions
 from discreet.inference.summary import (
     LabelRow,
     Summary,
@@ -48,7 +49,7 @@ _QUARTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
+class Posterior(RowQuestions):
     """Draws from a posterior.
 
     Parameters
@@ -247,43 +248,6 @@ class Posterior:
                 hint="release dc.Histogram(bins=64); quantile(q) has quantiles of the parameters",
             )
         return self.distribution
-
-    # -- rows that need no protection -----------------------------------------------------------------
-
-    def log_likelihood(self, rows: Any, *, ahead: int | None = None) -> np.ndarray:
-        """Return the log of each row's predictive probability: the mean over the draws of p(row | draw).
-
-        Parameters
-        ----------
-        rows
-            Records that need no protection: a dictionary of columns, a table, or a list of rows. A missing or
-            undeclared value says nothing, and so does a target that is left out: what it could have been is summed
-            over. In a hidden Markov model that is the state: of another sequence as all sequences start and move, at a
-            time that is not declared as at one of the declared times, each as likely as the others.
-        ahead
-            For forecasts from a hidden Markov model: how many steps after the last declared time the rows are whose
-            time is not declared. Their states follow from the last ones by the transition probabilities.
-        """
-        return self._of_model().log_likelihood(self.draws, rows, ahead=ahead)
-
-    def predict_proba(self, rows: Any) -> np.ndarray:
-        """Return each row's probability of every class, rows × classes, in the order of the target's labels."""
-        return self._of_model().predict_proba(self.draws, rows)
-
-    def predict(self, rows: Any, interval: float | None = None) -> Any:
-        """Return each row's most probable class, of equally probable ones the first; or, for numbers, the mean.
-
-        With ``interval=0.95``, for a linear regression: ``mean``, ``low`` and ``high``, where the target of a new row
-        lies between the last two with this probability, its own deviation from the mean included.
-        """
-        if interval is None:
-            return self._of_model().predict(self.draws, rows)
-        return self._of_model().predict_interval(self.draws, rows, probability(interval, "interval"))
-
-    def _of_model(self) -> Model:
-        if self.model is None:
-            raise UsageError("these draws came without their model, so rows cannot be asked about.")
-        return self.model
 
     # -- answers --------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from discreet.rational import exact, text
 _OWN_DRAWS = ("transition", "states")
 _MOST_STATES = 1000
 _PARTS = ("states", "chain", "time", "features", "split")
+_HELD_OUT = "held_out"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class HiddenMarkov(ColumnModel):
     split
         Shares of the privacy budget by feature, such as ``{"type": 2, "casualties": 1}``; equal if left out. Only
         their ratios matter.
+    held_out
+        Cells that ``infer`` does not learn from, to see how well it predicts them: times, ``["2004-12"]``, which are
+        left out of every sequence, or times by sequence, ``{"north": ["2004-11", "2004-12"]}``. Their noisy counts are
+        in the release like all others.
 
     Draws are, under the name of each feature, its probabilities (state, label); ``transition`` (from, to; the last row
     is where sequences start); and ``states`` (sequence, time), numbered from 1, the most frequent state.
@@ -68,7 +73,8 @@ class HiddenMarkov(ColumnModel):
     ``replace`` and D under ``add_remove``. Noise of scale 2 D / epsilon on every cell is also what giving each feature
     epsilon / D, and noise of scale 2 / (epsilon / D), comes to; unequal shares epsilon_d give scale 2 / epsilon_d, and
     epsilon is their sum (Foulds et al. 2016, supplement E.1). Labels of sequences and times are declarations: to leave
-    out sequences or times because they turned out empty would read the data outside the budget.
+    out sequences or times because they turned out empty would read the data outside the budget. Which cells are held
+    out changes nothing of what is released.
     """
 
     name: ClassVar[str] = "hidden_markov"
@@ -82,6 +88,8 @@ class HiddenMarkov(ColumnModel):
     time: Labels
     features: tuple[Labels, ...]
     split: tuple[Fraction, ...]
+    #: Cells that are not learned from: sequence and time, counted from 0.
+    held_out: tuple[tuple[int, int], ...]
 
     @property
     def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
@@ -95,6 +103,7 @@ class HiddenMarkov(ColumnModel):
         features: Mapping[str, Any] | Sequence[Labels],
         chain: Mapping[str, Any] | Labels | None = None,
         split: Mapping[str, Any] | None = None,
+        held_out: Mapping[str, Sequence[str]] | Sequence[str] = (),
     ) -> None:
         declared = only_labels(read_columns(features), self.name)
         object.__setattr__(self, "chain", None if chain is None else _one(chain, "chain"))
@@ -106,6 +115,7 @@ class HiddenMarkov(ColumnModel):
                 raise UsageError(f"a column may not be called {column.name!r}: draws have that name.")
         _check_states(states, self.n_sequences * self.time.n_labels)
         object.__setattr__(self, "states", int(states))
+        object.__setattr__(self, "held_out", self._read_held_out(held_out))
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -141,11 +151,12 @@ class HiddenMarkov(ColumnModel):
             "time": encode_columns([self.time])[0],
             "features": encode_columns(self.features),
             "split": [text(share) for share in self.split],
+            **({_HELD_OUT: self._held_out_labels()} if self.held_out else {}),
         }
 
     @classmethod
     def from_constants(cls, constants: Mapping[str, Any]) -> HiddenMarkov:
-        if set(constants) != set(_PARTS):
+        if set(constants) - {_HELD_OUT} != set(_PARTS):
             raise ValueError(f"a hidden Markov model has {', '.join(_PARTS)}, and nothing else")
         features = only_labels(decode_columns(constants["features"]), cls.name)
         shares = constants["split"]
@@ -159,7 +170,59 @@ class HiddenMarkov(ColumnModel):
             if part == "time" or constants[part] is not None
         }
         split = {feature.name: share for feature, share in zip(features, shares, strict=True)}
-        return cls(constants["states"], **place, features=features, split=split)
+        held_out = constants.get(_HELD_OUT, {})
+        if not isinstance(held_out, Mapping) or (_HELD_OUT in constants and not held_out):
+            raise ValueError("cells that are held out are not given by sequence")
+        return cls(constants["states"], **place, features=features, split=split, held_out=held_out)
+
+    def revised(self, *, states: int | None = None, held_out: Any = None) -> HiddenMarkov:
+        """Return the model with another number of states or other cells held out: of one release, another reading."""
+        return HiddenMarkov(
+            self.states if states is None else states,
+            chain=self.chain,
+            time=self.time,
+            features=self.features,
+            split={feature.name: share for feature, share in zip(self.features, self.split, strict=True)},
+            held_out=self._held_out_labels() if held_out is None else held_out,
+        )
+
+    @property
+    def sequence_labels(self) -> tuple[str, ...]:
+        """Names of the sequences; a single one is called "all"."""
+        return ("all",) if self.chain is None else self.chain.labels
+
+    def _held_out_labels(self) -> dict[str, list[str]]:
+        """Return the times that are held out of each sequence, by their labels."""
+        found: dict[str, list[str]] = {}
+        for sequence, time in self.held_out:
+            found.setdefault(self.sequence_labels[sequence], []).append(self.time.labels[time])
+        return found
+
+    def _read_held_out(self, given: Any) -> tuple[tuple[int, int], ...]:
+        """Read which cells are held out: positions of sequence and time, each cell once, in order."""
+        times = given if isinstance(given, Mapping) else dict.fromkeys(self.sequence_labels, given)
+        cells = set()
+        for sequence, some in times.items():
+            if sequence not in self.sequence_labels:
+                raise UsageError(
+                    f"held_out names sequence {sequence!r:.60}, which is not declared.",
+                    hint=f"the sequences: {', '.join(self.sequence_labels):.200}",
+                )
+            if isinstance(some, str) or not isinstance(some, Sequence):
+                raise UsageError(
+                    f"held_out must be times, or times by sequence, got {some!r:.60}.",
+                    hint=f'for example held_out=["{self.time.labels[-1]}"]',
+                )
+            at = self.sequence_labels.index(sequence)
+            cells |= {(at, self._position(time)) for time in some}
+        if len(cells) >= self.n_sequences * self.time.n_labels:
+            raise UsageError("held_out leaves no cell to learn from.")
+        return tuple(sorted(cells))
+
+    def _position(self, time: Any) -> int:
+        if not isinstance(time, str) or time not in self.time.labels:
+            raise UsageError(f"held_out names time {time!r:.60}, which is not declared.")
+        return self.time.labels.index(time)
 
     def tables(self) -> tuple[Table, ...]:
         # with equal shares every width is 1
@@ -171,11 +234,10 @@ class HiddenMarkov(ColumnModel):
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along the axes of each draw; states are numbered from 1."""
         numbers = tuple(str(state + 1) for state in range(self.states))
-        sequences = ("all",) if self.chain is None else self.chain.labels
         return {
             **{feature.name: (numbers, feature.labels) for feature in self.features},
             "transition": ((*numbers, "start"), numbers),
-            "states": (sequences, self.time.labels),
+            "states": (self.sequence_labels, self.time.labels),
         }
 
     def read_prior(self, prior: Any, domain: Domain | None = None) -> Concentrations:

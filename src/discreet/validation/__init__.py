@@ -8,6 +8,7 @@ from discreet.validation.draw_counts import Distinguishability
 from discreet.validation.greedy import GreedyPath, adversary
 from discreet.validation.mmd import Discrepancy, discrepancy
 from discreet.validation.result import Calibration
+from discreet.validation.states import StateComparison, compare_states
 
 __all__ = [
     "Audit",
@@ -15,9 +16,11 @@ __all__ = [
     "Discrepancy",
     "Distinguishability",
     "GreedyPath",
+    "StateComparison",
     "adversary",
     "audit",
     "calibrate",
+    "compare_states",
     "discrepancy",
     "distinguish",
 ]

@@ -20,7 +20,7 @@ def read_cells(release: Release, model: HiddenMarkov) -> SequenceCells:
     """Return the noisy counts, cells with a place first.
 
     Where missing values are counted, entries without a sequence or a time are in cells of their own, after the others,
-    and every feature has one more label.
+    and every feature has one more label. Cells that the model holds out are not observed.
     """
     values = np.array(release.totals.values, dtype=float)
     parts, begin = [], 0
@@ -34,7 +34,10 @@ def read_cells(release: Release, model: HiddenMarkov) -> SequenceCells:
     placed = np.zeros(parts[0].shape[:2], dtype=bool)
     placed[:n_chains, :n_times] = True
     flat = np.concatenate([np.concatenate([part[placed], part[~placed]]) for part in parts], axis=1)
-    return SequenceCells(flat, tuple(part.shape[2] for part in parts), n_chains, n_times)
+    observed = np.ones((n_chains, n_times), dtype=bool)
+    for cell in model.held_out:
+        observed[cell] = False
+    return SequenceCells(flat, tuple(part.shape[2] for part in parts), n_chains, n_times, observed=observed)
 
 
 def read_noise(release: Release, cells: SequenceCells, records: RecordPrior) -> Noisy:
@@ -49,8 +52,24 @@ def read_noise(release: Release, cells: SequenceCells, records: RecordPrior) -> 
         [distribution.sigma if gaussian else distribution.scale for distribution in distributions]
     )  # pyright: ignore
     if release.records is not None:
-        return Noisy(widths, gaussian, n_entries=release.records)
+        n_hidden = int((~cells.observed).sum())
+        if not n_hidden:
+            return Noisy(widths, gaussian, n_entries=release.records)
+        return with_hidden_cells(Noisy(widths, gaussian), cells, release.records, n_hidden)
     return with_private_total(Noisy(widths, gaussian), cells, records)
+
+
+def with_hidden_cells(noisy: Noisy, cells: SequenceCells, n_entries: int, n_hidden: int) -> Noisy:
+    """Return the same noise where some of a public number of entries are in cells that are not read.
+
+    All ways to share entries out over all cells are equally likely, so m entries in the observed ones weigh as many
+    ways as the others have for the rest, C(n - m + hidden - 1, hidden - 1).
+    """
+    low, high = _within_reach(cells, noisy)
+    low, high = min(low, n_entries), min(high, n_entries)
+    rest = n_entries - np.arange(low, high + 1)
+    ways = gammaln(rest + n_hidden) - gammaln(rest + 1.0) - gammaln(n_hidden)
+    return Noisy(noisy.widths, noisy.gaussian, log_prior=ways, low=low)
 
 
 def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior) -> Noisy:
@@ -59,11 +78,9 @@ def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior)
     Given their number, all ways to share entries out over the cells are equally likely, so a number n weighs its prior
     over the number of ways, C(n + cells - 1, cells - 1).
     """
-    read, sd = read_totals(cells, noisy)
-    # cells below zero count as they are: the sum of all readings is unbiased, that of the positive ones is not
-    middle, reach = max(float(read.sum()), 0.0), _FAR * sd * np.sqrt(len(read)) + 10
-    low = max(records.low, int(middle - reach), 0)
-    high = max(int(middle + reach), low)
+    low, high = _within_reach(cells, noisy)
+    low = max(records.low, low)
+    high = max(high, low)
     if records.high is not None:
         high = min(high, records.high)
     if high < low:  # the prior contradicts the cells: it is used as given
@@ -72,3 +89,11 @@ def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior)
     n_cells = int(cells.observed.sum())
     ways = gammaln(n + n_cells) - gammaln(n + 1.0) - gammaln(n_cells)
     return Noisy(noisy.widths, noisy.gaussian, log_prior=records.log_mass(n) - ways, low=low)
+
+
+def _within_reach(cells: SequenceCells, noisy: Noisy) -> tuple[int, int]:
+    """Return between which numbers of entries the observed cells can have, by what they say."""
+    read, sd = read_totals(cells, noisy)
+    # cells below zero count as they are: the sum of all readings is unbiased, that of the positive ones is not
+    middle, reach = max(float(read.sum()), 0.0), _FAR * sd * np.sqrt(len(read)) + 10
+    return max(int(middle - reach), 0), int(middle + reach)
