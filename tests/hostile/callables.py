@@ -599,7 +599,7 @@ _PROTOCOL = """
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
-    linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
+    linear_form log_likelihood log_predictive missing_in_words parse_prior predict_at read_columns read_domain require
     row_log_density stand_ins weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
     cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted explained

@@ -97,7 +97,7 @@ class RowQuestions:
         """
         from discreet.inference.models.hidden_markov.forecast import forecast
 
-        return forecast(self, ahead, entries=entries, rng=rng)
+        return forecast(self, ahead, entries=entries, rng=rng)  # pyright: ignore[reportArgumentType]
 
 
 def model_of(posterior: RowQuestions) -> Model:

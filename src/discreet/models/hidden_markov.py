@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import listed, shown, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.domain.unit import Rule
@@ -202,18 +202,14 @@ class HiddenMarkov(ColumnModel):
         """Read which cells are held out: positions of sequence and time, each cell once, in order."""
         times = given if isinstance(given, Mapping) else dict.fromkeys(self.sequence_labels, given)
         cells = set()
-        for sequence, some in times.items():
-            if sequence not in self.sequence_labels:
+        for sequence in listed(times, _HELD_OUT, "times, or times by sequence"):
+            if not isinstance(sequence, str) or sequence not in self.sequence_labels:
                 raise UsageError(
-                    f"held_out names sequence {sequence!r:.60}, which is not declared.",
+                    f"held_out names sequence {shown(sequence)}, which is not declared.",
                     hint=f"the sequences: {', '.join(self.sequence_labels):.200}",
                 )
-            if isinstance(some, str) or not isinstance(some, Sequence):
-                raise UsageError(
-                    f"held_out must be times, or times by sequence, got {some!r:.60}.",
-                    hint=f'for example held_out=["{self.time.labels[-1]}"]',
-                )
             at = self.sequence_labels.index(sequence)
+            some = listed(times[sequence], _HELD_OUT, "times, or times by sequence")
             cells |= {(at, self._position(time)) for time in some}
         if len(cells) >= self.n_sequences * self.time.n_labels:
             raise UsageError("held_out leaves no cell to learn from.")
@@ -221,7 +217,7 @@ class HiddenMarkov(ColumnModel):
 
     def _position(self, time: Any) -> int:
         if not isinstance(time, str) or time not in self.time.labels:
-            raise UsageError(f"held_out names time {time!r:.60}, which is not declared.")
+            raise UsageError(f"held_out names time {shown(time)}, which is not declared.")
         return self.time.labels.index(time)
 
     def tables(self) -> tuple[Table, ...]:
@@ -255,7 +251,7 @@ class HiddenMarkov(ColumnModel):
         for name, value in prior.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-3 <= value <= 1e6:
                 raise UsageError(
-                    f"the concentration of {name} must lie between 0.001 and 1e6, got {value!r:.40}."
+                    f"the concentration of {name} must lie between 0.001 and 1e6, got {shown(value)}."
                 )
         return Concentrations(**{name: float(value) for name, value in prior.items()})
 
