@@ -183,6 +183,8 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "priors.Beta": lambda: {"a": 1, "b": 2},
     "priors.Dirichlet": lambda: {"alpha": [1, 2, 3]},
     "priors.Gamma": lambda: {"shape": 1, "rate": 2},
+    "priors.ByDensity": lambda: {"log_density_of": lambda a: -a, "bounds": [(0, 1)]},
+    "priors.Product": lambda: {"*": (dc.priors.Gamma(1, 2), dc.priors.Beta(1, 1))},
     "priors.MeanDispersion": lambda: {
         "mean_shape": 1,
         "mean_rate": 1,
@@ -599,8 +601,9 @@ _PROTOCOL = """
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
-    linear_form log_likelihood log_predictive missing_in_words parse_prior predict_at read_columns read_domain require
-    row_log_density stand_ins weak coordinate_ranges closed_form expect named
+    coordinates log_density_at log_predictive
+    linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
+    row_log_density stand_ins values weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
     cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted explained
 """

@@ -19,6 +19,7 @@ from discreet.families.parse import build, names, parse, register
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
 from discreet.families.record_sums import RecordSums
+from discreet.families.vector_family import VectorFamily
 
 __all__ = [
     "Bernoulli",
@@ -38,6 +39,7 @@ __all__ = [
     "Predicate",
     "RecordSums",
     "Support",
+    "VectorFamily",
     "absolute",
     "build",
     "names",

@@ -27,6 +27,7 @@ class Family(Likelihood):
     default here is overridden for speed or accuracy.
     """
 
+    has_full_sums: ClassVar[bool] = True
     #: Where each component of the statistic can lie; :meth:`project` clips to it.
     statistic_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 

@@ -49,6 +49,10 @@ class Likelihood(RecordSums):
     prior_type: ClassVar[type[Prior]]
     #: Whether the records have a likelihood; a query about them has none, and only released samples can be read.
     is_likelihood: ClassVar[bool] = True
+    #: Whether sums of :meth:`sufficient` over all records are all that the parameters depend on.
+    has_full_sums: ClassVar[bool] = False
+    #: Whether the probability of values beyond the bounds is :meth:`cdf`, not an integral of the density.
+    tails_by_cdf: ClassVar[bool] = False
     #: Seconds that one draw from an updated prior takes beyond those of a conjugate one.
     seconds_to_draw: ClassVar[float] = 0.0
 

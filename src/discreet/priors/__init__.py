@@ -15,9 +15,11 @@ from discreet.priors.mean_dispersion import MeanDispersion
 from discreet.priors.normal import Normal
 from discreet.priors.normal_inverse_gamma import NormalInverseGamma
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart
+from discreet.priors.parameters import ByDensity, Product
 
 __all__ = [
     "Beta",
+    "ByDensity",
     "Dirichlet",
     "Gamma",
     "MeanDispersion",
@@ -25,6 +27,7 @@ __all__ = [
     "NormalInverseGamma",
     "NormalInverseWishart",
     "Prior",
+    "Product",
     "parse",
 ]
 
@@ -35,8 +38,13 @@ _KNOWN: dict[str, type[Prior]] = {
 
 
 def parse(text: str) -> Prior:
-    """Read a prior as the command line writes it, such as ``"beta:1,1"``; ``str(prior)`` writes it back."""
-    name, _, rest = instance(text, "prior", str, "a text").partition(":")
+    """Read a prior as the command line writes it, such as ``"beta:1,1"``; ``str(prior)`` writes it back.
+
+    Of several parameters, each on its own: ``"gamma:2,1*gamma:2,1"``.
+    """
+    if "*" in instance(text, "prior", str, "a text"):
+        return Product(*(parse(part) for part in text.split("*")))
+    name, _, rest = text.partition(":")
     kind = _KNOWN.get(name.strip().lower().replace("-", "_"))
     if kind is None:
         other = re.search(r"(\w+)\s*[ (=](.*)", text)

@@ -131,6 +131,10 @@ def _map(release: Release) -> tuple[float, float]:
 def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarray:
     if not low < high:
         return np.zeros(len(next(iter(theta.values()))))
+    if family.tails_by_cdf:
+        ends = family.cdf(np.array([x for x in (low, high) if np.isfinite(x)]), theta)
+        below = ends[:, 0] if np.isfinite(low) else 0.0
+        return np.maximum((ends[:, -1] if np.isfinite(high) else 1.0) - below, 0.0)
     if family.support.discrete:
         high = high - 1 if high == np.floor(high) else high
     return nodes(family, theta, low, high)[1].sum(axis=1)

@@ -35,8 +35,9 @@ _TRIES = 50
 
 def refusal(release: Release) -> str | None:
     """Return why the plain sampler cannot read the release, or None if it can."""
-    if release.family.closed_form(_CONJUGATE) is None:
-        return f"the plain sampler does not read {release.family.name} releases"
+    family = release.family
+    if family.closed_form(_CONJUGATE) is None and not (family.has_full_sums and family.n_columns == 1):
+        return f"the plain sampler does not read {family.name} releases"
     if release.records is None or release.domain.missing != "none":
         return "the plain sampler needs a public number of usable records"
     return None
@@ -45,11 +46,11 @@ def refusal(release: Release) -> str | None:
 def draw(question: Question, *, warmup: int = 1000) -> Answer:
     """Draw from the plain sampler, one state per round, after ``warmup`` rounds that are discarded."""
     release, rng, prior = question.release, question.rng, question.prior
-    problem, conjugate = refusal(release), release.family.closed_form(_CONJUGATE)
+    problem = refusal(release)
     if problem is not None:
         raise EngineError(f"{problem}.")
     assert release.records is not None
-    assert conjugate is not None
+    conjugate = release.family.closed_form(_CONJUGATE) or _one_by_one(release.conjugate_family)
     family, n, chains = release.family, float(release.records), question.chains
     readings, distribution = Readings.of(release), _distribution(release, conjugate)
     theta = family.draw(prior, chains, rng)
@@ -133,7 +134,14 @@ class _TruncatedDistribution(_Distribution):
         """Return mean and covariance of one record's (released features, full statistic), and how many are released."""
         family, clip = self._family, self._release.domain.outside == "clip"
         parts = []
-        for low, high in ((-math.inf, self._low), (self._low, self._high), (self._high, math.inf)):
+        # a whole number at a bound is inside it, and not beyond it as well
+        beyond = 1.0 if family.support.discrete else 0.0
+        parts_of_the_line = (
+            (-math.inf, self._low - beyond),
+            (self._low, self._high),
+            (self._high + beyond, math.inf),
+        )
+        for low, high in parts_of_the_line:
             x, probability = nodes(family, theta, low, high)
             features = mapped_features(self._release, np.clip(x, self._low, self._high))
             if not clip and (low, high) != (self._low, self._high):
@@ -165,6 +173,19 @@ def _distribution(release: Release, conjugate: _Conjugate) -> _Distribution:
 
 def _rows(theta: Theta, which: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.asarray(value)[which] for name, value in theta.items()}
+
+
+def _one_by_one(family: Family) -> _Conjugate:
+    """Return the update of any family, chain by chain; possible sums are those that need not be projected."""
+
+    def update(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        drawn = [family.draw(family.update(prior, one, n), 1, rng) for one in s]
+        return {name: np.concatenate([each[name] for each in drawn]) for name in drawn[0]}
+
+    def possible(s: np.ndarray, n: float) -> np.ndarray:
+        return np.array([np.allclose(family.project(one, n), one, rtol=1e-12) for one in s])
+
+    return _Conjugate(update, possible)
 
 
 def _beta(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:

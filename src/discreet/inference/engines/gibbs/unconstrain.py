@@ -16,13 +16,16 @@ from scipy.special import betaln, expit, gammaln, logit
 from discreet.families.likelihood import Likelihood
 from discreet.priors import (
     Beta,
+    ByDensity,
     Dirichlet,
     Gamma,
     MeanDispersion,
     Normal,
     NormalInverseGamma,
     NormalInverseWishart,
+    Product,
 )
+from discreet.priors.parameters import ParameterPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 # Draws of a prior of tiny shape underflow; they are taken for this.
@@ -284,6 +287,28 @@ class _LocationShape(UnconstrainingTransform):
         return self.coordinates(self.prior.sample(size, rng))
 
 
+class _OfPrior(UnconstrainingTransform):
+    """Priors that bring coordinates of their own."""
+
+    prior: ParameterPrior
+
+    def __init__(self, prior: ParameterPrior) -> None:
+        super().__init__(prior)
+        self.dim = prior.dim
+
+    def values(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.prior.values(x)
+
+    def coordinates(self, values: tuple[np.ndarray, ...]) -> np.ndarray:
+        return self.prior.coordinates(values)
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        return self.prior.log_density_at(x)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return self.prior.coordinates(self.prior.sample(size, rng))
+
+
 #: The coordinates for values of each kind of prior.
 TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     Beta: _Logit,
@@ -293,6 +318,9 @@ TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     NormalInverseGamma: _LocationScale,
     Dirichlet: _LogRatios,
     NormalInverseWishart: _LocationShape,
+    ByDensity: _OfPrior,
+    ParameterPrior: _OfPrior,
+    Product: _OfPrior,
 }
 
 
