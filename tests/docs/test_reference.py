@@ -22,6 +22,13 @@ def test_every_export_of_amplification_is_listed_once() -> None:
     assert sorted(listed(page, "discreet.privacy.amplification")) == sorted(amplification.__all__)
 
 
+def test_every_export_of_amplification_has_an_example() -> None:
+    page = (DOCS / "how-to/what-later-noise-adds.md").read_text()
+    blocks = "".join(re.findall(r"^```pycon\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    used = set(re.findall(r"amp\.(\w+)", blocks))
+    assert used == set(amplification.__all__)
+
+
 def test_the_list_is_read_from_the_page() -> None:
     page = ".. autofunction:: a.b.f\n.. autoclass:: a.b.C\n   :members: g\n.. autofunction:: a.c.h\n"
     assert listed(page, "a.b") == ["f", "C"]

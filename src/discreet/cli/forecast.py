@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import busy
-from discreet.cli.files import load_release
 from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed, check_seed
-from discreet.cli.pictures import Picture, check_picture, show_result
+from discreet.cli.output_checks import load_release
+from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
 

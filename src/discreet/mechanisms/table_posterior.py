@@ -14,7 +14,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models.base import Model
-from discreet.models.discrete import DiscreteModel
+from discreet.models.discrete import TableModel
 from discreet.models.layout import Layout
 from discreet.privacy import PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
@@ -59,6 +59,10 @@ class TablePosterior(Mechanism):
     lemma 24). The lemma's 2 max(v) log(1/a), with v one more than the number of a column's children, covers the change
     of a single entry; for a whole record it is too little, and all columns must be summed.
 
+    Of a Markov chain a record is one entry: the state of one sequence at one time. Replaced, it changes four counts by
+    one, at most, so R is twice that of one label, 4 log((1 - (m - 1) a) / a) (Dimitrakakis et al. 2017, section 5.6).
+    For a whole sequence of T entries epsilon counts T times.
+
     Given the counts the tables' rows are independent truncated Dirichlet distributions, drawn in floating point by an
     exact sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
     """
@@ -97,9 +101,9 @@ class TablePosterior(Mechanism):
         self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
     ) -> TablePosteriorRecord:
         record = self._record(model)
-        for one in _tables(model).conditionals():
+        for shape in _tables(model).row_shapes().values():
             # a row may be empty, so only the prior can promise that its draws do not take long
-            if acceptance_bound(np.full(one.child.n_labels, float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
+            if acceptance_bound(np.full(shape[-1], float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
                 raise UsageError(
                     "drawing from these truncated posteriors could take too long for some tables.",
                     hint="use a prior of at least 1",
@@ -114,8 +118,8 @@ class TablePosterior(Mechanism):
                 "is declared as numbers.",
                 hint="noise takes numbers too: leave out mechanism",
             )
-        for one in model.conditionals():
-            check_lower(float_up(self.support), one.child.n_labels)
+        for shape in model.row_shapes().values():
+            check_lower(float_up(self.support), shape[-1])
         model.concentrations(self.prior)
         needed = needed_range(model, self.support)
         temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
@@ -129,19 +133,19 @@ class TablePosterior(Mechanism):
 
         def sampler(rng: np.random.Generator) -> dict[str, Any]:
             draws = {}
-            for one in model.conditionals():
-                rows = counts[one.child.name].reshape(-1, one.child.n_labels)
+            for name, shape in model.row_shapes().items():
+                rows = counts[name].reshape(-1, shape[-1])
                 drawn = [
                     sample_truncated_dirichlet(
                         float(self.prior) + row / temperature, least, self.samples, rng
                     )
                     for row in rows
                 ]
-                draws[one.child.name] = np.stack(drawn, axis=1).reshape(self.samples, *one.shape)
+                draws[name] = np.stack(drawn, axis=1).reshape(self.samples, *shape)
             return draws
 
         return Samples.of(source.floating(sampler), "floating")
 
 
-def _tables(model: Model) -> DiscreteModel:
-    return model.require(DiscreteModel, "TablePosterior samples models of labels")
+def _tables(model: Model) -> TableModel:
+    return model.require(TableModel, "TablePosterior samples models of labels")

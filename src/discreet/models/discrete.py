@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,30 @@ class Conditional:
         return (*(parent.n_labels for parent in self.parents), self.child.n_labels)
 
 
-class DiscreteModel(ColumnModel):
+class TableModel(ColumnModel):
+    """A model of labels whose parameters are rows of probabilities, of which posterior samples can be released."""
+
+    @abstractmethod
+    def row_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shape of each draw by name, in order; its last axis sums to 1."""
+
+    @abstractmethod
+    def record_range(self, least: Fraction, simplex_range: Callable[[int, Fraction], Fraction]) -> Fraction:
+        """Return how far one replaced record can move the log-likelihood, where no probability is below ``least``.
+
+        ``simplex_range`` is that of one label drawn from one distribution with so many labels.
+        """
+
+    @abstractmethod
+    def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
+        """Return the Dirichlet parameters of the rows by name."""
+
+    @abstractmethod
+    def counts(self, codes: np.ndarray) -> dict[str, np.ndarray]:
+        """Count complete records: for each draw, how often each of its entries was met."""
+
+
+class DiscreteModel(TableModel):
     """A model of labels: p(record | theta) is a product with one factor for each column.
 
     The draws are named after the columns: ``draws[column]`` has the draws first, then one axis for each parent, then
@@ -46,6 +70,13 @@ class DiscreteModel(ColumnModel):
     @property
     def draw_names(self) -> tuple[str, ...]:
         return tuple(one.child.name for one in self.conditionals())
+
+    def row_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {one.child.name: one.shape for one in self.conditionals()}
+
+    def record_range(self, least: Fraction, simplex_range: Callable[[int, Fraction], Fraction]) -> Fraction:
+        # a factor for each column, and the extremes of all are attained together
+        return sum((simplex_range(one.child.n_labels, least) for one in self.conditionals()), Fraction(0))
 
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -13,8 +13,7 @@ from discreet.domain.columns import Column, Labels, decode_columns, encode_colum
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
-from discreet.models.column_model import ColumnModel
-from discreet.models.discrete import concentration
+from discreet.models.discrete import TableModel, concentration
 from discreet.models.layout import UNIT, Layout
 from discreet.models.tables import check_cells
 
@@ -28,7 +27,7 @@ _EXAMPLE = (
 
 
 @dataclass(frozen=True)
-class MarkovChain(ColumnModel):
+class MarkovChain(TableModel):
     """States that follow one another in time, in several sequences.
 
     A record is one row: in this sequence, at this time, the state was that.
@@ -111,6 +110,32 @@ class MarkovChain(ColumnModel):
         changed = Fraction(4 if neighbors == "replace" else 2)
         size = k + k * k
         return Layout(tuple(names), (), (UNIT,) * size, (UNIT,) * size, None, None, changed, changed)
+
+    def row_shapes(self) -> dict[str, tuple[int, ...]]:
+        k = self.state.n_labels
+        return {INITIAL: (k,), TRANSITION: (k, k)}
+
+    def record_range(self, least: Fraction, simplex_range: Callable[[int, Fraction], Fraction]) -> Fraction:
+        """Return the range of the log-likelihood when one entry is replaced: twice that of one label.
+
+        Four counts change by one, at most (:meth:`layout`), and so the log-likelihood by four terms log theta, each
+        between log least and log(1 - (k - 1) least). The range of one label is two such terms. It is attained: two
+        steps that stay in one state against two that stay in another.
+        """
+        return 2 * simplex_range(self.state.n_labels, least)
+
+    def counts(self, codes: np.ndarray) -> dict[str, np.ndarray]:
+        """Count first states and steps; a place that several records claim holds no state."""
+        sequences, times, states = (column.n_labels for column in self.label_columns)
+        places = codes[:, 0].astype(np.int64) * times + codes[:, 1]
+        claimed = np.bincount(places, minlength=sequences * times)
+        state_of = np.zeros(sequences * times, dtype=np.int64)
+        state_of[places] = codes[:, 2]
+        # a state beyond the last stands for an empty place
+        path = np.where(claimed == 1, state_of, states).reshape(sequences, times)
+        first = np.bincount(path[:, 0], minlength=states + 1)[:states]
+        steps = np.bincount((path[:, :-1] * (states + 1) + path[:, 1:]).ravel(), minlength=(states + 1) ** 2)
+        return {INITIAL: first, TRANSITION: steps.reshape(states + 1, states + 1)[:states, :states]}
 
     def missing_in_words(self, neighbors: Neighbors) -> str:
         return (

@@ -12,13 +12,16 @@ import numpy as np
 from discreet.arguments import generator, listed, real, whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
 from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
-from discreet.validation.likelihood_ratio import DistributionPair, RatioTest
+from discreet.validation.likelihood_ratio import RatioTest
+from discreet.validation.noisy_distribution import NoisyTotals
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
+    from discreet.mechanisms.noise import Laplace
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
 
@@ -38,7 +41,7 @@ def distinguish(
     second: Any,
     model: Family,
     *,
-    mechanism: PosteriorSampling,
+    mechanism: PosteriorSampling | Laplace,
     bounds: Any = None,
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
@@ -52,7 +55,7 @@ def distinguish(
     second: Any = None,
     model: Family | None = None,
     *,
-    mechanism: PosteriorSampling | None = None,
+    mechanism: PosteriorSampling | Laplace | None = None,
     bounds: Any = None,
     distance: Any = 1,
     draws: Sequence[int] | None = None,
@@ -75,8 +78,9 @@ def distinguish(
     model
         The family, such as ``dc.Bernoulli()``.
     mechanism
-        A :class:`PosteriorSampling`. Its temperature is that of a release; how many draws somebody sees is
-        ``draws``, also if it is more than one release holds.
+        A :class:`PosteriorSampling` of a family with a public grid, or :class:`Laplace` noise on any family's totals,
+        labels among them: then a draw is a whole release. The temperature of samples is that of a release; how many
+        draws somebody sees is ``draws``, also if it is more than one release holds.
     bounds
         As in :func:`release`.
     distance
@@ -126,8 +130,12 @@ def distinguish(
             "distinguish takes two tables and a model, or a guarantee.",
             hint="for example dc.validation.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
         )
-    distribution = PosteriorDistribution.of(model, mechanism, bounds)
-    pair, n_records, apart = _compared(distribution, first, second)
+    adds_noise = isinstance(mechanism, Mechanism) and not mechanism.every_record
+    kind = NoisyTotals if adds_noise else PosteriorDistribution
+    distribution = kind.of(model, mechanism, bounds)
+    pair, n_records = distribution.compared(first, second)
+    # as multisets, and before clipping, which can only bring them closer
+    apart = n_records - (Counter(_values(first)) & Counter(_values(second))).total()
     limit = ErrorLimit.of_range(apart * distribution.span)
     best = cache(pair.best_test)
     source = generator(rng)
@@ -141,22 +149,6 @@ def distinguish(
         f"one draw: log-ratio within {apart * distribution.span:.4g}, divergence {pair.divergence():.4g}",
     )
     return Distinguishability(tuple(by_draws), delta, limit.least_draws(delta), limit, about, pair)
-
-
-def _compared(
-    distribution: PosteriorDistribution, first: Any, second: Any
-) -> tuple[DistributionPair, int, int]:
-    """Return the two distributions of a draw, the number of records, and in how many the tables differ."""
-    totals = [distribution.totals(table) for table in (first, second)]
-    n_records = totals[0].n_records
-    if totals[1].n_records != n_records:
-        raise UsageError(
-            "the tables must have equally many records: under neighbors='replace' the number is public."
-        )
-    p, q = (distribution.distribution(each.features(), n_records).log_mass() for each in totals)
-    # as multisets, and before clipping, which can only bring them closer
-    kept = Counter(_values(first)) & Counter(_values(second))
-    return DistributionPair(p, q), n_records, n_records - kept.total()
 
 
 def _values(table: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.models.base import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.selection import ExponentialChoice
+from discreet.validation.likelihood_ratio import DistributionPair
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,17 @@ class PosteriorDistribution:
     def totals(self, table: Any) -> Totals:
         """Sum a table as a release does: clipped, and with the same rounding."""
         return read_totals(declare(table, self.model, self.mechanism, bounds=self.bounds, missing="none"))[0]
+
+    def compared(self, first: Any, second: Any) -> tuple[DistributionPair, int]:
+        """Return the distributions of a draw from either table, and the number of records."""
+        totals = [self.totals(table) for table in (first, second)]
+        n_records = totals[0].n_records
+        if totals[1].n_records != n_records:
+            raise UsageError(
+                "the tables must have equally many records: under neighbors='replace' the number is public."
+            )
+        p, q = (self.distribution(each.features(), n_records).log_mass() for each in totals)
+        return DistributionPair(p, q), n_records
 
     def distribution(self, features: Sequence[Fraction], n_records: int) -> ExponentialChoice:
         """Return the distribution of one draw for a table with these sums."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.samples import Samples
-from discreet.models.discrete import DiscreteModel
+from discreet.models.discrete import TableModel
 from discreet.privacy import PureDP
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.rational import exact, text
@@ -22,9 +22,9 @@ _EDGE = 1e-12
 _PRIOR = "symmetric_dirichlet:"
 
 
-def needed_range(model: DiscreteModel, least: Fraction) -> Fraction:
-    """Return how far one record can move the log-likelihood: the sum of the ranges of all columns' simplexes."""
-    return sum((simplex_range(one.child.n_labels, least) for one in model.conditionals()), Fraction(0))
+def needed_range(model: TableModel, least: Fraction) -> Fraction:
+    """Return how far one record can move the log-likelihood, on tables whose probabilities are at least ``least``."""
+    return model.record_range(least, simplex_range)
 
 
 def prior_text(concentration: Fraction) -> str:
@@ -41,7 +41,7 @@ class TablePosteriorRecord(SamplingRecord):
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
-        model = release.model.require(DiscreteModel, "its mechanism is for models of labels")
+        model = release.model.require(TableModel, "its mechanism is for models of labels")
         if model.numeric_columns or release.neighbors != "replace":
             raise ValueError("its mechanism is not for its model")
         self.check_form(samples, "floating", ("temperature", "range"))
@@ -54,12 +54,10 @@ class TablePosteriorRecord(SamplingRecord):
         if others or most != 1:
             raise ValueError("its support is not one number")
         needed = needed_range(model, least)
-        for (name, drawn), one in zip(samples.arrays().items(), model.conditionals(), strict=True):
-            inside = (
-                name == one.child.name
-                and drawn.shape[1:] == one.shape
-                and (drawn >= float(least) - _EDGE).all()
-            )
+        for (name, drawn), (wanted, shape) in zip(
+            samples.arrays().items(), model.row_shapes().items(), strict=True
+        ):
+            inside = name == wanted and drawn.shape[1:] == shape and (drawn >= float(least) - _EDGE).all()
             if not inside or not np.allclose(drawn.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
                 raise ValueError("a draw lies outside its support")
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
