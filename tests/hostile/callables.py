@@ -603,7 +603,7 @@ _PROTOCOL = """
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
     coordinates log_density_at log_predictive
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require
-    row_log_density stand_ins values weak coordinate_ranges closed_form expect named
+    record_range row_log_density stand_ins values weak coordinate_ranges closed_form expect named
     edges_within level_starts counts_usable
     cdf log_densities title check_dates record_bounds divided coarser completion derived capped weighted explained
 """

@@ -99,9 +99,9 @@ def test_release_and_file(rng: np.random.Generator) -> None:
     assert np.allclose(draws["transition"].sum(axis=-1), 1)
     assert (np.abs(draws["transition"][:, :, 0] - 0.8) < 0.3).all()
     assert "temper" in release.statement()
-    with pytest.raises(UsageError, match="least"):
+    with pytest.raises(UsageError, match="lower bounds"):
         dc.release(
             data, model, mechanism=dc.mechanisms.TablePosterior(epsilon=1, support=0.5), missing="none"
         )
-    with pytest.raises(UsageError, match="labels"):
+    with pytest.raises(UsageError, match="several columns"):
         dc.release([1, 2], dc.Poisson(), mechanism=mechanism, bounds=(0, 9))

@@ -55,7 +55,7 @@ def test_labels_under_noise_by_enumeration(epsilon: Any) -> None:
         assert count.best.advantage <= count.advantage_limit + 1e-12
     # noise for three times the budget is told apart better than the guarantee allows: the limit is felt
     weak = dc.validation.distinguish(
-        first, second, model, mechanism=dc.mechanisms.Laplace(3 * float(epsilon))
+        first, second, model, mechanism=dc.mechanisms.Laplace(3 * float(epsilon)), draws=1
     )
     assert weak.by_draws[0].best is not None
     assert weak.by_draws[0].best.advantage > found.by_draws[0].advantage_limit
@@ -65,10 +65,10 @@ def test_numbers_and_bad_input() -> None:
     table = [1.0, 2.0, 3.0, 9.0]
     mechanism = dc.mechanisms.Laplace(1)
     told = dc.validation.distinguish(
-        table, [0.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10)
+        table, [0.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10), draws=1
     )
     far = dc.validation.distinguish(
-        table, [10.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10)
+        table, [10.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10), draws=1
     )
     assert told.by_draws[0].best is not None
     assert far.by_draws[0].best is not None

@@ -136,7 +136,7 @@ def distinguish(
     pair, n_records = distribution.compared(first, second)
     # as multisets, and before clipping, which can only bring them closer
     apart = n_records - (Counter(_values(first)) & Counter(_values(second))).total()
-    limit = ErrorLimit.of_range(apart * distribution.span)
+    limit = distribution.limit(apart)
     best = cache(pair.best_test)
     source = generator(rng)
     by_draws = []
@@ -146,7 +146,7 @@ def distinguish(
     about = (
         f"two tables of {n_records:,} records that differ in {apart:,}",
         distribution.describe(),
-        f"one draw: log-ratio within {apart * distribution.span:.4g}, divergence {pair.divergence():.4g}",
+        f"one draw: log-ratio within {apart * distribution.loss:.4g}, divergence {pair.divergence():.4g}",
     )
     return Distinguishability(tuple(by_draws), delta, limit.least_draws(delta), limit, about, pair)
 

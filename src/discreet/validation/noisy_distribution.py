@@ -22,6 +22,8 @@ from discreet.curator.publish import release_with
 from discreet.errors import UsageError
 from discreet.mechanisms.noise import Laplace
 from discreet.models.base import Model
+from discreet.privacy import PureDP
+from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair
 
 # Points of one coordinate, and of a product.
@@ -49,9 +51,13 @@ class NoisyTotals:
         return cls(model, mechanism, bounds)
 
     @property
-    def span(self) -> float:
-        """How far one replaced record can move the log-ratio, at most."""
+    def loss(self) -> float:
+        """How large one replaced record can make the log-ratio, at most, in either direction."""
         return float(self.mechanism.epsilon)
+
+    def limit(self, apart: int) -> ErrorLimit:
+        """Return what no test can do better, between tables that differ in so many records."""
+        return ErrorLimit.of_guarantee(PureDP(self.mechanism.epsilon), max(apart, 1))
 
     def compared(self, first: Any, second: Any) -> tuple[DistributionPair, int]:
         """Return the distributions of a release of either table, and the number of records."""

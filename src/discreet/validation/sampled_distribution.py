@@ -15,6 +15,7 @@ from discreet.mechanisms.base import Totals
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.models.base import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.privacy.selection import ExponentialChoice
 from discreet.validation.likelihood_ratio import DistributionPair
 
@@ -54,6 +55,15 @@ class PosteriorDistribution:
     def span(self) -> float:
         """How far one replaced record can move the log-ratio of a draw's distribution, at most: the range over T."""
         return float(self.grid.range() / self.temperature)
+
+    @property
+    def loss(self) -> float:
+        """How large one replaced record can make the log-ratio, at most: the same, if the other direction has none."""
+        return self.span
+
+    def limit(self, apart: int) -> ErrorLimit:
+        """Return what no test can do better, between tables that differ in so many records."""
+        return ErrorLimit.of_range(apart * self.span)
 
     def totals(self, table: Any) -> Totals:
         """Sum a table as a release does: clipped, and with the same rounding."""
