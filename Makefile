@@ -67,6 +67,7 @@ docs: $(VENV)/.installed-dev
 # what the README and the docs show, run again; look at the difference before committing it
 pages: $(VENV)/.installed-dev
 	$(BIN)/python scripts/make_posterior_picture.py
+	$(BIN)/python scripts/make_report_picture.py
 	$(BIN)/python scripts/refresh_pages.py
 
 bench: $(VENV)/.installed-bench

@@ -66,6 +66,22 @@ def test_the_page_is_sound(browser: Any, page_file: Path, width: int, theme: str
     context.close()
 
 
+def test_the_picture_in_the_readme_is_the_report(tmp_path: Path) -> None:
+    import numpy as np
+    from PIL import Image
+
+    from scripts import make_report_picture
+
+    make_report_picture.main(tmp_path / "report.png")
+    taken, kept = (
+        np.asarray(Image.open(path).convert("L"), dtype=float)
+        for path in (tmp_path / "report.png", make_report_picture.TARGET)
+    )
+    assert taken.shape == kept.shape
+    # other fonts and rasterizers move edges; another number, sentence or curve moves more
+    assert np.abs(taken - kept).mean() < 3.0
+
+
 def test_a_smaller_probability_makes_a_narrower_interval(browser: Any, page_file: Path) -> None:
     page = browser.new_page()
     page.goto(page_file.as_uri())
