@@ -82,6 +82,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/truncated_dirichlet.py --check
 	$(BIN)/python benchmarks/profiles.py --check
 	$(BIN)/python benchmarks/models.py --check
+	$(BIN)/python benchmarks/planning.py --check
 
 studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/bernstein2018.py --check
@@ -100,6 +101,7 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/moment_ranks.py --check
 	$(BIN)/python studies/missing_values.py --check
 	$(BIN)/python studies/class_means.py --check
+	$(BIN)/python studies/planning.py --check
 
 # the studies of real data alone, two at a time
 evidence: $(VENV)/.installed-studies

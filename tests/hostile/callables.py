@@ -132,6 +132,8 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "report": lambda: {"release": a_release(), "path": "report.html"},
     "log_evidence": lambda: {"release": an_annealed_release(), "rng": 1},
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
+    "planning.deployments": dict,
+    "planning.draws_for_answers": lambda: {"loss": 0.1},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),
         "n": 20,

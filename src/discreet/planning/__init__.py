@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.planning.answers import draws_for_answers
 from discreet.planning.division import Division
 from discreet.planning.plan import Plan, plan
+from discreet.planning.risk import deployments
 
-__all__ = ["Division", "Plan", "plan"]
+__all__ = ["Division", "Plan", "deployments", "draws_for_answers", "plan"]

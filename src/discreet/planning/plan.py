@@ -15,11 +15,10 @@ from discreet.arguments import generator, instance, positive, probability, whole
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
-from discreet.mechanisms.base import Mechanism
 from discreet.models.base import Model
 from discreet.planning.risk import risk_in_words
 from discreet.planning.simulated_tables import Tables, expected_tables
+from discreet.planning.solving import ENDLESS, FEW, Budget, solve
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, exact
 
@@ -28,32 +27,9 @@ if TYPE_CHECKING:
 
     from discreet.planning.division import Division
 
-#: A budget that stands for no noise.
-_ENDLESS = 1e6
-#: Simulated tables, at first and for the answer; fewer of families of numbers, which are read by quadrature or chains.
-_FEW, _FEWER, _ALL = 6, 10, 24
-#: A solved width may be off by so much.
-_CLOSE = 0.005
-_STEPS = 12
+#: Simulated tables; fewer of families of numbers, which are read by chains, and of groups.
+_FEWER, _ALL = 8, 24
 _DELTA = 1e-6
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Which of the budgets of a mechanism is varied, and the mechanism at any value of it."""
-
-    mechanism: str
-    varied: str
-    delta: Number | None = None
-
-    def at(self, value: float) -> Mechanism:
-        """Return the mechanism with this much of the varied budget."""
-        budget: dict[str, Any] = {"epsilon": None, "rho": None, "delta": self.delta}
-        return choose_mechanism(self.mechanism, **(budget | {self.varied: value}))
-
-    def nothing(self, n: int) -> float:
-        """Return a budget that stands for nothing but noise: a thousand times what ``n`` records can add up to."""
-        return (1e-3 / n) ** (2 if self.varied == "rho" else 1)
 
 
 @dataclass(frozen=True)
@@ -101,7 +77,7 @@ class Plan:
         """Return budgets around the planned one, and the mean width under each."""
         budgets = self.spent * np.geomspace(1 / 30, 30, whole(points, "points", least=2, most=200))
         assert self.tables is not None
-        return budgets, np.array([self.tables.width(self.budget.at(b), _FEW).width for b in budgets])
+        return budgets, np.array([self.tables.width(self.budget.at(b), FEW).width for b in budgets])
 
     def compare(self) -> dict[str, Plan]:
         """Return what else could be declared under the same budget, by name, from the narrowest interval on.
@@ -181,7 +157,7 @@ class Plan:
 
 
 def plan(
-    model: RecordSums | Mapping[str, RecordSums],
+    model: Model | Mapping[str, Model],
     *,
     n: int,
     epsilon: Number | None = None,
@@ -226,7 +202,8 @@ def plan(
         As in :func:`infer`.
     public
         What is publicly known of such tables: rough values of the parameters, ``{"mean": 40, "sd": 12}`` or
-        ``{"p": 0.2}``, or a list of public records. With several models by name.
+        ``{"p": 0.2}``, or a list of public records; for one of ``dc.models``, a table of them, by column. With several
+        models by name.
     parameter
         Which of the draws is to have this width; the first one of the model unless given.
     prob
@@ -265,9 +242,7 @@ def plan(
             common,
             int(rng.integers(2**31)),
         )
-    model = instance(model, "model", Model, "a family such as dc.Mean()").require(
-        RecordSums, "a plan is for a family"
-    )
+    model = instance(model, "model", Model, "a family such as dc.Mean()")
     given = {"epsilon": epsilon, "rho": rho}
     named = [name for name, value in given.items() if value is not None]
     if (width is None) == (not named):
@@ -285,8 +260,9 @@ def plan(
     number = _number_of_groups(groups)
     tables = expected_tables(
         model,
+        mechanism=budget.at(1.0),
         n=n,
-        size=_FEWER if model.has_numbers and model.assumption else _ALL,
+        size=_FEWER if number is not None or (model.has_numbers and model.assumption) else _ALL,
         prior=prior,
         public=public,
         groups=number,
@@ -298,15 +274,15 @@ def plan(
         outside=outside,
         missing=missing,
     )
-    floor = tables.width(budget.at(_ENDLESS)).width
-    ceiling = tables.width(budget.at(budget.nothing(n)), _FEW).width
+    floor = tables.width_without_noise(budget.at(ENDLESS)).width
+    ceiling = tables.width_of_noise(budget.at(budget.nothing(n))).width
     wanted = None if width is None else positive(width, "width")
     asked = given[varied]
     if wanted is not None:
-        value = _solve(tables, budget, wanted, floor, ceiling, n)
+        value, found = solve(tables, budget, wanted, floor, ceiling, n)
     else:
         value = float(exact(0 if asked is None else asked, varied))
-    found = tables.width(budget.at(value))
+        found = tables.width(budget.at(value))
     again = partial(
         plan,
         model,
@@ -344,7 +320,9 @@ def _expects(public: Any) -> str:
     if public is None:
         return "what the prior, or experience with bounded columns, lets expect"
     if isinstance(public, Mapping):
-        return ", ".join(f"{name} about {value}" for name, value in public.items())
+        return ", ".join(
+            f"{name} about {value}" for name, value in public.items() if np.ndim(value) == 0
+        ) or ("records like public ones")
     return f"records like {np.size(public):,} public ones"
 
 
@@ -352,44 +330,3 @@ def _number_of_groups(groups: Any) -> int | None:
     if groups is None:
         return None
     return whole(len(groups) if isinstance(groups, list | tuple) else groups, "groups", least=2)
-
-
-def _solve(tables: Tables, budget: Budget, wanted: float, floor: float, ceiling: float, n: int) -> float:
-    """Return the budget under which the mean width is the wanted one.
-
-    The part of a width that noise makes is about inversely proportional to epsilon, or to the root of rho: a few secant
-    steps on the logarithms of both, inside a bracket, with few tables at first.
-    """
-    if wanted <= floor * (1 + _CLOSE):
-        needed = n * (floor / wanted) ** 2 * 1.2
-        raise UsageError(
-            f"a width of {wanted:g} cannot be reached with {n:,} records: without any noise it is {floor:.3g}.",
-            hint=f"about {needed:,.0f} records would do, or a width above {floor:.3g}",
-        )
-    if wanted >= ceiling * (1 - _CLOSE):
-        raise UsageError(
-            f"a width of {wanted:g} needs no data: the prior alone has {ceiling:.3g}.", hint="ask for less"
-        )
-    low, high, guess = np.log(budget.nothing(n)), np.log(_ENDLESS), 0.0
-    for most in (_FEW, None):
-        seen: list[tuple[float, float]] = []
-        for _ in range(_STEPS):
-            found = np.log(tables.width(budget.at(float(np.exp(guess))), most).width / wanted)
-            if abs(found) < _CLOSE:
-                break
-            low, high = (guess, high) if found > 0 else (low, guess)
-            seen.append((guess, found))
-            guess = _next(seen, low, high, budget.varied)
-        low, high = np.log(budget.nothing(n)), np.log(_ENDLESS)
-    return float(np.exp(guess))
-
-
-def _next(seen: list[tuple[float, float]], low: float, high: float, varied: str) -> float:
-    """Return the next guess of a log budget: a secant step, or the middle of the bracket if it leads outside."""
-    (x, y) = seen[-1]
-    slope = -0.5 if varied == "rho" else -1.0
-    if len(seen) > 1 and seen[-2][0] != x:
-        steep = (y - seen[-2][1]) / (x - seen[-2][0])
-        slope = steep if steep < -1e-3 else slope
-    guess = x - y / slope
-    return guess if low < guess < high else (low + high) / 2

@@ -6,8 +6,8 @@ budgets differ by the budgets and not by chance, and a width is a smooth functio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.inference.analyst import infer
+from discreet.inference.posterior import Posterior
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import Laplace
 from discreet.models.base import Model
@@ -28,9 +29,13 @@ from discreet.objects import as_array
 #: Larger tables are simulated with so many records and scaled: a width depends on the shape of a table, not its digits.
 _MOST_ROWS = 20_000
 #: More groups are alike: the noise on a group does not depend on how many there are.
-_MOST_GROUPS = 24
+_MOST_GROUPS = 3
 #: Draws of each posterior; the error of a quantile averages out over tables.
 _DRAWS = 2000
+#: Kinds of models, as they name their engines, of which chains are faster than other engines.
+_CHAINS = ("family", "multivariate_normal")
+#: Tables of which one is like the other are read so often.
+_ALIKE = 3
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,45 @@ class Tables:
     prob: float
     totals: tuple[tuple[int, ...], ...]
     uniforms: np.ndarray
+    #: Whether all tables are drawn from the same parameters or records.
+    alike: bool = False
+    #: Whether there are chains that are much faster than other engines; their errors average out over tables.
+    chains: bool = False
 
     def width(self, mechanism: Mechanism, most: int | None = None) -> Width:
-        """Return what posteriors look like under a mechanism, over the tables or the first ``most`` of them."""
-        chosen = range(len(self.totals))[:: max(1, len(self.totals) // (most or len(self.totals)))]
-        found = [self._read(mechanism, table) for table in chosen]
+        """Return what posteriors look like under a mechanism, over the tables or ``most`` of them."""
+        return self._mean(mechanism, most, "gibbs" if self.chains else "auto")
+
+    def width_without_noise(self, endless: Mechanism) -> Width:
+        """Return what posteriors look like if there is next to no noise."""
+        return self._mean(endless, _ALIKE if self.alike else None, self._at_ends)
+
+    def width_of_noise(self, nothing: Mechanism) -> Width:
+        """Return what posteriors look like if there is nothing but noise: one like the other."""
+        return self._mean(nothing, _ALIKE, self._at_ends)
+
+    @property
+    def _at_ends(self) -> str:
+        """The engine where there is next to no noise, or nothing but noise: chains of one number hardly move there."""
+        return "gibbs" if self.chains and len(self.model.draw_names) > 1 else "auto"
+
+    def _mean(self, mechanism: Mechanism, most: int | None, engine: str) -> Width:
+        size = len(self.totals)
+        chosen = range(size)[:: max(1, size // min(size, most or size))]
+        found = [self._read(mechanism, table, engine) for table in chosen]
         return Width(*(float(np.mean(values)) for values in zip(*found, strict=True)))
 
-    def _read(self, mechanism: Mechanism, table: int) -> tuple[float, float]:
+    def naming(self, mechanism: Mechanism) -> Tables:
+        """Return the tables with a parameter that the posterior has: by default what it has most numbers of."""
+        one = self._posteriors(mechanism, 0, "auto", 100)[0]
+        if self.parameter and self.parameter not in (*one.draws, *one.scalars()):
+            raise _no_parameter(self.model, self.parameter, one.draws)
+        return replace(
+            self, parameter=self.parameter or max(one.draws, key=lambda name: one.draws[name].ndim)
+        )
+
+    def _posteriors(self, mechanism: Mechanism, table: int, engine: Any, draws: int) -> list[Posterior]:
+        """Return the posterior of a table, or of each of its groups."""
         standard = iter(_standard(self.uniforms[table], mechanism))
         release = privatize(
             lambda noise: round(noise.width * next(standard)),
@@ -74,11 +110,20 @@ class Tables:
             columns=self.columns,
             neighbors=self.neighbors,
         )
-        found = infer(release, prior=self.prior, draws=_DRAWS, rng=table)
-        each = found.values() if isinstance(found, Mapping) else [found]
-        ends = [one.interval(self.prob)[self.parameter] for one in each]
-        widths = [np.mean(np.subtract(high, low)) for low, high in ends]
-        return float(np.mean(widths)), float(np.mean([np.mean(one.sd()[self.parameter]) for one in each]))
+        found = infer(release, prior=self.prior, engine=engine, draws=draws, rng=table)
+        return list(found.values()) if isinstance(found, Mapping) else [found]
+
+    def _read(self, mechanism: Mechanism, table: int, engine: Any) -> tuple[float, float]:
+        each = self._posteriors(mechanism, table, engine, _DRAWS)
+        draws = [
+            one.draws[self.parameter] if self.parameter in one.draws else one.scalars()[self.parameter]
+            for one in each
+        ]
+        ends = [np.quantile(values, [(1 - self.prob) / 2, (1 + self.prob) / 2], axis=0) for values in draws]
+        widths = [np.mean(high - low) for low, high in ends]
+        return float(np.mean(widths)), float(
+            np.mean([np.mean(values.std(axis=0, ddof=1)) for values in draws])
+        )
 
 
 def _standard(uniforms: np.ndarray, mechanism: Mechanism) -> np.ndarray:
@@ -91,8 +136,9 @@ def _standard(uniforms: np.ndarray, mechanism: Mechanism) -> np.ndarray:
 
 
 def expected_tables(
-    model: RecordSums,
+    model: Model,
     *,
+    mechanism: Mechanism,
     n: int,
     size: int,
     prior: Any,
@@ -105,13 +151,13 @@ def expected_tables(
     **declared: Any,
 ) -> Tables:
     """Simulate ``size`` tables of ``n`` records as the prior, or what is public, lets one expect them."""
-    name = model.draw_names[0] if parameter is None else parameter
-    if name not in model.draw_names:
-        raise UsageError(
-            f"{model.name} has no parameter {name!r:.40}.", hint=f"it has {', '.join(model.draw_names)}"
-        )
+    own = model.read_columns(None)
+    name = parameter or ("" if own else model.draw_names[0])
+    if own is None and name.partition("[")[0] not in model.draw_names:
+        raise _no_parameter(model, name, model.draw_names)
+    model = mechanism.suited(model)
     whole, relation = model, neighbors
-    columns, parts = ("column",), 1
+    columns, parts = own or ("column",), 1
     if groups is not None:
         parts, relation = min(groups, _MOST_GROUPS), "add_remove"
         whole = read_groups(model, "group", [f"group {k}" for k in range(parts)])
@@ -121,13 +167,16 @@ def expected_tables(
         declared.get("bounds"), declared.get("outside") or "clip", declared.get("missing") or "count"
     )
     read_prior = model.read_prior(prior, domain)
-    shapes = _shapes(model, domain, read_prior, public, size, rng)
+    if own is None:
+        family = model.require(RecordSums, "a plan is for a family, or for a model with public records")
+        shapes = _shapes(family, domain, read_prior, public, size, rng)
+        drawn = [lambda n, shape=shape: _rows(family, domain, shape, n, rng) for shape in shapes]
+    else:
+        table = public_columns(own, public)
+        drawn = [lambda n: resampled(table, n, rng)] * size
     # group k of a table is like table k: groups differ as tables do
     blocks = [
-        [
-            _totals(model, _rows(model, domain, shapes[(t + g) % size], each, rng), each, relation, declared)
-            for g in range(parts)
-        ]
+        [_totals(model, drawn[(t + g) % size], each, mechanism, relation, declared) for g in range(parts)]
         for t in range(size)
     ]
     totals = tuple(tuple(value for block in table for value in block) for table in blocks)
@@ -136,7 +185,7 @@ def expected_tables(
     probabilities = half / ((size + 1) // 2)
     uniforms = np.concatenate([0.5 + probabilities / 2, 0.5 - probabilities / 2])[:size]
     flipped = rng.permuted(np.stack([uniforms, 1 - uniforms]), axis=0)[0]
-    return Tables(
+    tables = Tables(
         whole,
         domain,
         columns,
@@ -147,7 +196,14 @@ def expected_tables(
         prob,
         totals,
         np.clip(flipped, 1e-6, 1 - 1e-6),
+        alike=public is not None,
+        chains=model.engines in _CHAINS,
     )
+    return tables if own is None else tables.naming(mechanism)
+
+
+def _no_parameter(model: Model, name: str, names: Iterable[str]) -> UsageError:
+    return UsageError(f"{model.name} has no parameter {name!r:.40}.", hint=f"it has {', '.join(names)}")
 
 
 def _shapes(
@@ -168,16 +224,43 @@ def _shapes(
 
 
 def _rows(model: RecordSums, domain: Domain, shape: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    size = min(n, _MOST_ROWS)
     if isinstance(shape, Mapping):
-        return model.simulate(shape, domain, size, rng)
-    return shape[rng.integers(len(shape), size=size)]
+        return model.simulate(shape, domain, n, rng)
+    return shape[rng.integers(len(shape), size=n)]
+
+
+def public_columns(names: Sequence[str], public: Any) -> dict[str, np.ndarray]:
+    """Read a table of public records that has these columns."""
+    refusal = UsageError(
+        f"a plan for a model of several columns needs public records with {', '.join(names)}.",
+        hint="give public= a table like the one to be released: another survey, or an invented one",
+    )
+    try:
+        table = {name: np.asarray(public[name], dtype=object) for name in names}
+        lengths = {column.shape for column in table.values()}
+    except Exception:  # whatever a caller's object raises
+        raise refusal from None
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1 or next(iter(lengths))[0] < 2:
+        raise refusal
+    return table
+
+
+def resampled(table: Mapping[str, np.ndarray], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Draw records of a table again, with replacement."""
+    at = rng.integers(len(next(iter(table.values()))), size=n)
+    return {name: column[at].tolist() for name, column in table.items()}
 
 
 def _totals(
-    model: RecordSums, rows: np.ndarray, n: int, neighbors: Neighbors, declared: Mapping[str, Any]
+    model: Model,
+    draw: Callable[[int], Any],
+    n: int,
+    mechanism: Mechanism,
+    neighbors: Neighbors,
+    declared: Mapping[str, Any],
 ) -> list[int]:
-    """Return the exact totals of rows, scaled to ``n`` records."""
-    asked = declare(rows, model, Laplace(1), neighbors=neighbors, **declared)
+    """Return the exact totals of ``n`` records, those of fewer scaled if there are too many to be drawn."""
+    size = min(n, _MOST_ROWS)
+    asked = declare(draw(size), model, mechanism, neighbors=neighbors, **declared)
     values = read_totals(asked)[0].values
-    return [round(value * n / len(rows)) for value in values] if n > len(rows) else list(values)
+    return [round(value * n / size) for value in values] if n > size else list(values)
