@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.errors import UsageError
 from discreet.planning.division import _shares
 from discreet.planning.plan import Plan
-from discreet.planning.risk import posterior_odds, risk_in_words
+from discreet.planning.risk import DEPLOYMENTS, posterior_odds, risk_in_words
 
 MEAN = {"model": dc.Mean(), "n": 500, "bounds": (0, 100), "public": {"mean": 30, "sd": 12}}
 
@@ -159,9 +159,78 @@ def test_the_risk_is_that_of_the_definition() -> None:
     assert "exception" in risk_in_words(dc.ZeroConcentratedDP(0.01))[0]
 
 
+def test_published_uses_are_compared_by_epsilon_and_have_sources() -> None:
+    assert [one.epsilon for one in DEPLOYMENTS] == sorted(one.epsilon for one in DEPLOYMENTS)
+    assert all(one.source and one.unit for one in DEPLOYMENTS)
+    table = dc.planning.deployments().splitlines()
+    assert len(table) == len(DEPLOYMENTS) + 1
+    said = risk_in_words(dc.PureDP(1))
+    assert "2 of 7" in said[2]
+    assert "Wikimedia" in said[2]
+
+
+def test_how_many_releases_a_guess_needs() -> None:
+    # k releases of epsilon leave an error of at least 1 / (1 + exp(k epsilon))
+    assert "at least 3 releases" in risk_in_words(dc.PureDP(1))[1]
+    assert 1 / (1 + np.exp(3)) < 0.05 < 1 / (1 + np.exp(2))
+    assert "this release alone" in risk_in_words(dc.PureDP(3))[1]
+
+
+def test_how_many_draws_answers_need() -> None:
+    draws = dc.planning.draws_for_answers(
+        0.1, candidates=20, questions=3, confidence=0.9, utility_range=(-1, 1)
+    )
+    half = lambda n: 2 * np.sqrt(np.log(2 * 20 * 3 / 0.1) / (2 * n))  # noqa: E731  (Lemma 11, width 2)
+    assert 2 * half(draws) <= 0.1 < 2 * half(draws - 1)
+    for wrong in ({"loss": 0}, {"loss": 0.1, "candidates": 0}, {"loss": 0.1, "utility_range": (1, 0)}):
+        with pytest.raises(UsageError):
+            dc.planning.draws_for_answers(**wrong)
+
+
+@pytest.mark.slow
+def test_the_number_of_records_is_solved_for() -> None:
+    enough = planned(model=dc.Bernoulli(), epsilon=0.5, width=0.05, public={"p": 0.3})
+    assert enough.width == pytest.approx(0.05, rel=0.02)
+    again = planned(model=dc.Bernoulli(), n=enough.n, epsilon=0.5, public={"p": 0.3})
+    assert again.width == pytest.approx(0.05, rel=0.03)
+
+
+@pytest.mark.slow
+def test_a_regression_is_planned_from_public_records(rng: np.random.Generator) -> None:
+    model, public = regression(rng, 2000)
+    plan = planned(model=model, n=1500, epsilon=2, public=public)
+    assert plan.parameter == "coefficients"
+    widths = []
+    for seed in range(12):
+        made = dc.release(regression(rng, 1500)[1], model, epsilon=2)
+        low, high = dc.infer(made, rng=seed).interval()["coefficients"]
+        widths.append(float(np.mean(high - low)))
+    error = np.std(widths, ddof=1) / np.sqrt(len(widths))
+    assert abs(np.mean(widths) - plan.width) < 0.05 * plan.width + 3.3 * error
+
+
+def regression(rng: np.random.Generator, n: int) -> tuple[Any, dict[str, np.ndarray]]:
+    bounds = {"pressure": (60, 220), "age": (18, 100)}
+    age = rng.uniform(18, 90, n)
+    table = {"pressure": 90 + 0.6 * age + rng.normal(0, 12, n), "age": age}
+    return dc.models.LinearRegression(target="pressure", features=["age"], bounds=bounds), table
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ({"model": dc.Bernoulli(), "epsilon": 1}, "how many records"),
+        ({"model": {"a": dc.Bernoulli()}, "epsilon": 1, "width": {"a": 0.1}}, "how many records"),
+        ({"model": regression(np.random.default_rng(0), 2)[0], "n": 9, "epsilon": 1}, "needs public records"),
+        (
+            {
+                "model": regression(np.random.default_rng(0), 2)[0],
+                "n": 9,
+                "epsilon": 1,
+                "public": {"age": [1, 2]},
+            },
+            "needs public records",
+        ),
         ({"model": dc.Bernoulli(), "n": 700, "width": 0.01, "public": {"p": 0.3}}, "cannot be reached"),
         ({"model": dc.Bernoulli(), "n": 700, "width": 0.99}, "needs no data"),
         ({"model": dc.Bernoulli(), "n": 0, "width": 0.1}, "n must be"),

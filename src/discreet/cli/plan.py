@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from discreet.cli.console import busy
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -28,7 +29,14 @@ _EXPECTED = "What is expected of the table"
 
 def plan(
     model: Model,
-    n: Annotated[int, typer.Option("--n", metavar="N", help="About how many records, or people.")],
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n",
+            metavar="N",
+            help="About how many records, or people; solved for if both a budget and --width are given.",
+        ),
+    ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
@@ -81,24 +89,26 @@ def plan(
 
     from discreet.planning import plan as planned
 
-    found = planned(
-        family,  # pyright: ignore[reportArgumentType]
-        n=n,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        width=_number(width, "--width"),
-        mechanism=mechanism,
-        bounds=limits,
-        missing=missing,
-        neighbors=neighbors,
-        groups=groups,
-        prior=None if prior == "weak" else prior,
-        public=_public(public),
-        parameter=parameter,
-        prob=prob,
-    )
-    show_result("plan", _Compared(found) if compare else found, output, as_json=json)
+    with busy("Simulating …"):
+        found = planned(
+            family,
+            n=n,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            width=_number(width, "--width"),
+            mechanism=mechanism,
+            bounds=limits,
+            missing=missing,
+            neighbors=neighbors,
+            groups=groups,
+            prior=None if prior == "weak" else prior,
+            public=_public(public),
+            parameter=parameter,
+            prob=prob,
+        )
+        shown = _Compared(found) if compare else found
+    show_result("plan", shown, output, as_json=json)
 
 
 class _Compared:
@@ -110,7 +120,8 @@ class _Compared:
     def summary(self) -> str:
         wide = max(len(name) for name in self._others)
         rows = [f"  {name:{wide}}  {one.width:.4g}" for name, one in self._others.items()]
-        return "\n".join([self._plan.summary(), "", "Expected width under the same budget:", *rows])
+        best = f"narrowest: {next(iter(self._others))}"
+        return "\n".join([self._plan.summary(), "", "Expected width under the same budget:", *rows, best])
 
     def to_dict(self) -> dict[str, Any]:
         return {

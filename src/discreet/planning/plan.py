@@ -18,7 +18,7 @@ from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.planning.risk import risk_in_words
 from discreet.planning.simulated_tables import Tables, expected_tables
-from discreet.planning.solving import ENDLESS, FEW, Budget, solve
+from discreet.planning.solving import ENDLESS, FEW, Budget, solve, solve_records
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, exact
 
@@ -159,7 +159,7 @@ class Plan:
 def plan(
     model: Model | Mapping[str, Model],
     *,
-    n: int,
+    n: int | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -188,7 +188,8 @@ def plan(
         (:class:`Division`), so that their widths, each as a share of what it is without data, add up to the least; or,
         with ``width`` by name, so that every wanted width is met.
     n
-        About how many records (people, if a release has ``unit``) the table has.
+        About how many records (people, if a release has ``unit``) the table has. Leave it out and give both a budget
+        and ``width`` to have it solved for: how many records are enough.
     epsilon, delta, rho
         The budget. Leave it out and give ``width`` to have it solved for.
     width
@@ -215,8 +216,22 @@ def plan(
     -------
     Plan, or a Division of the budget among several models
     """
-    n, prob, rng = whole(n, "n"), probability(prob, "prob"), generator(rng)
+    prob, rng = probability(prob, "prob"), generator(rng)
     check_neighbors(neighbors)
+    if n is None:
+        if width is None or isinstance(model, Mapping):
+            raise UsageError("say about how many records the table has.", hint="n=1000")
+        said = {"epsilon": epsilon, "delta": delta, "rho": rho, "mechanism": mechanism, "bounds": bounds}
+        said |= {
+            "outside": outside,
+            "missing": missing,
+            "neighbors": neighbors,
+            "groups": groups,
+            "prior": prior,
+        }
+        said |= {"public": public, "parameter": parameter, "prob": prob, "rng": int(rng.integers(2**31))}
+        return solve_records(lambda size: _one(model, n=size, **said), positive(width, "width"))
+    n = whole(n, "n")
     common = {
         "n": n,
         "mechanism": mechanism,
@@ -314,6 +329,11 @@ def plan(
         tables=tables,
         again=again,
     )
+
+
+def _one(model: Model, **said: Any) -> Plan:
+    """Return the plan of one model."""
+    return instance(plan(model, **said), "model", Plan, "one model")
 
 
 def _expects(public: Any) -> str:

@@ -28,7 +28,7 @@ class Deployment:
 #: they name beside it.
 DEPLOYMENTS = (
     Deployment(
-        "LinkedIn", "audience engagement, each query", "member", 0.15, "Rogers et al. 2020, arXiv:2002.05839"
+        "LinkedIn", "audience engagement", "query", 0.15, "Rogers et al. 2020, arXiv:2002.05839"
     ),
     Deployment(
         "Wikimedia Foundation", "page views by country", "day of a device", 1.0,
@@ -47,7 +47,7 @@ DEPLOYMENTS = (
         "US Census Bureau", "2020 redistricting data", "person", 17.14, "Abowd et al. 2022, arXiv:2204.08986"
     ),
     Deployment(
-        "LinkedIn", "audience engagement, all queries of a month", "month of a member", 34.9,
+        "LinkedIn", "audience engagement, all queries", "month of a member", 34.9,
         "Rogers et al. 2020, arXiv:2002.05839",
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ budgets differ by the budgets and not by chance, and a width is a smooth functio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Tables:
     alike: bool = False
     #: Whether there are chains that are much faster than other engines; their errors average out over tables.
     chains: bool = False
+    _known: dict[Any, Width] = field(default_factory=dict, repr=False, compare=False)
 
     def width(self, mechanism: Mechanism, most: int | None = None) -> Width:
         """Return what posteriors look like under a mechanism, over the tables or ``most`` of them."""
@@ -83,6 +84,12 @@ class Tables:
         return "gibbs" if self.chains and len(self.model.draw_names) > 1 else "auto"
 
     def _mean(self, mechanism: Mechanism, most: int | None, engine: str) -> Width:
+        key = (mechanism.guarantee(self.neighbors), most, engine)
+        if key not in self._known:
+            self._known[key] = self._simulated(mechanism, most, engine)
+        return self._known[key]
+
+    def _simulated(self, mechanism: Mechanism, most: int | None, engine: str) -> Width:
         size = len(self.totals)
         chosen = range(size)[:: max(1, size // min(size, most or size))]
         found = [self._read(mechanism, table, engine) for table in chosen]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,15 @@ FEW = 4
 # A solved width may be off by so much; twice that where chains read the tables.
 _CLOSE = 0.005
 _STEPS = 8
+_FIRST_RECORDS, _MOST_RECORDS = 1000, 10**9
+
+
+class _HasWidth(Protocol):
+    @property
+    def width(self) -> float: ...
+
+
+_Planned = TypeVar("_Planned", bound=_HasWidth)
 
 
 @dataclass(frozen=True)
@@ -88,3 +98,26 @@ def _next(seen: list[tuple[float, float]], low: float, high: float, slope: float
         slope = min(max(steep, 3 * slope), slope / 3)
     guess = x - y / slope
     return guess if low < guess < high else (low + high) / 2
+
+
+def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned:
+    """Return the plan for the least number of records, about, with which the given budget buys the wanted width."""
+    guess, seen = _FIRST_RECORDS, []
+    for _ in range(2 * _STEPS):
+        found = planned(guess)
+        off = float(np.log(found.width / wanted))
+        if abs(off) < 2 * _CLOSE or (guess == 2 and off < 0):
+            return found
+        seen.append((float(np.log(guess)), off))
+        # a width falls with the root of the number of records, or with that number where noise is most of it
+        steep = (off - seen[-2][1]) / (seen[-1][0] - seen[-2][0]) if len(seen) > 1 else -0.7
+        step = -off / min(max(steep, -1.2), -0.35)
+        guess = int(np.clip(round(guess * np.exp(np.clip(step, -5, 5))), 2, _MOST_RECORDS))
+        if np.log(guess) == seen[-1][0]:
+            break
+    if found.width > wanted * (1 + 4 * _CLOSE):
+        raise UsageError(
+            f"a width of {wanted:g} cannot be reached with {_MOST_RECORDS:,} records at this budget.",
+            hint=f"it is {found.width:.3g} then",
+        )
+    return found
