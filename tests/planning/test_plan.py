@@ -182,6 +182,7 @@ def test_how_many_draws_answers_need() -> None:
     )
     half = lambda n: 2 * np.sqrt(np.log(2 * 20 * 3 / 0.1) / (2 * n))  # noqa: E731  (Lemma 11, width 2)
     assert 2 * half(draws) <= 0.1 < 2 * half(draws - 1)
+    wrong: dict[str, Any]
     for wrong in ({"loss": 0}, {"loss": 0.1, "candidates": 0}, {"loss": 0.1, "utility_range": (1, 0)}):
         with pytest.raises(UsageError):
             dc.planning.draws_for_answers(**wrong)

@@ -103,8 +103,8 @@ def _next(seen: list[tuple[float, float]], low: float, high: float, slope: float
 def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned:
     """Return the plan for the least number of records, about, with which the given budget buys the wanted width."""
     guess, seen = _FIRST_RECORDS, []
+    found = planned(guess)
     for _ in range(2 * _STEPS):
-        found = planned(guess)
         off = float(np.log(found.width / wanted))
         if abs(off) < 2 * _CLOSE or (guess == 2 and off < 0):
             return found
@@ -115,6 +115,7 @@ def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned
         guess = int(np.clip(round(guess * np.exp(np.clip(step, -5, 5))), 2, _MOST_RECORDS))
         if np.log(guess) == seen[-1][0]:
             break
+        found = planned(guess)
     if found.width > wanted * (1 + 4 * _CLOSE):
         raise UsageError(
             f"a width of {wanted:g} cannot be reached with {_MOST_RECORDS:,} records at this budget.",
