@@ -83,13 +83,11 @@ class Lookup:
             return np.full(len(x), k, dtype=np.int32)
         low, high = int(ordered[0]), int(ordered[-1])
         if high - low < 2 * len(ordered) + 8:
-            # nearly consecutive: one look-up, with a last entry for all others
-            table = np.full(high - low + 2, k, dtype=np.int32)
-            table[ordered - low] = self.positions
-            # modulo 2^64, so that what is below is far above
-            place = np.subtract(x, low).view(np.uint64)
-            np.minimum(place, np.uint64(len(table) - 1), out=place)
-            return table[place.view(np.int64)]
+            # nearly consecutive: one look-up, with an entry at either end for all others
+            table = np.full(high - low + 3, k, dtype=np.int32)
+            table[ordered - low + 1] = self.positions
+            # modulo 2^64, so that what is not there is far above or below
+            return np.take(table, np.subtract(x, low - 1), mode="clip")
         at = np.minimum(np.searchsorted(ordered, x), len(ordered) - 1)
         return np.where(ordered[at] == x, self.positions[at], np.int32(k))
 

@@ -100,16 +100,16 @@ def _add_batches(
     sums = None if label is not None else BlockSums(family, domain, block)
 
     def work(batch: pa.RecordBatch) -> np.ndarray:
-        """Return what each group adds, and after the last group what is in none."""
+        """Return what each group adds: sums, or counts of its labels and, after the last, of what is in none."""
         group = _groups(batch, places, n_groups)
         if sums is not None:
-            return sums.by_group(batch, group, n_groups + 1)
+            return sums.by_group(batch, group, n_groups)
         assert label is not None
         cells = group * (label.n_labels + 1) + label.codes(batch.column("c0"))
         return np.bincount(cells, minlength=(n_groups + 1) * (label.n_labels + 1))
 
-    # so many that adding up the groups takes less time than adding up their records
-    rows = min(BATCH, max(STREAMED, 8 * n_groups))
+    # so many that adding up the groups takes less time than adding up their records, in whole blocks
+    rows = min(BATCH, STREAMED * (1 + 8 * n_groups // STREAMED))
     pieces = (batch for frame in picked.frames for batch in batches(frame, rows))
     n_records = 0
     added: np.ndarray | None = None
@@ -125,7 +125,7 @@ def _add_batches(
     if added is None:
         return 0
     if label is None:
-        totals[:] = added[:, :-1].T
+        totals[:] = added.T
     else:
         for at, known in enumerate(added.reshape(n_groups + 1, -1)[:-1, :-1].tolist()):
             totals[at] = label_sums(LabelCounts(tuple(known), 0, {}), family, block)

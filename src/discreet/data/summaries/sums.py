@@ -132,59 +132,64 @@ class BlockSums:
         self._maps = layout.maps(domain.bounds, identity=family.sums_values)
         self._clip = domain.outside == "clip"
         self._size = max(1, min(_BLOCK, _NUMBERS // len(layout.names)))
-        # powers of two, which scale exactly
-        self._per_step = [float(1 / grid) for grid in layout.grid]
-        self._forms = layout.forms()
+        # each coordinate in steps: what every usable record adds, and coefficients of features
+        per_step = [float(1 / grid) for grid in layout.grid]
+        scaled = [[(at, c * n) for at, c in form] for form, n in zip(layout.forms(), per_step, strict=True)]
+        self._constants = [sum(c for at, c in form if at == 0) for form in scaled]
+        self._terms = [[(at - 1, c) for at, c in form if at > 0] for form in scaled]
         # the others are the usable count, the same for every usable record
-        self._summed = [j for j, form in enumerate(self._forms) if any(at > 0 for at, _ in form)]
+        self._summed = [j for j, terms in enumerate(self._terms) if terms]
         # arrays that each thread works in: to get and give back memory takes longer than to compute
         self._held = threading.local()
-        zero = [np.ones(1), *family.geometry.features([np.zeros(1)] * len(self._maps))]
-        self._at_zero = [int(self._steps(j, zero)[0]) for j in range(len(self._forms))]
+        zero = family.geometry.features([np.zeros(1)] * len(self._maps))
+        self._at_zero = [
+            int(self._steps(j, zero)[0]) if terms else int(self._constants[j])
+            for j, terms in enumerate(self._terms)
+        ]
 
     def total(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, list[int]]:
         """Return the number of records and the sum of each coordinate of columns c0, c1, ... of all batches."""
-        n_records, totals = 0, [0] * len(self._per_step)
+        n_records, totals = 0, [0] * len(self._at_zero)
         for n, values in side_by_side(self._batch_total, batches):
             n_records += n
             totals = [total + value for total, value in zip(totals, values, strict=True)]
         return n_records, totals
 
     def by_group(self, batch: pa.RecordBatch, group: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the sums of each group, coordinates × groups, given the group of each record."""
-        aside = np.empty(batch.num_rows, dtype=bool)
+        """Return the sums of each group, coordinates × groups.
+
+        Given is the group of each record, the number of groups if it is in none; that of missing ones is overwritten.
+        """
         steps = self._array("groups", len(self._summed) * batch.num_rows).reshape(len(self._summed), -1)
-        for at, missing, inputs in self._blocks(batch):
-            aside[at] = missing
+        for at, missing, features in self._blocks(batch):
+            # what adds nothing is in no group
+            np.copyto(group[at], n_groups, where=missing)
             for j, out in zip(self._summed, steps, strict=True):
-                self._steps(j, inputs, out[at])
-        counts = np.bincount(group, minlength=n_groups)
-        gone = np.bincount(group[aside], minlength=n_groups)
-        totals = np.outer(self._at_zero, counts)
+                self._steps(j, features, out[at])
+        totals = np.outer(self._at_zero, np.bincount(group, minlength=n_groups + 1))
         for j, weights in zip(self._summed, steps, strict=True):
-            totals[j] = np.bincount(group, weights, minlength=n_groups)
-        totals -= np.outer(self._at_zero, gone)
-        return totals
+            totals[j] = np.bincount(group, weights, minlength=n_groups + 1)
+        return totals[:, :n_groups]
 
     def _batch_total(self, batch: pa.RecordBatch) -> tuple[int, list[int]]:
         n_missing, totals = 0, [zero * batch.num_rows for zero in self._at_zero]
         for j in self._summed:
             totals[j] = 0
-        for _, missing, inputs in self._blocks(batch):
+        for _, missing, features in self._blocks(batch):
             n_missing += int(np.count_nonzero(missing))
             for j in self._summed:
-                totals[j] += int(self._steps(j, inputs, self._array("steps", len(missing))).sum())
+                totals[j] += int(self._steps(j, features, self._array("steps", len(missing))).sum())
         taken_off = [total - n_missing * zero for total, zero in zip(totals, self._at_zero, strict=True)]
         return batch.num_rows, taken_off
 
-    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[Any]]]:
-        """Return of one block after the other its place, which records are missing, and (usable, features)."""
+    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
+        """Return of one block after the other its place, which records are missing, and the features."""
         names = [f"c{i}" for i in range(len(self._maps))]
         for start in range(0, batch.num_rows, self._size):
             rows = batch.slice(start, self._size)
             at = slice(start, start + rows.num_rows)
             missing, z = self._records([_numbers(rows.column(name)) for name in names])
-            yield at, missing, [1.0, *self._family.geometry.features(z)]
+            yield at, missing, self._family.geometry.features(z)
 
     def _records(self, columns: Sequence[_Column]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return which records are missing, and z of each column, 0 for missing and redacted records."""
@@ -217,14 +222,19 @@ class BlockSums:
             np.copyto(z, 0.0, where=np.isnan(z))
         return z
 
-    def _steps(self, j: int, inputs: Sequence[Any], out: np.ndarray | None = None) -> np.ndarray:
-        """Return floor(t / g + 1/2) of coordinate ``j``: what :meth:`Layout.coordinates` does, in the same order."""
-        (first, coefficient), *others = self._forms[j]
-        t = inputs[first] if coefficient == 1 else inputs[first] * coefficient
+    def _steps(self, j: int, features: Sequence[np.ndarray], out: np.ndarray | None = None) -> np.ndarray:
+        """Return floor(t / g + 1/2) of coordinate ``j``: what :meth:`Layout.coordinates` does, in the same order.
+
+        Multiplied by 1 / g, a power of two, first and not last, which changes no bit; and in place, because asking
+        for memory takes longer than all the rest.
+        """
+        (first, coefficient), *others = self._terms[j]
+        # not in its own place: a feature can be a coordinate
+        steps = np.multiply(features[first], coefficient, out=out)
+        if self._constants[j]:
+            steps += self._constants[j]
         for at, c in others:
-            t = t + inputs[at] * c
-        # not in its place: a feature can be a coordinate
-        steps = np.multiply(t, self._per_step[j], out=out)
+            steps += np.multiply(features[at], c, out=self._array("term", len(steps)))
         steps += 0.5
         return np.floor(steps, out=steps)
 
