@@ -108,3 +108,26 @@ def test_text_of_sqlite_that_is_no_text(tmp_path):
     model, arguments = CALLS["people"]
     assert dc.release(path, model, table="visits", epsilon=1, **arguments).records == 4
     assert dc.release(path, dc.Mean(), column="x", bounds=(0, 10), table="visits", epsilon=1).records == 6
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_a_record_equals_one_label_whatever_the_collation(kind, tmp_path):
+    """A column may say that A and a are the same; then a record would be in two groups, two filters, two cells."""
+    path, rows = tmp_path / "clinic", [("a", "p", 1.0), ("A", "P", 1.0), ("b", "q", 0.0)]
+    connection: Any = duckdb.connect(str(path)) if kind == "duckdb" else sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (k TEXT COLLATE NOCASE, id TEXT COLLATE NOCASE, x REAL)")
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+
+    def values(model: Any, **arguments: Any) -> tuple[int, ...]:
+        made = dc.release(path, model, table="t", epsilon=10**10, neighbors="add_remove", **arguments)
+        return made.totals.values
+
+    assert values(dc.Categorical(["a", "A", "b"]), column="k") == (1, 1, 1)
+    for label in ("a", "A"):
+        assert sum(values(dc.Categorical(["a", "A", "b"]), column="k", where=f"k = '{label}'")) == 1
+    people = {"column": "x", "bounds": (0, 1), "unit": "id", "per_unit": "max"}
+    assert sum(values(dc.Mean(), **people)) == 3 * 2**24
+    grouped = values(dc.Mean(), by="k", groups=["a", "A", "b"], max_groups=1, **people)
+    assert [sum(grouped[at : at + 3]) for at in (0, 3, 6)] == [2**24] * 3

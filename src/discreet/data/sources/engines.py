@@ -149,12 +149,13 @@ class DuckSource(Source):
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
         names = [quoted(self._relation.columns[at]) for at in positions]
         types, kinds = self.kinds(positions, needs)
-        # wide numbers and enumerations travel as text, which both sides read alike
+        # wide numbers and enumerations travel as text, which both sides read alike; byte by byte, because by another
+        # collation of the column a record could equal two labels, and count twice
         empty = self._empty(positions)
         casts = [
             days_sql(name, dtype, empty_type=nothing)
             if need.dates
-            else f"CAST({name} AS VARCHAR)"
+            else f"CAST({name} AS VARCHAR) COLLATE C"
             if _travels_as_text(dtype, kind)
             else name
             for name, dtype, kind, need, nothing in zip(names, types, kinds, needs, empty, strict=True)
