@@ -271,6 +271,85 @@ def test_parts_share_no_row_whatever_a_cell_holds():
     assert twice == 2 * satisfied(["1.0"], "region = '1' or region = '1.0'")
 
 
+CELLS: dict[str, list[Any]] = {
+    "text": ["north", "South", "1", "1.0", " 1 ", "true", "0", "", None, "01", "1e0", "-0", "yes"],
+    "whole": [1, 0, 7, None],
+    "floats": [1.0, 0.0, -0.0, 0.5, None],
+    "flags": [True, False, None],
+}
+labels_of_parts = st.sampled_from(["north", "South", "1", "0", "yes", "01", "-0", "7"])
+spellings = st.sampled_from(
+    ["north", "South", "south", "1", "1.0", "true", "TRUE", "0", "0.0", "-0", "01", "yes", "7"]
+)
+about_region = st.builds("region {} '{}'".format, st.sampled_from(["=", "!="]), spellings)
+about_sex = st.sampled_from(["sex = 'f'", "sex != 'f'", "age >= 3", "age < 2"])
+conditions = st.recursive(
+    st.one_of(about_region, about_region, about_sex),
+    lambda inner: st.builds("({}) {} ({})".format, inner, st.sampled_from(["and", "or"]), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=12, derandomize=True, deadline=None)
+@given(
+    labels=st.lists(labels_of_parts, min_size=2, max_size=5, unique=True),
+    texts=st.lists(conditions, min_size=2, max_size=3),
+    kind=st.sampled_from(list(CELLS)),
+)
+def test_filters_of_different_parts_share_no_row(labels, texts, kind):
+    """Whatever filters are asked for and whatever the cells hold: what the proof needs, in the engine itself."""
+    cells = [cell for cell in CELLS[kind] for _ in range(4)]
+    n = len(cells)
+    table = {
+        "region": cells,
+        "sex": ["f", "m"] * (n // 2),
+        "age": [at % 4 for at in range(n)],
+        "row": [f"r{at}" for at in range(n)],
+    }
+    family = dc.Categorical([f"r{at}" for at in range(n)])
+    domain, layout = declarations(family, None, "redact", "count", neighbors="add_remove")
+    partition = read_partition("region", labels)
+    rows: dict[Any, set[int]] = {}
+    for text in texts:
+        condition = read_where(text)
+        assert condition is not None
+        part = part_of([partition], condition)
+        counts = summarize(FilteredRows(table, condition), family, domain, layout, ["row"]).values
+        rows.setdefault(part, set()).update(np.flatnonzero(counts).tolist())
+    rows.pop(None, None)
+    assert sum(map(len, rows.values())) == len(set().union(*rows.values()))
+
+
+def test_charges_about_parts_at_the_same_moment(url: str):
+    """Some threads charge parts, some the whole table, and one declares the partition meanwhile: none is overspent."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    dc.Ledger(url, dc.PureDP(1, neighbors="add_remove")).open("d")
+
+    def work(at: int) -> bool:
+        ledger = dc.Ledger(url)
+        if at == 4:
+            ledger.declare_partition("d", "region", REGIONS)
+            return False
+        text = None if at % 4 == 3 else where(REGIONS[at % 3])
+        try:
+            ledger.charge("d", dc.PureDP("0.125", neighbors="add_remove"), where=text)
+        except BudgetError:
+            return False
+        finally:
+            ledger.close()
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        allowed = sum(pool.map(work, range(30)))
+    ledger = dc.Ledger(url)
+    account = ledger.account("d")
+    assert account.spent["epsilon"] <= 1
+    assert account.totals.charges == allowed >= 8
+    found = ledger.verify()
+    assert found.passed, found.problems
+
+
 @pytest.mark.parametrize(
     "labels", [["1", "1.0"], ["1", "true"], ["a", " a "], ["TRUE", "True"], ["0", "False"], [""]]
 )
