@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from discreet.inference.several import read_several
 from discreet.inference.units import Units
 from discreet.priors.base import Prior
 
+if TYPE_CHECKING:
+    from discreet.inference.group_posteriors import GroupPosteriors
+
 #: ``infer(prior="weak")`` asks for the prior that is the default.
 WEAK = "weak"
 # Draws times labels: 0.8 GB of numbers, about twice that while they are drawn, and again for quantiles.
@@ -48,8 +51,11 @@ _MOST_NUMBERS = 100_000_000
 REASONABLE = 20.0
 
 
+_One = Release | str | Path
+
+
 class Asked(TypedDict, total=False):
-    """The arguments of :func:`infer` by name, for type checkers."""
+    """The arguments of :func:`infer` by name, for type checkers; ``pool`` decides what it returns."""
 
     prior: Prior | str | float | Mapping[str, Any] | None
     engine: EngineName
@@ -57,19 +63,20 @@ class Asked(TypedDict, total=False):
     chains: int
     records: Any
     missing: Any
-    pool: bool | None
     same_table: bool | None
     rng: int | np.random.Generator | None
 
 
 @overload
-def infer(release: Release | str | Path, **asked: Unpack[Asked]) -> Posterior: ...
+def infer(release: _One | Sequence[_One], *, pool: bool, **asked: Unpack[Asked]) -> GroupPosteriors: ...
+@overload  # a release has groups or not, which its type does not tell
+def infer(release: _One, *, pool: None = None, **asked: Unpack[Asked]) -> Posterior | Any: ...
 @overload
-def infer(release: Mapping[str, Release | str | Path], **asked: Unpack[Asked]) -> Posteriors: ...
+def infer(release: Mapping[str, _One], *, pool: None = None, **asked: Unpack[Asked]) -> Posteriors: ...
 @overload
-def infer(release: Sequence[Release | str | Path], **asked: Unpack[Asked]) -> Posterior | Posteriors: ...
+def infer(release: Sequence[_One], *, pool: None = None, **asked: Unpack[Asked]) -> Posterior: ...
 def infer(
-    release: Release | str | Path | Mapping[str, Release | str | Path] | Sequence[Release | str | Path],
+    release: _One | Mapping[str, _One] | Sequence[_One],
     *,
     prior: Prior | str | float | Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
@@ -133,7 +140,8 @@ def infer(
     Returns
     -------
     Posterior, or a dictionary of one for each release
-        Whose ``diagnostics`` say which engine was used, why, and what it approximates.
+        Whose ``diagnostics`` say which engine was used, why, and what it approximates. Of a release with groups a
+        :class:`~discreet.inference.group_posteriors.GroupPosteriors`, which a type checker sees if ``pool`` is given.
     """
     rng = generator(rng)
     engine = one_of(engine, "engine", EngineName)
@@ -213,7 +221,7 @@ def posterior_of(
         distribution=answer.distribution,
         table=None if answer.table is None else _of_table(release, answer, engine, how, chains),
         question=release.question,
-        units=_units(release),
+        units=Units(release.unit_label, release.domain.dates),
     )
 
 
@@ -234,12 +242,8 @@ def _of_table(
         n_chains=chains,
         labels=labels,
         question=f"{release.question}, in this very table",
-        units=_units(release),
+        units=Units(release.unit_label, release.domain.dates),
     )
-
-
-def _units(release: Release) -> Units:
-    return Units(release.unit_label, release.domain.dates)
 
 
 def diagnosed(
@@ -249,8 +253,10 @@ def diagnosed(
 
     The posterior asks when its diagnostics are first read, as every summary and picture does.
     """
-    release = question.release
-    said = _said_of_missing(question, engine) if answer.missing is None else answer.missing
+    release, usable, said = question.release, question.usable, answer.missing
+    if said is None:
+        # nothing if the number of missing values is known, or ignored
+        said = usable.describe() if isinstance(usable, MissingPrior) and engine != "naive" else ""
     found = () if answer.more_warnings is None else answer.more_warnings()
     return Diagnostics(
         engine,
@@ -270,12 +276,6 @@ def diagnosed(
         headline=answer.headline,
         fit_check=fit,
     )
-
-
-def _said_of_missing(question: Question, engine: str) -> str:
-    """Return what was assumed of the number of missing values, in words; nothing if it is known or ignored."""
-    usable = question.usable
-    return usable.describe() if isinstance(usable, MissingPrior) and engine != "naive" else ""
 
 
 def _check_size(release: Release, draws: int, chains: int) -> None:
@@ -331,18 +331,18 @@ def _ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
     # only an engine that takes long has to know whether another would answer in its stead
     following = cache(lambda: _following(question, engine))
     try:
-        with _patient(engine, PATIENCE, lambda: 0.0 if _eager(following()) else LAST - PATIENCE):
+        # nothing more if there is one to turn to before this one has done all that it may
+        with _patient(
+            engine,
+            PATIENCE,
+            lambda: 0.0 if (n := following()) and not n.last_resort else LAST - PATIENCE,
+        ):
             return engine.name, reason, engine.draw(question)
     except TooLong:
         if (other := following()) is None:
             raise
     with _patient(other, LAST):
         return other.name, f"{engine.name} would take too long", other.draw(question)
-
-
-def _eager(engine: Engine | None) -> bool:
-    """Tell whether there is an engine to turn to before the one at work has done all that it may."""
-    return engine is not None and not engine.last_resort
 
 
 def _patient(
