@@ -151,8 +151,9 @@ def test_columns_declared_as_something_else_are_refused(data: Any, message: str)
     [
         (dc.Poisson(), ("1980-01-01", "2020-01-01"), "does not read dates"),
         (dc.MultivariateNormal(2), [BOUNDS, (0, 1)], "does not read dates"),
-        (dc.Mean(), ("2020-01-01", 5), "must be a finite number"),
-        (dc.Mean(), ("2020-01-02", "2020-01-01"), "lower bound must be less"),
+        (dc.Mean(), ("2020-01-01", 5), "one end is a date and the other is not"),
+        (dc.Mean(), ("2020-13-01", "2020-12-31"), "'2020-13-01' is no date"),
+        (dc.Mean(), ("2020-01-02", "2020-01-01"), r"got bounds=\(2020-01-02, 2020-01-01\)"),
         (dc.Mean(), (dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.date(2021, 1, 1)), "time zone"),
         (dc.Histogram(edges=[0, 9, 18262]), ("1970-01-01", "2020-01-01"), "must be dates, or both numbers"),
     ],

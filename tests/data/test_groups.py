@@ -169,7 +169,17 @@ def test_a_person_is_in_one_group(rng: np.random.Generator):
     ("options", "said"),
     [
         ({"by": "region"}, "by needs groups"),
-        ({"groups": ["a"]}, "by must be the name of a column"),
+        ({"groups": ["a"]}, "groups need by"),
+        ({"by": 3, "groups": ["a"]}, "by must be the name of a column"),
+        ({"by": "region", "groups": "a"}, "must be a list of labels, or 'private', got 'a'"),
+        ({"by": "region", "groups": ["a", " a "]}, "must differ in more than blanks"),
+        ({"by": "region", "groups": ["7", "7.0"]}, "the groups '7' and '7.0' of 'region' overlap"),
+        ({"by": "region", "groups": [1, "true"]}, "the groups '1' and 'true' of 'region' overlap"),
+        (
+            {"by": "region", "groups": ["a"], "unit": "id", "per_unit": {"y": "any"}},
+            "there is none for 'region'",
+        ),
+        ({"by": "region", "groups": ["a"], "unit": "id", "per_unit": "any"}, "not for column 'region'"),
         ({"by": "region", "groups": {"sex": ["f"]}}, "the labels of every column in by"),
         ({"by": "region", "groups": ["a", "a"]}, "is repeated"),
         ({"by": "y", "groups": ["yes"]}, "cannot be the one that is learned"),
@@ -179,6 +189,6 @@ def test_a_person_is_in_one_group(rng: np.random.Generator):
     ],
 )
 def test_bad_groups(options: dict[str, Any], said: str):
-    table = {"region": ["a"], "y": ["yes"]}
+    table = {"region": ["a"], "y": ["yes"], "id": ["p"]}
     with pytest.raises(dc.DiscreetError, match=said):
         dc.release(table, dc.Bernoulli(), column="y", epsilon=1, **options)

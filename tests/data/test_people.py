@@ -220,10 +220,13 @@ def test_a_release_of_people_says_so(tmp_path: Path, rng: np.random.Generator):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"unit": "nobody", "per_unit": "sum"}, "there is no column 'nobody'"),
+        (
+            {"unit": "nobody", "per_unit": "sum"},
+            "there is no column 'nobody'.\nHint: the columns are id, x, t",
+        ),
         ({"unit": "id"}, "unit needs per_unit"),
         ({"unit": "id", "per_unit": "most"}, "per_unit must be one of"),
-        ({"unit": "id", "per_unit": "any"}, "is not for this column"),
+        ({"unit": "id", "per_unit": "any"}, "is not for column"),
         ({"unit": "id", "per_unit": "last"}, "needs last_by"),
         ({"unit": "id", "per_unit": "sum", "last_by": "t"}, "last_by is for"),
         ({"unit": "x", "per_unit": "sum"}, "says whose a row is"),

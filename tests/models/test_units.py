@@ -126,7 +126,7 @@ def test_dates_of_people(unit: dict[str, Any]):
 
 @pytest.mark.parametrize("rule", ["sum", "count"])
 def test_days_have_no_sum(rule: str):
-    with pytest.raises(dc.DiscreetError, match="is not for this column"):
+    with pytest.raises(dc.DiscreetError, match="is not for column"):
         dc.release(
             {"id": ["a"], "day": ["2024-01-01"]}, dc.Mean(), column="day", bounds=("2024-01-01", "2024-12-31"),
             unit="id", per_unit=rule, epsilon=1,

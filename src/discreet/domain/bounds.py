@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from discreet.domain.dates import are_dates, as_day
+from discreet.domain.dates import are_dates, as_day, shown_day
 from discreet.errors import UsageError
 from discreet.rational import exact
 
 Bounds = tuple[tuple[Fraction, Fraction], ...]
 
+# what somebody means to be a date
+_LIKE_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d", re.ASCII)
 # far inside the range of a float, so that squares of bounded values are floats too
 _LARGEST = Fraction(10) ** 100
 
@@ -44,13 +47,27 @@ def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
             f"{name} must be a pair (low, high), or one such pair per column.",
             hint=f"for example {name}=(0, 100)",
         )
-    return tuple((_end(low, high, name), _end(high, low, name)) for low, high in rows)
+    pairs = tuple((_end(low, high, name), _end(high, low, name)) for low, high in rows)
+    for (low, high), given in zip(pairs, rows, strict=True):
+        if not low < high and not any(map(_is_number, given)) and are_dates(given):
+            raise UsageError(
+                f"the first date must be before the second, got {name}=({shown_day(low)}, {shown_day(high)})."
+            )
+    return pairs
 
 
 def _end(value: Any, other: Any, name: str) -> Fraction:
     """Read one end of a pair: a day if both ends are dates, which numbers are not, otherwise a number."""
-    day = None if _is_number(value) or not are_dates((value, other)) else as_day(value)
-    return exact(value, name) if day is None else day
+    day = None if _is_number(value) else as_day(value)
+    if day is not None and are_dates((value, other)):
+        return day
+    if day is not None or (isinstance(value, str) and _LIKE_DATE.match(value)):
+        what = "one end is a date and the other is not" if day is not None else f"{value!r:.30} is no date"
+        raise UsageError(
+            f"{name} must be two numbers or two dates, and {what}.",
+            hint=f"for example {name}=('2024-01-01', '2024-12-31')",
+        )
+    return exact(value, name)
 
 
 def _is_number(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -10,10 +11,15 @@ import numpy as np
 from discreet.arguments import listed, shown
 from discreet.errors import UsageError
 from discreet.names import check_label
+from discreet.objects import BLANKS
 from discreet.rational import exact
 
 #: More labels than a table of counts can use; a file cannot ask for a billion.
 MOST_LABELS = 1_000_000
+
+# spellings of one cell: a label that is a whole number is also its float, and yes is 1
+_FLOAT = re.compile(r"(0|-?[1-9][0-9]*)\.0", re.ASCII)
+_FLAGS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 
 
 def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> tuple[str, ...]:
@@ -40,3 +46,10 @@ def read_labels(labels: Any, owner: str = "categorical", *, least: int = 2) -> t
     if repeated:
         raise UsageError(f"labels must be distinct, but {repeated[0]!r:.60} is repeated.")
     return names
+
+
+def one_spelling(label: str) -> str:
+    """Return a text that is the same for labels that one cell may equal at once, in a column of whatever type."""
+    trimmed = label.strip(BLANKS)
+    found = _FLOAT.fullmatch(trimmed)
+    return found[1] if found else _FLAGS.get(trimmed, trimmed)

@@ -204,15 +204,32 @@ def _rule(per_unit: Any, at: int, names: Sequence[str] | None, allowed: Sequence
     rule = per_unit
     if isinstance(per_unit, Mapping):
         if names is None or set(per_unit) != set(names):
-            raise UsageError("per_unit has one rule for all columns, or one for each by its name.")
+            raise _other_columns(per_unit, names)
         rule = per_unit[names[at]]
     if not isinstance(rule, str) or rule not in get_args(Rule):
         raise UsageError(f"per_unit must be one of {_listed(get_args(Rule))}, got per_unit={shown(rule)}.")
     if rule not in allowed:
-        raise UsageError(
-            f"per_unit={rule!r} is not for this column of {model}.", hint=f"use {_listed(allowed)}"
+        column = f"this column of {model}" if names is None else f"column {shown(names[at])}"
+        several = len(names or ()) > 1 and not isinstance(per_unit, Mapping)
+        each = (
+            f"; rules by column are per_unit={{{shown(names[at])}: {allowed[0]!r}, …}}"
+            if names and several
+            else ""
         )
+        raise UsageError(f"per_unit={rule!r} is not for {column}.", hint=f"use {_listed(allowed)}{each}")
     return rule  # pyright: ignore[reportReturnType]
+
+
+def _other_columns(per_unit: Mapping[Any, Any], names: Sequence[str] | None) -> UsageError:
+    """Return the error for rules by column of which one is too many, or missing."""
+    said = "per_unit has one rule for all columns, or one for each by its name"
+    lacking = [name for name in names or () if name not in per_unit]
+    if lacking:
+        return UsageError(f"{said}, and there is none for {shown(lacking[0])}.")
+    other = next((name for name in per_unit if names and name not in names), None)
+    return UsageError(
+        f"{said}." if other is None else f"{said}, and {shown(other)} is no column of the model."
+    )
 
 
 def _listed(rules: Sequence[str]) -> str:

@@ -26,25 +26,21 @@ People with several rows may have them in several parts, so there are no partiti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import listed, one_of
 from discreet.domain.columns import Labels
+from discreet.domain.labels import one_spelling
 from discreet.domain.where import Comparison, Condition, Joined
 from discreet.errors import UsageError
-from discreet.objects import BLANKS
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.parallel import GroupKey
 
 #: A part of a data set: the column of its partition, and its label.
 Part = tuple[str, str]
 
-# spellings by which a cell may satisfy two filters: a label that is a whole number is also its float, and yes is 1
-_FLOAT = re.compile(r"(0|-?[1-9][0-9]*)\.0", re.ASCII)
-_FLAGS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 _MOST_PARTS = 10_000
 
 
@@ -68,21 +64,14 @@ class Partition:
         """Return the label of the part that a comparison is about, or None if it is about none."""
         if one.column != self.column or one.operator != "=" or not isinstance(one.value, str):
             return None
-        return {spelled(label): label for label in self.labels}.get(spelled(one.value))
-
-
-def spelled(label: str) -> str:
-    """Return a text that is the same for labels that one cell may equal at once."""
-    trimmed = label.strip(BLANKS)
-    found = _FLOAT.fullmatch(trimmed)
-    return found[1] if found else _FLAGS.get(trimmed, trimmed)
+        return {one_spelling(label): label for label in self.labels}.get(one_spelling(one.value))
 
 
 def read_partition(column: Any, labels: Any, key: Any = "private") -> Partition:
     """Check a partition, or raise :class:`UsageError`."""
     one_of(key, "key", GroupKey)
     read = Labels(column, tuple(listed(labels, "labels", "a list of texts", most=_MOST_PARTS)))
-    different = {spelled(label) for label in read.labels}
+    different = {one_spelling(label) for label in read.labels}
     if "" in different or len(different) < read.n_labels:
         raise UsageError(
             "two parts would share rows: labels must differ in more than blanks, and 1, 1.0 and true are one.",

@@ -29,9 +29,10 @@ from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
-from discreet.arguments import whole
+from discreet.arguments import shown, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain.labels import one_spelling
 from discreet.domain.unit import FOR_LABELS, Rule
 from discreet.errors import UsageError
 from discreet.models.base import Model
@@ -249,6 +250,8 @@ def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> G
     groups
         The labels that each of these columns may hold, chosen without looking: a list for one column, or lists by name.
     """
+    if by is None:
+        raise UsageError("groups need by, the column that makes them.", hint='for example by="region"')
     names = [by] if isinstance(by, str) else list(by) if isinstance(by, list | tuple) else []
     if not names or not all(isinstance(name, str) for name in names):
         raise UsageError(
@@ -263,9 +266,31 @@ def read_groups(model: Model, by: Any, groups: Any, max_groups: Any = None) -> G
     if set(declared) != set(names):
         raise UsageError("groups must have the labels of every column in by, and of no other.")
     labels = [
-        Labels(name, (_ANY_LABEL,) if _is_private(declared[name]) else declared[name]) for name in names
+        Labels(name, (_ANY_LABEL,) if _is_private(declared[name]) else _declared(name, declared[name]))
+        for name in names
     ]
     return Grouped(*checked(model, labels), read_max_groups(max_groups, model))
+
+
+def _declared(name: str, labels: Any) -> Any:
+    """Return the labels that a curator declares for one column, or raise if two of them may mean the same rows."""
+    if isinstance(labels, str):
+        raise UsageError(
+            f"groups of {name!r:.60} must be a list of labels, or 'private', got {shown(labels)}.",
+            hint=f"for example groups=[{labels!r:.40}, ...]",
+        )
+    if not isinstance(labels, list | tuple):
+        return labels
+    found: dict[str, str] = {}
+    # what is no text or whole number is refused where labels are read
+    for label in (str(label).strip(BLANKS) for label in labels if isinstance(label, str | int)):
+        other = found.setdefault(one_spelling(label), label)
+        if other != label:
+            raise UsageError(
+                f"the groups {other!r:.40} and {label!r:.40} of {name!r:.60} overlap: where a column holds numbers or "
+                "flags, they are one label."
+            )
+    return labels
 
 
 def private_column(by: Any, groups: Any) -> str | None:

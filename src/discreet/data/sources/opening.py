@@ -34,7 +34,7 @@ from discreet.data.sources.people import PeopleRows, PeopleSource
 from discreet.data.sources.people_groups import MemberRows, MemberSource
 from discreet.data.sources.queries import engine_of
 from discreet.data.sources.results import is_planning, note
-from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.source import Need, Picked, Source, listed_names
 from discreet.errors import UsageError
 from discreet.objects import spells_number
 
@@ -138,7 +138,7 @@ def resolve(
         if source.width(wanted) != wanted:
             raise UsageError(
                 f"{family} takes {wanted} column(s), and the data has {source.width(wanted)}.",
-                hint=None if source.names is None else f"name the column(s): {_listed(source.names)}",
+                hint=None if source.names is None else f"name the column(s): {listed_names(source.names)}",
             )
         default = ["x"] if wanted == 1 else [f"x{i + 1}" for i in range(wanted)]
         return list(range(wanted)), list(columns or source.names or default)
@@ -150,7 +150,9 @@ def resolve(
                 f"there is no column {name!r}: the first line of {source.header_of} does not look like a header."
             )
         if not found:
-            raise UsageError(f"there is no column {name!r}.", hint=f"the columns are {_listed(source.names)}")
+            raise UsageError(
+                f"there is no column {name!r}.", hint=f"the columns are {listed_names(source.names)}"
+            )
         if len(found) > 1:
             raise UsageError(f"column {name!r} appears {len(found)} times.")
         positions.append(found[0])
@@ -163,8 +165,3 @@ def _is_header(names: Sequence[str], needs: Sequence[Need]) -> bool:
     """Tell whether a line looks like names: no field is empty, a number, a date or a label of the vocabulary."""
     labels = {word for need in needs if need.vocabulary is not None for word in need.vocabulary.words}
     return not any(not name or name[0].isdigit() or spells_number(name) or name in labels for name in names)
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -28,7 +28,7 @@ from discreet.data.sources.in_engine import EngineRows
 from discreet.data.sources.keys import readable
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.queries import engine_of, numbered_rows
-from discreet.data.sources.source import Need, Picked, Source
+from discreet.data.sources.source import Need, Picked, Source, listed_names
 from discreet.domain.unit import Rule, Unit
 from discreet.errors import UsageError
 
@@ -108,11 +108,11 @@ class PeopleSource(Source):
     def _place(self, column: str) -> int:
         names = self.names or []
         if names.count(column) != 1:
-            raise UsageError(
-                f"there is no column {column!r}."
-                if column not in names
-                else f"column {column!r} appears twice."
-            )
+            if column in names:
+                raise UsageError(f"column {column!r} appears twice.")
+            # of a file the first row may stand for names, and no message repeats it
+            known = None if self._rows.header_of is not None else f"the columns are {listed_names(names)}"
+            raise UsageError(f"there is no column {column!r}.", hint=known)
         return names.index(column)
 
 

@@ -78,3 +78,9 @@ class Source(ABC):
 
     def close(self) -> None:  # noqa: B027 -- most sources hold nothing
         """Let go of files and connections."""
+
+
+def listed_names(names: Sequence[str], most: int = 20) -> str:
+    """Return the names of columns for a message, the first of many."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
