@@ -49,8 +49,6 @@ WEAK = "weak"
 _MOST_NUMBERS = 100_000_000
 #: Seconds that ``auto`` is willing to spend on a more exact engine.
 REASONABLE = 20.0
-
-
 _One = Release | str | Path
 
 
