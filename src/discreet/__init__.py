@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         profiles,
         validation,
     )
+    from discreet.artifact.foreign import foreign
     from discreet.artifact.release import Release
     from discreet.curator.check import check
     from discreet.curator.coarsen import coarsen
@@ -99,6 +100,7 @@ __all__ = [
     "decisions",
     "errors",
     "families",
+    "foreign",
     "infer",
     "log_evidence",
     "mechanisms",
@@ -131,6 +133,7 @@ _MODULES = {
 }
 
 _HOMES = {
+    "discreet.artifact.foreign": ("foreign",),
     "discreet.artifact.release": ("Release",),
     "discreet.curator.check": ("check",),
     "discreet.curator.coarsen": ("coarsen",),

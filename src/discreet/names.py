@@ -7,6 +7,7 @@ equal to what the rows hold, so it may hold any character of Unicode, and is esc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from discreet.errors import UsageError
@@ -73,6 +74,15 @@ def check_label(label: str) -> str:
     if not label.isascii() and any("\ud800" <= c <= "\udfff" for c in label):
         raise UsageError("a label holds half a character, a surrogate, which no file can hold.")
     return label
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a mistyped one is most like, or None if it is like none of them."""
+    import difflib
+
+    names = {one.lower(): one for one in reversed(list(known))}
+    found = difflib.get_close_matches(name.lower(), list(names), n=1)
+    return names[found[0]] if found else None
 
 
 def one_line(text: str) -> str:

@@ -16,6 +16,7 @@ from discreet.privacy import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from discreet.privacy.guarantees import Unstated
 
 _METRIC = {"name": NAME, "diameter": EXACT}
 _KINDS: dict[str, tuple[Any, dict[str, Field]]] = {
@@ -24,6 +25,7 @@ _KINDS: dict[str, tuple[Any, dict[str, Field]]] = {
         (PureDP, {"epsilon": EXACT}),
         (ApproxDP, {"epsilon": EXACT, "delta": EXACT}),
         (ZeroConcentratedDP, {"rho": EXACT}),
+        (Unstated, {}),
         (RenyiDP, {"orders": EXACT.listed, "epsilons": EXACT.listed}),
         (
             MetricDP,

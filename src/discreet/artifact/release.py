@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -157,9 +156,7 @@ class Release:
     @property
     def noise_record(self) -> NoiseRecord:
         """Which noise was added; raise :class:`UsageError` if none was."""
-        return self.mechanism.require(
-            NoiseRecord, "this release holds samples, and no noise was added to anything."
-        )
+        return self.mechanism.require(NoiseRecord, self.mechanism.no_noise)
 
     @property
     def sampling_record(self) -> SamplingRecord:
@@ -179,17 +176,17 @@ class Release:
     @cached_property
     def layout(self) -> Layout:
         """The layout behind the statistics, rebuilt from the declarations."""
-        return self.model.layout(self.domain, self.neighbors)
+        return self.mechanism.layout(self)
 
     @cached_property
     def noise(self) -> tuple[Noise, ...]:
         """The exact distribution of the noise on each integer value."""
-        record = self.noise_record
-        distributions: list[Noise] = []
-        # neighbors in the list are mostly alike, and share a distribution
-        for (scale, grid), run in groupby(zip(record.scale, self.totals.grid, strict=True)):
-            distributions += [record.distribution(float(scale / grid))] * len(list(run))
-        return tuple(distributions)
+        return self.mechanism.noise(self)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether somebody else published the numbers, so that nothing is promised here."""
+        return self.mechanism.foreign
 
     @property
     def readings(self) -> tuple[Release, ...]:
@@ -226,9 +223,7 @@ class Release:
 
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""
-        from discreet.artifact.statement import statement
-
-        return statement(self)
+        return self.mechanism.statement(self)
 
     def to_json(self) -> str:
         """Return the release as the text of a release file."""

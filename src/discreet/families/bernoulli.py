@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from discreet.domain.unit import FOR_FLAGS, Rule
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta
 from discreet.models.layout import UNIT
+from discreet.models.published_layout import FreeLayout, Place, PublishedLayout, check_published
 from discreet.models.shapes import Interval
 from discreet.names import shown_label
 from discreet.priors.beta import Beta
@@ -113,6 +114,20 @@ class Bernoulli(Family):
 
     def affine_map(self, domain: Domain) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
         return (Fraction(1, 2),), (Fraction(1, 2),)
+
+    def published_layout(
+        self, domain: Domain, records: int | None, names: Collection[str]
+    ) -> PublishedLayout:
+        half = Fraction(1, 2)
+        if records is not None:
+            # z = yes - no, and yes + no is known
+            places = {"yes": Place(0, half, half * records), "no": Place(0, -half, half * records)}
+            return PublishedLayout(self.layout(domain, "replace"), check_published(names, places, self.name))
+        places = {"no": Place(0), "yes": Place(1), "count": Place(2)}
+        layout = self.layout(domain, "add_remove")
+        if "count" in names:
+            layout = FreeLayout.of(("no", "yes", "count"), (*layout.rows, (UNIT, Fraction(0))), UNIT)
+        return PublishedLayout(layout, check_published(names, places, self.name))
 
     @property
     def support(self) -> Support:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from discreet.domain.declarations import Domain
 from discreet.domain.labels import read_labels
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
+from discreet.models.published_layout import PublishedLayout, published_cells
 from discreet.models.shapes import Cells
 from discreet.priors.base import Prior
 from discreet.priors.dirichlet import Dirichlet
@@ -60,6 +61,14 @@ class Categorical(Family):
     @property
     def vocabulary(self) -> tuple[tuple[str, ...], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return tuple(zip(self.labels))
+
+    def published_names(self) -> tuple[str, ...]:
+        return self.labels
+
+    def published_layout(
+        self, domain: Domain, records: int | None, names: Collection[str]
+    ) -> PublishedLayout:
+        return published_cells(self.geometry, self.labels, records, names, self.name)
 
     @property
     def support(self) -> Support:

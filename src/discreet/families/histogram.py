@@ -2,7 +2,7 @@ r"""The whole distribution of a bounded column: noisy counts of bins, and of gro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -18,7 +18,8 @@ from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.errors import UsageError
 from discreet.families.bounded_column import BoundedColumn
 from discreet.models.layout import Layout
-from discreet.models.shapes import UNIT
+from discreet.models.published_layout import PublishedLayout, published_cells
+from discreet.models.shapes import UNIT, Cells
 from discreet.rational import exact, plain, sqrt_up, text
 
 #: The most bins a column is cut into.
@@ -150,6 +151,20 @@ class Histogram(BoundedColumn):
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         usable = self.counts_usable(neighbors, domain.missing)
         return ((Fraction(0), UNIT),) * (sum(map(len, self.level_starts())) + usable)
+
+    def published_names(self) -> tuple[str, ...]:
+        return tuple(f"bin {i}" for i in range(self.bins))
+
+    def published_layout(
+        self, domain: Domain, records: int | None, names: Collection[str]
+    ) -> PublishedLayout:
+        cells = self.published_names()
+        if self.n_levels > 1:
+            raise UsageError(
+                f"published counts of {self.bins} bins have no counts of groups of bins.",
+                hint=f"dc.Histogram({self.bins}, branching={self.bins})",
+            )
+        return published_cells(Cells(cells), cells, records, names, self.name)
 
     # -- declarations ---------------------------------------------------------------------------------
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from discreet.domain.declarations import Domain
+from discreet.errors import UsageError
 from discreet.families.bounded_column import BoundedColumn
 from discreet.families.cluster_mean import ClusterMean, read_weights
+from discreet.models.layout import FINE, UNIT
+from discreet.models.published_layout import FreeLayout, Place, PublishedLayout, check_published
 from discreet.models.shapes import Quadratic
+
+_NONE = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,37 @@ class Mean(BoundedColumn):
     draw_names = ("mean", "sd")
     only_outside = "clip"
     geometry = Quadratic(1)
+
+    def published_layout(
+        self, domain: Domain, records: int | None, names: Collection[str]
+    ) -> PublishedLayout:
+        """Return the linear forms in (usable, z, z^2) that a count, a sum and a sum of squares of the column are."""
+        (shift,), (half,) = (part or () for part in self.affine_map(domain))
+        if not {"mean", "variance", "sd"}.isdisjoint(names):
+            raise UsageError(
+                "a published mean or variance is a ratio of noisy numbers, and its noise has no known distribution.",
+                hint='give what it was made from: values={"sum": ..., "count": ...}',
+            )
+        forms = {
+            "count": (UNIT, (UNIT, _NONE, _NONE)),
+            "sum": (half, (shift / half, UNIT, _NONE)),
+            "sum_of_squares": (half**2, ((shift / half) ** 2, 2 * shift / half, UNIT)),
+        }
+        if records is not None:
+            del forms["count"]
+        elif "count" not in names:
+            raise UsageError(
+                "without a noisy count, or a known number of records, a sum says nothing of the mean.",
+                hint='give records=..., or values={"sum": ..., "count": ...}',
+            )
+        check_published(names, forms, self.name)
+        if "sum" not in names:
+            raise UsageError("a mean needs a noisy sum.", hint='values={"sum": ..., "count": ...}')
+        given = [name for name in forms if name in names]
+        layout = FreeLayout.of(given, [forms[name][1] for name in given], FINE, (shift,), (half,))
+        return PublishedLayout(
+            layout, {name: Place(at, forms[name][0]) for at, name in enumerate(given)}, free=True
+        )
 
     def capped(self, max_rows: int) -> ClusterMean:
         return ClusterMean(max_rows)

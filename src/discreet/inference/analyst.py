@@ -304,14 +304,14 @@ def _check_engine(release: Release, name: EngineName) -> None:
         raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
     reasons = []
     for engine in _engines_for(release, name):
-        refusal = engine.refusal(release)
+        refusal = engine.refuses(release)
         if refusal is None:
             return
         reasons.append(f"{engine.name} does not apply: {refusal}")
     if not reasons:
         known = ", ".join(load(place).name for place in places(release))
         reasons.append(f"{name} does not apply: {release.model.name} has {known}")
-    others = any(engine.refusal(release) is None for engine in _engines_for(release, "auto"))
+    others = any(engine.refuses(release) is None for engine in _engines_for(release, "auto"))
     hint = (
         "use engine='auto', which takes one that does"
         if others
@@ -361,7 +361,7 @@ def _following(question: Question, chosen: Engine) -> Engine | None:
                 engine = load(place)
             except MissingPackageError:
                 continue
-            reads = engine.automatic and engine.refusal(question.release) is None
+            reads = engine.automatic and engine.refuses(question.release) is None
             if reads and engine.predicted_seconds(question) <= REASONABLE:
                 return engine
         later = later or load(place) is chosen
@@ -385,7 +385,7 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
     for engine in _engines_for(question.release, name):
         if name != "auto":
             return engine, "asked for"
-        refusal, reluctance = engine.refusal(question.release), engine.reluctance(question.release)
+        refusal, reluctance = engine.refuses(question.release), engine.reluctance(question.release)
         if refusal is not None or reluctance is not None:
             passed_over.append(
                 f"{engine.name} {reluctance if refusal is None else f'does not apply ({refusal})'}"

@@ -143,7 +143,8 @@ class Engine:
     says roughly how long that takes. ``reluctance`` returns why a later engine should be taken although this one
     applies, or None. An engine that is not ``automatic`` is taken only by name, to be compared with.
     One that is ``foretold`` says well beforehand how long it takes, and may take that long. One that is a
-    ``last_resort`` draws less than the others: they may work as long as if it were not there.
+    ``last_resort`` draws less than the others: they may work as long as if it were not there. One for ``any_noise``
+    asks noise for nothing but its mass, and reads what others published too.
     """
 
     name: str
@@ -154,6 +155,13 @@ class Engine:
     automatic: bool = True
     foretold: bool = False
     last_resort: bool = False
+    any_noise: bool = False
+
+    def refuses(self, release: Release) -> str | None:
+        """Return why the engine cannot read a release, or None if it can."""
+        if release.foreign and not self.any_noise:
+            return "it reads discreet's own noise alone"
+        return self.refusal(release)
 
 
 def places(release: Release) -> tuple[str, ...]:

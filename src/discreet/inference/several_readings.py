@@ -1,7 +1,7 @@
 """Several releases of one table: readings of the same totals, each with noise of its own.
 
 A total c is read as y_1, y_2, ... with independent noise, so what is known of it is the product of the noise's masses
-at c - y_1, c - y_2, ... Engines that enumerate counts take the product for the noise of the first reading; the engine
+at y_1 - c, y_2 - c, ... Engines that enumerate counts take the product for the noise of the first reading; the engine
 of means takes the readings of all releases as coordinates of one.
 """
 
@@ -11,48 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.families import Bernoulli, Categorical, Mean
 from discreet.inference.engines.registry import EngineName
 from discreet.models.base import Model
 from discreet.privacy import Noise
+from discreet.privacy.published import JointNoise
 
 # The engine that reads several releases of a table, for the models that have one.
 _READ: dict[type[Model], EngineName] = {Bernoulli: "exact", Categorical: "exact", Mean: "grid"}
-
-
-@dataclass(frozen=True)
-class JointNoise(Noise):
-    """The noise of several readings of one integer, as a distribution around the first of them.
-
-    ``shifts`` are how far the other readings lie above the first.
-    """
-
-    parts: tuple[Noise, ...]
-    shifts: tuple[int, ...]
-
-    def log_mass(self, k: np.ndarray) -> np.ndarray:
-        return np.sum(
-            [part.log_mass(k - shift) for part, shift in zip(self.parts, self.shifts, strict=True)], axis=0
-        )
-
-    def reach(self, log_tail: float) -> float:
-        far = max(abs(shift) for shift in self.shifts)
-        return far + max(part.reach(log_tail) for part in self.parts) + far
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError("several readings are not drawn as one")
-
-    @property
-    def width(self) -> float:
-        return min(part.width for part in self.parts)
-
-    @property
-    def sd(self) -> float:
-        return min(part.sd for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ never what class it is:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -27,6 +27,7 @@ from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
+from discreet.models.published_layout import PublishedLayout
 from discreet.names import shown_label
 from discreet.priors.base import Prior
 from discreet.rational import plain
@@ -191,6 +192,22 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         """Return what one record can add to each coordinate of the layout, and 0, which is what no record adds."""
+
+    def published_names(self) -> tuple[str, ...]:
+        """Return the names of numbers that others publish, where they may be given as a list in their order."""
+        return ()
+
+    def published_layout(
+        self, domain: Domain, records: int | None, names: Collection[str]
+    ) -> PublishedLayout:
+        """Return how numbers with these names, published by somebody else, read the totals that engines lay out.
+
+        ``records`` is the public number of records, None if it is not known.
+        """
+        raise UsageError(
+            f"{self.name} is not read from numbers that others published.",
+            hint="dc.Bernoulli(), dc.Categorical(), dc.Histogram(), dc.Mean() and dc.models.ContingencyTable() are",
+        )
 
     # -- the analyst's side ---------------------------------------------------------------------------
 

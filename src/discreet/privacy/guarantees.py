@@ -213,6 +213,26 @@ class ZeroConcentratedDP(Guarantee):
         return ZeroConcentratedDP(4 * self.rho, unit=self.unit)
 
 
+@dataclass(frozen=True)
+class Unstated(Guarantee):
+    """No guarantee that anybody stated: of numbers that somebody else published, and nothing is known of more."""
+
+    kind = "unstated"
+    neighbors: Neighbors = field(default="replace", kw_only=True)
+    unit: str | None = field(default=None, kw_only=True)
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+
+    def __init__(self, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
+        check_neighbors(neighbors)
+        fill(self, neighbors=neighbors, unit=unit, parts=())
+
+    def budgets(self) -> dict[str, Fraction]:
+        return {}
+
+    def describe(self) -> str:
+        return "no stated guarantee"
+
+
 def meaningful(delta: Fraction | None) -> Fraction:
     """Return ``delta``, or raise if it is so large that the guarantee would say nothing."""
     if delta is None or delta >= 1:

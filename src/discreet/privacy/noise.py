@@ -9,16 +9,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
+#: The shape of a log mass: linear on both sides of 0, a parabola around 0, or neither.
+Kind = Literal["laplace", "gaussian", "other"]
+
 
 class Noise(ABC):
-    """A symmetric distribution on the integers."""
+    """A distribution on the integers: of a reading minus the total behind it."""
+
+    #: The shape of its log mass, for engines that have a closed form.
+    kind: Kind
 
     @abstractmethod
     def log_mass(self, k: np.ndarray) -> np.ndarray:
-        """Return log P[K = k], also at non-integer ``k`` (the same formula between the integers)."""
+        """Return log P[K = k], k = reading - total, also at non-integer ``k`` (the same formula between the integers).
+
+        Discreet's own noise is symmetric; what others published (:mod:`discreet.privacy.published`) need not be.
+        """
 
     @abstractmethod
     def reach(self, log_tail: float) -> float:
@@ -44,6 +54,7 @@ class DiscreteLaplace(Noise):
     """P[k] = tanh(1 / 2b) exp(-|k| / b), k an integer."""
 
     scale: float
+    kind = "laplace"
 
     @cached_property
     def _log_peak(self) -> float:
@@ -75,6 +86,7 @@ class DiscreteGaussian(Noise):
     """P[k] = exp(-k^2 / 2 sigma^2) / Z, k an integer; sigma^2 is the parameter, just above the variance."""
 
     sigma: float
+    kind = "gaussian"
 
     @cached_property
     def _log_normalizer(self) -> float:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 from discreet.artifact.readers import exact_fields, optional, pair, rational, text_of, tuple_of
 from discreet.artifact.samples import Arithmetic, Samples, check_draws
 from discreet.errors import UsageError
+from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
+from discreet.privacy import Noise
 from discreet.rational import text
 
 if TYPE_CHECKING:
@@ -48,6 +50,25 @@ class Record(ABC):
         if not isinstance(self, kind):
             raise UsageError(refusal)
         return self
+
+    #: Whether somebody else made the numbers, so that nothing is promised here.
+    foreign: ClassVar[bool] = False
+    #: Said where the noise that discreet added is asked for, and there is none.
+    no_noise: ClassVar[str] = "this release holds samples, and no noise was added to anything."
+
+    def layout(self, release: Release) -> Layout:
+        """Return the layout behind the statistics: the one that the declarations imply."""
+        return release.model.layout(release.domain, release.neighbors)
+
+    def noise(self, release: Release) -> tuple[Noise, ...]:
+        """Return the exact distribution of the noise on each integer value; raise if there is none."""
+        raise UsageError(self.no_noise)
+
+    def statement(self, release: Release) -> str:
+        """Return the privacy statement of a release that this mechanism made."""
+        from discreet.artifact.statement import statement
+
+        return statement(release)
 
     @abstractmethod
     def encode(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from discreet.privacy import (
     DiscreteLaplace,
     Guarantee,
     MetricDP,
+    Noise,
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
@@ -43,6 +44,13 @@ class NoiseRecord(Record):
 
     scale: tuple[Fraction, ...]
     sensitivity: Fraction
+
+    def noise(self, release: Release) -> tuple[Noise, ...]:
+        distributions: list[Noise] = []
+        # neighbors in the list are mostly alike, and share a distribution
+        for (scale, grid), run in groupby(zip(self.scale, release.totals.grid, strict=True)):
+            distributions += [self.distribution(float(scale / grid))] * len(list(run))
+        return tuple(distributions)
 
     def encode(self) -> dict[str, Any]:
         return {

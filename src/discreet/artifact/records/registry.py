@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.artifact.records.base import Record
+from discreet.artifact.records.foreign import ForeignRecord
 from discreet.artifact.records.langevin import LangevinRecord
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
@@ -35,5 +36,6 @@ RECORDS: dict[str, type[Record]] = {
         PrivateAnnealingRecord,
         PrivateGibbsRecord,
         TablePosteriorRecord,
+        ForeignRecord,
     )
 }

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.privacy.noise import Noise
 
 _TINY = 1e-300
 
@@ -68,9 +68,14 @@ class Line(Protocol):
 
 def along(offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps = UNIFORM) -> Line:
     """Return the prior of r times the product of masses at ``offset - slope r``; both have shape (k, n_lines)."""
-    if isinstance(noise[0], DiscreteGaussian):
-        return _Normal(offset, slope, noise, prior)
     moving = [j for j in range(len(noise)) if np.any(slope[j])]
+    shapes = {noise[j].kind for j in moving} or {noise[0].kind}
+    if not moving and {each.kind for each in noise} not in ({"laplace"}, {"gaussian"}):
+        return _Still(offset, noise, prior)
+    if shapes == {"gaussian"}:
+        return _Normal(offset, slope, noise, prior)
+    if shapes != {"laplace"}:
+        raise TypeError("all coordinates that move must carry the same kind of noise")
     if len(moving) == 1:
         return _OneLaplace(offset, slope, noise, prior, moving[0])
     return _Pieces(offset, slope, noise, prior, moving)
@@ -98,6 +103,19 @@ def _exponential(steep: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return np.where(steep > 1e-9, -np.log1p(uniform * np.expm1(-safe)) / safe, uniform)
 
 
+class _Still:
+    """No residual moves, and they carry noise of any kind: r stays what its prior says."""
+
+    def __init__(self, offset: np.ndarray, noise: Sequence[Noise], prior: Steps) -> None:
+        self.prior = prior
+        self.log_integral = np.sum([each.log_mass(offset[j]) for j, each in enumerate(noise)], axis=0)
+
+    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        edges = self.prior.edges
+        step = rng.choice(self.prior.mass.size, lines.size, p=self.prior.mass / self.prior.mass.sum())
+        return edges[step] + rng.random(lines.size) * np.diff(edges)[step]
+
+
 class _Pieces:
     """Laplace noise on several residuals that move: [0, 1] is cut where one of them changes sign.
 
@@ -123,8 +141,6 @@ class _Pieces:
         knots.sort(axis=0)
         height = np.zeros(knots.shape)
         for j, each in enumerate(noise):
-            if not isinstance(each, DiscreteLaplace):
-                raise TypeError("all coordinates must carry the same kind of noise")
             height += each.log_mass(offset[j] - slope[j] * knots if j in moving else offset[j])
         self.start, self.length = knots[:-1], np.diff(knots, axis=0)
         self.fall = height[:-1] - height[1:]
@@ -192,10 +208,8 @@ class _Normal:
     def __init__(self, offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps) -> None:
         precision = cross = np.zeros(offset.shape[1])
         for j, each in enumerate(noise):
-            if not isinstance(each, DiscreteGaussian):
-                raise TypeError("all coordinates must carry the same kind of noise")
-            precision = precision + (slope[j] / each.sigma) ** 2
-            cross = cross + slope[j] * offset[j] / each.sigma**2
+            precision = precision + (slope[j] / each.width) ** 2
+            cross = cross + slope[j] * offset[j] / each.width**2
         self.edges, self.flat = prior.edges, precision <= 0
         safe = np.where(self.flat, 1.0, precision)
         self.center, self.sd = np.where(self.flat, 0.0, cross / safe), 1 / np.sqrt(safe)

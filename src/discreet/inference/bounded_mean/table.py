@@ -42,7 +42,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.inference.bounded_mean import segments
-from discreet.privacy.noise import DiscreteLaplace, Noise
+from discreet.privacy.noise import Noise
 
 #: Log of what is neglected of the noise.
 DEPTH = 27.0
@@ -90,6 +90,17 @@ class NoisyTotals:
     grid: np.ndarray
     noise: Sequence[Noise]
 
+    @cached_property
+    def lean(self) -> float:
+        """By how much of U the total A has to be moved to be told apart from it: 0 for z and usable counts.
+
+        A sum in a column's own units is of U and A together, and sharp where neither is: a narrow ridge in (U, A), and
+        straight in (U, A + lean U).
+        """
+        sd = np.array([law.sd for law in self.noise]) * self.grid
+        usable, total = (np.asarray(self.rows, dtype=float)[:, :2] / np.maximum(sd, 1e-300)[:, None]).T
+        return float(usable @ total / (total @ total)) if total @ total > 0 else 0.0
+
     def residual(self, usable: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets and slopes in r of the residuals, in grid steps, given U and m."""
         total, spread = usable * (2 * mean - 1), 4 * usable * mean * (1 - mean)
@@ -110,20 +121,25 @@ class NoisyTotals:
         return float(np.sqrt(((slope[:, 0] / sd) ** 2).sum()))
 
     def locate(self, known: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return an estimate of (U, A) and how far from it the noise may plausibly reach."""
+        """Return an estimate of (U, A + lean U) and how far from it the noise may plausibly reach."""
         y = np.array([float(v) for v in self.values]) * self.grid
         rows = np.asarray(self.rows, dtype=float)
         if known is not None:
             y, rows = y - rows[:, 0] * known, rows[:, 1:]
         inverse = np.linalg.pinv(rows)
+        if known is None:
+            inverse[1] += self.lean * inverse[0]
         estimate, weight = inverse @ y, np.abs(inverse)
         reach = np.array([each.reach(DEPTH) for each in self.noise]) * self.grid
-        if isinstance(self.noise[0], DiscreteLaplace):
+        shapes = {each.kind for each in self.noise}
+        if shapes == {"laplace"}:
             far = (weight * reach).max(axis=1)
+        elif shapes != {"gaussian"}:
+            far = (weight * reach).sum(axis=1)
         else:
             far = np.sqrt(((weight * reach) ** 2).sum(axis=1))
         if known is not None:
-            return np.array([known, estimate[0]]), np.array([0.0, far[0]])
+            return np.array([known, estimate[0] + self.lean * known]), np.array([0.0, far[0]])
         return estimate[:2], far[:2]
 
 
@@ -184,11 +200,12 @@ class _Given:
 class _Grid:
     """Cells over (U, angle), angle = arcsin sqrt(m), in which the prior of m is flat.
 
-    Rows are ranges of U and columns ranges of the total A, the same for every row and cut at -U and U.
+    Rows are ranges of U and columns ranges of the total A, or of A + lean U, the same for every row and cut where A is
+    -U and U.
     """
 
     def __init__(self, totals: NoisyTotals, counts: CountPrior) -> None:
-        self.totals, self.counts, self.sharpness = totals, counts, totals.sharpness
+        self.totals, self.counts, self.sharpness, self.lean = totals, counts, totals.sharpness, totals.lean
         known = counts.low if counts.low == counts.high else None
         (usable, total), (far_usable, far_total) = totals.locate(known)
         top = np.inf if counts.high is None else counts.high
@@ -196,11 +213,12 @@ class _Grid:
         near = min(max(usable, counts.low), top)
         first = int(max(np.floor(near - far_usable), counts.low))
         last = int(min(np.ceil(near + far_usable), top))
-        total = min(max(total, -last), last)
+        ends = [(self.lean + side) * u for side in (-1, 1) for u in (first, last)]
+        total = min(max(total, min(ends)), max(ends))
         columns = total + far_total * np.linspace(-1, 1, _COARSE[1] + 1)
         # totals between -U and U are at hand for the smallest U too
-        columns[0] = min(columns[0], max(first, _HALF))
-        columns[-1] = max(columns[-1], -max(first, _HALF))
+        columns[0] = min(columns[0], (self.lean + 1) * max(first, _HALF))
+        columns[-1] = max(columns[-1], (self.lean - 1) * max(first, _HALF))
         self._lay(_first_edges(first, last, int(near), _COARSE[0]), columns)
         rows = _refined(self.edges, self.mass.sum(axis=1), _FINE[0])
         # few rows leave room for more columns, so that fewer proposals are lost
@@ -239,8 +257,9 @@ class _Grid:
         inner = self.mass[:, :-2]
         row, column = np.nonzero(inner > 1e-8 * inner.max())
         usable = np.maximum(self.middle[row], _HALF)
-        low = np.clip(self.columns[column], -usable, usable)
-        high = np.clip(self.columns[column + 1], -usable, usable)
+        ends = (self.lean - 1) * usable, (self.lean + 1) * usable
+        low = np.clip(self.columns[column], *ends)
+        high = np.clip(self.columns[column + 1], *ends)
         width = float(np.max(high - low))
         bins = np.linspace(low.min() - 0.5 * width, high.max() + 0.5 * width, 161)
         share = (np.arange(4) + 0.5) / 4
@@ -250,7 +269,7 @@ class _Grid:
 
     def _angles(self, usable: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return the angle of a total among U records; without records all angles are alike."""
-        share = 0.5 + 0.5 * total / np.maximum(usable, _HALF)
+        share = 0.5 + 0.5 * (total - self.lean * usable) / np.maximum(usable, _HALF)
         return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> list[np.ndarray]:

@@ -77,7 +77,7 @@ class BinaryGroups:
             tables = []
             for cell, alpha in enumerate((self.b, self.a)):
                 count = low[block, cell][:, None] + offset
-                height = log_g[alpha][count] + self.noise.log_mass(count - self.y[block, cell][:, None])
+                height = log_g[alpha][count] + self.noise.log_mass(self.y[block, cell][:, None] - count)
                 height[offset >= width[block, cell][:, None]] = -np.inf
                 height -= height.max(axis=1, keepdims=True)
                 ends = np.where(low[block, cell] > 0, height[:, 0], -np.inf)

@@ -290,7 +290,7 @@ def cell_counts(
     def log_q(u_low: int, u_high: int) -> np.ndarray:
         """Log of q without the prior on records."""
         out = -log_rising(float(np.sum(alpha)), u_low, u_high, target)
-        return out if usable is None else out + usable[1].log_mass(np.arange(u_low, u_high + 1) - usable[0])
+        return out if usable is None else out + usable[1].log_mass(usable[0] - np.arange(u_low, u_high + 1))
 
     maker = PanelMaker(cells, records, log_q, members)
     first, alone = maker.panel(target)

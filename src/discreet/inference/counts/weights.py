@@ -164,7 +164,7 @@ class Cell:
 
     def rough(self, c: np.ndarray) -> np.ndarray:
         """Return the log weight of a count to a few digits."""
-        return rough_log_rising(self.alpha, c) + self.noise.log_mass(c - self.y)
+        return rough_log_rising(self.alpha, c) + self.noise.log_mass(self.y - c)
 
     def weights(self, tilt: float, most: int) -> tuple[int, np.ndarray, float]:
         """Return the tilted weights where they matter in [0, most]: first count, weights, log of their sum.
@@ -178,7 +178,7 @@ class Cell:
             raise too_wide()
         hold(int(high - low) + 1)
         offset = np.arange(low, high + 1) - self.y
-        height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(offset)
+        height = log_rising(self.alpha, low, high, self.reference) + self.noise.log_mass(-offset)
         height += tilt * offset
         peak = height.max()
         weights = np.exp(height - peak)

@@ -33,4 +33,4 @@ def draw(question: Question) -> Answer:
     return Answer(draws, "noise and truncation ignored", (warning(question.release),))
 
 
-NAIVE = Engine("naive", reads_all, draw, automatic=False)
+NAIVE = Engine("naive", reads_all, draw, automatic=False, any_noise=True)

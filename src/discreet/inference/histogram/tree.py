@@ -16,7 +16,11 @@ class Level:
 
     starts: Sequence[int]
     values: Sequence[int]
-    noise: Noise
+    noise: Noise | Sequence[Noise]
+
+    def noise_on(self, group: int) -> Noise:
+        """Return the noise on one of the counts: the same for all, or its own."""
+        return self.noise if isinstance(self.noise, Noise) else self.noise[group]
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ def build(n_bins: int, levels: Sequence[Level]) -> list[BinNode]:
             raise ValueError("groups must be consecutive, begin with the first bin and have one value each")
         borders.append(starts[1:-1])
         for i, value in enumerate(level.values):
-            counts.setdefault((int(starts[i]), int(starts[i + 1])), []).append((int(value), level.noise))
+            counts.setdefault((int(starts[i]), int(starts[i + 1])), []).append(
+                (int(value), level.noise_on(i))
+            )
     borders = sorted(borders, key=len)
     if n_bins > 1 and (not borders or borders[-1].size != n_bins - 1):
         raise ValueError("the finest level must have one count for each bin")

@@ -198,11 +198,12 @@ def bernoulli_counts(
     values, noise = release.totals.values, release.noise
     if release.records is None:
         alpha = np.array([prior.b, prior.a], dtype=float)
-        return cell_counts(alpha, np.array(values), noise, records, None)
+        usable = (values[2], noise[2]) if len(values) > 2 else None
+        return cell_counts(alpha, np.array(values[:2]), noise[:2], records, usable)
     if len(values) == 1:
         return yes_counts(prior.a, prior.b, release.records, values[0], noise[0])
-    usable = RecordPrior(0, release.records) if records.high is None else records
-    return binary_counts(prior.a, prior.b, usable, (values[0], noise[0]), (values[1], noise[1]))
+    counted = RecordPrior(0, release.records) if records.high is None else records
+    return binary_counts(prior.a, prior.b, counted, (values[0], noise[0]), (values[1], noise[1]))
 
 
 def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
@@ -211,14 +212,14 @@ def yes_counts(a: float, b: float, n: int, y_z: int, noise: Noise) -> YesCounts:
     if n > _SHORT:
 
         def rough(c: np.ndarray) -> np.ndarray:
-            return rough_log_rising(a, c) + rough_log_rising(b, n - c) + noise.log_mass(2 * c - n - y_z)
+            return rough_log_rising(a, c) + rough_log_rising(b, n - c) + noise.log_mass(y_z + n - 2 * c)
 
         likely = [(y_z + n) / 2, n * a / (a + b)]
         low, high = locate(rough, 0, n, likely, finest=max(1.0, noise.sd / 8))
     if high - low > _LONGEST:
         raise too_wide()
     log_weights = log_rising(a, low, high) + log_rising(b, n - high, n - low)[::-1]
-    log_weights += noise.log_mass(np.arange(2 * low - n - y_z, 2 * high - n - y_z + 1, 2))
+    log_weights += noise.log_mass(np.arange(y_z + n - 2 * low, y_z + n - 2 * high - 1, -2))
     return YesCounts(n, low, np.exp(log_weights - log_weights.max()))
 
 
@@ -270,7 +271,7 @@ def _enumerate(
     if longest > _LONGEST or (u_high - u_low + 1) * (z_high - z_low + 1) / 2 > _MOST_CELLS:
         raise too_wide()
     usable = np.arange(u_low, u_high + 1)
-    log_usable = read_usable[1].log_mass(usable - read_usable[0]) - log_rising(a + b, u_low, u_high)
+    log_usable = read_usable[1].log_mass(read_usable[0] - usable) - log_rising(a + b, u_low, u_high)
     log_usable = log_usable + prior.log_mass(usable)
     # yes = (u + z) / 2 and no = (u - z) / 2 over the two windows
     yes_low, yes_high = (u_low + z_low) // 2, (u_high + z_high + 1) // 2
@@ -278,7 +279,7 @@ def _enumerate(
     tables = [
         _log_table(a, yes_low, yes_high),
         _log_table(b, no_low, no_high)[::-1],
-        noise_z.log_mass(np.arange(z_low, z_high + 1) - y_z),
+        noise_z.log_mass(y_z - np.arange(z_low, z_high + 1)),
     ]
     tables = [table - table.max() for table in tables]
     as_logs = sum(-table[np.isfinite(table)].min() for table in tables) > _DEEPEST
@@ -310,8 +311,8 @@ def _windows(
         height = (
             rough_log_rising(a, (u[:, None] + near) / 2)
             + rough_log_rising(b, (u[:, None] - near) / 2)
-            + noise_z.log_mass(near - y_z)
-            + (noise_usable.log_mass(u - y_usable) - rough_log_rising(a + b, u) + prior.log_mass(u))[:, None]
+            + noise_z.log_mass(y_z - near)
+            + (noise_usable.log_mass(y_usable - u) - rough_log_rising(a + b, u) + prior.log_mass(u))[:, None]
         )
         heavy = height >= height.max() - DEPTH
         spans = [_hull(u, u[heavy.any(axis=1)]), _hull(z, near[heavy])]
@@ -368,4 +369,4 @@ def _betas(a: np.ndarray, b: np.ndarray, total: np.ndarray | float, rng: np.rand
     return out
 
 
-EXACT = Engine("exact", reads_all, draw)
+EXACT = Engine("exact", reads_all, draw, any_noise=True)

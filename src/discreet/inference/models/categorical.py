@@ -42,4 +42,4 @@ def categorical_counts(release: Release, prior: Dirichlet, records: CountPrior) 
     return cell_counts(alpha, np.array(values[:k]), noise[:k], records, usable)
 
 
-EXACT = Engine("exact", reads_all, draw)
+EXACT = Engine("exact", reads_all, draw, any_noise=True)

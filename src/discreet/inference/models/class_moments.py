@@ -44,7 +44,6 @@ from discreet.inference.models.table_rows import TotalWeights, log_sums
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
-from discreet.privacy import DiscreteLaplace
 
 _APART = "each number is read on its own, given what the other columns say of the class totals"
 #: What the two engines do not compute exactly.
@@ -113,7 +112,7 @@ class BlockReading:
 
     @property
     def _laplace(self) -> bool:
-        return isinstance(self.release.noise[0], DiscreteLaplace)
+        return self.release.noise[0].kind == "laplace"
 
     @property
     def variance(self) -> float:

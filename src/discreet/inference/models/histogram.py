@@ -29,7 +29,7 @@ def draw(question: Question) -> Answer:
     levels, at = [], 0
     for starts in model.level_starts():
         values = release.totals.values[at : at + len(starts)]
-        levels.append(Level(starts.tolist(), values, release.noise[at]))
+        levels.append(Level(starts.tolist(), values, release.noise[at : at + len(starts)]))
         at += len(starts)
     if at < len(release.totals.values):
         levels.append(Level([0], [release.totals.values[at]], release.noise[at]))
@@ -93,5 +93,5 @@ def _seconds(question: Question) -> float:
     return _SECONDS_A_BIN * model.bins + _SECONDS_A_NUMBER * model.bins * question.size
 
 
-TREE = Engine("tree", reads_all, draw, _seconds)
-NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)
+TREE = Engine("tree", reads_all, draw, _seconds, any_noise=True)
+NAIVE = Engine("naive", reads_all, draw_naive, automatic=False, any_noise=True)

@@ -53,6 +53,13 @@ def draw_naive(question: Question) -> Answer:
     return Answer(answer.draws, "noise ignored", (warning(release),), table=answer.table)
 
 
+def _tells_spread(release: Release) -> str | None:
+    """Return why noise cannot be ignored: without squares nothing is left that says how values spread."""
+    if np.linalg.matrix_rank(release.layout.matrix()[:, 1:]) == 2:
+        return None
+    return "no sum of squares was published, so that nothing but a prior says how far values spread"
+
+
 def _answer(release: Release, table: TableDraws, rng: np.random.Generator) -> Answer:
     """Return draws in the column's own units."""
     if release.domain.bounds is None:
@@ -66,5 +73,5 @@ def _answer(release: Release, table: TableDraws, rng: np.random.Generator) -> An
     return Answer(draws, _ASSUMED, table=own)
 
 
-GRID = Engine("grid", reads_all, draw)
-NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)
+GRID = Engine("grid", reads_all, draw, any_noise=True)
+NAIVE = Engine("naive", _tells_spread, draw_naive, automatic=False, any_noise=True)

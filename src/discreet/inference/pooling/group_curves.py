@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import betaln, gammaincc, gammaln
 
 from discreet.inference.pooling.populations import Population
-from discreet.privacy.noise import DiscreteLaplace, Noise
+from discreet.privacy.noise import Noise
 
 #: Log of what a likelihood is taken to be nothing at.
 DEPTH = 22.0
@@ -119,7 +119,7 @@ def curve_of_cells(y_no: int, y_yes: int, noise: Noise, draws: np.ndarray, usabl
 
 def log_count_likelihood(y: int, mean: np.ndarray, noise: Noise) -> np.ndarray:
     """Return log h(y, m): of a noisy reading of a Poisson count, given the count's mean."""
-    if isinstance(noise, DiscreteLaplace):
+    if noise.kind == "laplace":
         up, down = np.exp(1 / noise.scale), np.exp(-1 / noise.scale)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             above = y / noise.scale - mean * -np.expm1(-1 / noise.scale)
@@ -135,7 +135,7 @@ def log_count_likelihood(y: int, mean: np.ndarray, noise: Noise) -> np.ndarray:
     last = max(y, 0) + reach
     for start in range(max(0, y - reach), last + 1, 256):
         c = np.arange(start, min(start + 256, last + 1))[:, None]
-        height = c * log_mean - gammaln(c + 1) + noise.log_mass(c - y)
+        height = c * log_mean - gammaln(c + 1) + noise.log_mass(y - c)
         peak = height.max(axis=0)
         out = np.logaddexp(out, peak + np.log(np.exp(height - peak).sum(axis=0)))
     return out - mean

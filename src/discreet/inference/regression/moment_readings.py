@@ -12,7 +12,7 @@ from discreet.inference.engine import Question
 from discreet.inference.record_prior import CountPrior
 from discreet.models.design import Design
 from discreet.models.regression import Regression
-from discreet.privacy import DiscreteLaplace, Noise
+from discreet.privacy import Noise
 
 # counts that are weighed one by one; of more, some
 _MOST_COUNTS = 20_000
@@ -46,7 +46,7 @@ class Readings:
         step = np.array(totals.grid, dtype=float)
         values = np.array(totals.values, dtype=float) * step
         scales = np.array([one.width for one in noise]) * step
-        return cls.placed(design, values, scales, isinstance(noise[0], DiscreteLaplace))
+        return cls.placed(design, values, scales, noise[0].kind == "laplace")
 
     @classmethod
     def placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:

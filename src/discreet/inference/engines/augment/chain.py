@@ -40,7 +40,6 @@ from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import ModeJumps
 from discreet.inference.record_prior import CountPrior
-from discreet.privacy import DiscreteGaussian
 
 # How often an extreme parameter is drawn again before giving up.
 _MOST_TRIES = 1000
@@ -90,7 +89,7 @@ class LatentTarget:
         """Read the target off a release with a public number of records."""
         release = question.release
         assert release.records is not None
-        gaussian = isinstance(release.noise[0], DiscreteGaussian)
+        gaussian = release.noise[0].kind == "gaussian"
         scales = [distribution.width for distribution in release.noise]
         ratios = [w / s for w, s in zip(release.totals.width, release.noise_record.scale, strict=True)]
         return cls(

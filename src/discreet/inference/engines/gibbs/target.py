@@ -28,7 +28,6 @@ from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
 from discreet.inference.missing_prior import MissingPrior
 from discreet.inference.record_prior import CountPrior, RecordPrior
-from discreet.privacy import DiscreteLaplace
 
 _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
@@ -77,7 +76,7 @@ class Readings:
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
         rows = rows / (scale * grid)[:, None]
-        return cls(y, rows[:, 0], rows[:, 1:], isinstance(release.noise[0], DiscreteLaplace))
+        return cls(y, rows[:, 0], rows[:, 1:], release.noise[0].kind == "laplace")
 
 
 @dataclass(frozen=True)

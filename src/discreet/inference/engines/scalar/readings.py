@@ -10,7 +10,6 @@ from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, Laplace
 from discreet.inference.engines.scalar.normal_sums import NormalSum, normal_counted
 from discreet.inference.engines.scalar.series_kernels import SumReading
 from discreet.inference.record_prior import CountPrior, RecordPrior
-from discreet.privacy import DiscreteLaplace
 
 # Readings of two cells whose sum must not be negative, in scales of their noise.
 _CONTRADICTION = 100.0
@@ -23,7 +22,7 @@ def reading_of(release: Release, records: CountPrior) -> SumReading:
         distribution.width * float(g)
         for distribution, g in zip(release.noise, release.totals.grid, strict=True)
     ]
-    laplace = isinstance(release.noise[0], DiscreteLaplace)
+    laplace = release.noise[0].kind == "laplace"
     n = release.records
     if n is None:
         assert isinstance(records, RecordPrior)

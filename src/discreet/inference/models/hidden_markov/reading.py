@@ -10,7 +10,6 @@ from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceC
 from discreet.inference.models.hidden_markov.start import read_totals
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.privacy.noise import DiscreteGaussian
 
 # A private number of entries is looked for within so many standard deviations of what the cells say.
 _FAR = 12.0
@@ -47,7 +46,7 @@ def read_noise(release: Release, cells: SequenceCells, records: RecordPrior) -> 
     for size in cells.sizes:
         distributions += [release.noise[begin]] * size
         begin += size * n_cells
-    gaussian = isinstance(distributions[0], DiscreteGaussian)
+    gaussian = distributions[0].kind == "gaussian"
     widths = np.array(
         [distribution.sigma if gaussian else distribution.scale for distribution in distributions]
     )  # pyright: ignore

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from discreet.inference.missing_prior import MISSING_WEIGHT
 from discreet.inference.models.network.chains import MOST_JOINT, table_draws
 from discreet.inference.models.network.joint_table import NetworkDistribution, Structure, conditional_draws
 from discreet.models.network import BayesianNetwork
-from discreet.privacy import DiscreteLaplace
+from discreet.privacy import Noise
 
 _WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
 
@@ -92,11 +91,11 @@ def _named(
     return out
 
 
-def _exponents(distribution: Any) -> tuple[float, float]:
+def _exponents(distribution: Noise) -> tuple[float, float]:
     """Return (slope, curve) of a noise distribution: its log-mass falls by slope |k| + curve k^2."""
-    if isinstance(distribution, DiscreteLaplace):
-        return 1 / distribution.scale, 0.0
-    return 0.0, 0.5 / distribution.sigma**2
+    if distribution.kind == "laplace":
+        return 1 / distribution.width, 0.0
+    return 0.0, 0.5 / distribution.width**2
 
 
 GIBBS = Engine("gibbs", _refusal, draw)
