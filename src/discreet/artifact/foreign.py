@@ -58,7 +58,8 @@ def foreign(
         ``"laplace"``, ``"gaussian"``, ``"discrete_laplace"``, ``"discrete_gaussian"`` or ``"geometric"`` (discrete
         Laplace by another name); or by name, if numbers differ.
     scale
-        Its scale: b of exp(-\\|x\\| / b) for Laplace and geometric noise, sigma for Gaussian noise; or by name.
+        Its scale: b of a density that falls like exp(-distance / b) for Laplace and geometric noise, sigma for
+        Gaussian noise; or by name.
     records
         The number of records, if it is known; it is then taken to be exact.
     bounds
@@ -172,14 +173,8 @@ def _number(
         scale = exact(law["scale"], "scale")
     else:
         scale = Fraction(float(max(covariance[at][at], Fraction(0))) ** 0.5).limit_denominator(10**12)
-    rounded = law["rounded"]
-    step = (
-        None
-        if rounded is None or rounded is False
-        else Fraction(1)
-        if rounded is True
-        else exact(rounded, "rounded")
-    )
+    rounded = 1 if law["rounded"] is True else law["rounded"]
+    step = None if rounded is None or rounded is False else exact(rounded, "rounded")
     lower, upper = _limits(law["clipped"])
     bound = None if law["truncated"] is None else exact(law["truncated"], "truncated")
     return PublishedNumber(

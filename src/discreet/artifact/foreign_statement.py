@@ -68,6 +68,12 @@ def noise_in_words(number: PublishedNumber) -> str:
     return f"{said}, clipped {' and '.join(clipped)}" if clipped else said
 
 
+def published_in_words(release: Release) -> list[tuple[str, str, str]]:
+    """Return the name, the number and the noise of everything that was published."""
+    record = release.mechanism.require(ForeignRecord, "these are discreet's own totals.")
+    return [(one.of, f"{float(one.value):,.10g}", noise_in_words(one)) for one in record.numbers]
+
+
 def _guarantee(release: Release) -> str:
     promised = release.guarantee
     if isinstance(promised, Unstated):

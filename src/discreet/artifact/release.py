@@ -99,7 +99,13 @@ class Release:
     @cached_property
     def title(self) -> str:
         """Which model of which data under which guarantee this is, in one line."""
-        return f"{self.model.title(self.columns)}, {self.guarantee.describe()}"
+        return f"{self.model.title(self.columns)}, {self.promise}"
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in a few words; of numbers that somebody else published, that it is claimed."""
+        stated = self.foreign and self.guarantee.budgets()
+        return f"{'claimed ' if stated else ''}{self.guarantee.describe()}"
 
     def by_group(self) -> dict[str, Release]:
         """Return the release of each group on its own, by the group's name; empty if there are no groups.
@@ -219,7 +225,7 @@ class Release:
             held = _counted(self.samples.count, "sample")
         else:
             held = _counted(len(self.totals.names), "statistic")
-        return f"<Release of {columns}: {self.model.name}, {held}, {self.guarantee.describe()}, {records}>"
+        return f"<Release of {columns}: {self.model.name}, {held}, {self.promise}, {records}>"
 
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""

@@ -21,6 +21,7 @@ from discreet.cli.evidence import evidence
 from discreet.cli.forecast import forecast, states
 from discreet.cli.infer import infer
 from discreet.cli.plan import plan
+from discreet.cli.read import read
 from discreet.cli.release import release
 from discreet.cli.report import report
 from discreet.cli.respond import respond
@@ -153,6 +154,11 @@ _add(sign, _CURATOR, "discreet sign smoking.json --key office.key")
 _add_group("ledger", "Keep count: budgets and every charge against them.", _CURATOR)
 _add(show, _ANALYST, "discreet show smoking.json")
 _add(verify, _ANALYST, "discreet verify smoking.json --key office.key.pub")
+_add(
+    read,
+    _ANALYST,
+    "discreet read -m bernoulli --value yes=123.4 --records 300 --noise laplace --scale 12.5 -o yes.json",
+)
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
 _add(report, _ANALYST, "discreet report smoking.json pressure.json -o report.html")
 _add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --seed 1")

@@ -58,6 +58,9 @@ def show(
         out.print(_draws(release, release.samples))
         return
     statistics = release.totals
+    if release.foreign:
+        out.print(_published(release))
+        return
     totals = table("released total", "value", "noise scale")
     # a name that is wrapped would begin lines of its own
     totals.columns[0].no_wrap, totals.columns[0].overflow = True, "ellipsis"
@@ -74,6 +77,17 @@ def show(
         out.print(_counts(release, release.fit_check))
     if not release.model.has_numbers and statistics.shift is not None and statistics.names[0] == "z":
         out.print(_in_counts(release))
+
+
+def _published(release: Release) -> Table:
+    """Return the numbers that somebody else published, with their noise in words."""
+    from discreet.artifact.foreign_statement import published_in_words
+
+    published = table("published number", "value", "noise")
+    published.columns[2].justify = "left"
+    for name, value, words in published_in_words(release):
+        published.add_row(shown(name), value, words)
+    return published
 
 
 def _counts(release: Release, made: FitCheck) -> Table:
@@ -163,7 +177,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("columns", ", ".join(release.columns)),
         ("records", "private" if release.records is None else f"{release.records:,}"),
         ("neighbors", release.neighbors),
-        ("guarantee", release.guarantee.describe()),
+        ("guarantee", release.promise),
         ("mechanism", release.mechanism.name.replace("_", " ")),
     ]
     if release.samples is not None:

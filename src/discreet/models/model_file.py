@@ -68,9 +68,15 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     file = read_path(path)
     trouble = _Trouble(file.name)
-    body = _parsed(file, trouble)
+    return declared(_parsed(file, trouble), file.name)
+
+
+def declared(body: Any, file: str) -> Model:
+    """Return the model that the tables of a file declare; ``file`` is its name, for complaints."""
+    trouble = _Trouble(file)
     if not isinstance(body, dict) or not isinstance(body.get(_NAME), str):
         trouble.say("the key model must name a model.", 'as in model = "naive_bayes"')
+    body = dict(body)
     name = body.pop(_NAME).strip().lower().replace("-", "_")
     if name in _ELSEWHERE:
         trouble.say(f"model: {name} cannot be declared in a file: {_ELSEWHERE[name]}.")

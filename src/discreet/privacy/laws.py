@@ -34,6 +34,8 @@ class Law(ABC):
     kind: Kind
     #: Whether it is of integers.
     whole: bool = False
+    #: How far from 0 it goes.
+    bound: float = float("inf")
 
     @abstractmethod
     def log_density(self, x: np.ndarray) -> np.ndarray:

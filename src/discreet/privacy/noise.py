@@ -22,6 +22,8 @@ class Noise(ABC):
 
     #: The shape of its log mass, for engines that have a closed form.
     kind: Kind
+    #: The least and the most that it can be.
+    ends: tuple[float, float] = (-np.inf, np.inf)
 
     @abstractmethod
     def log_mass(self, k: np.ndarray) -> np.ndarray:

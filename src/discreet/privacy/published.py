@@ -41,6 +41,12 @@ class Published(Noise):
             return self.law.log_cdf(-x + half)
         return self.law.log_between(x - half, x + half) if half else self.law.log_density(x)
 
+    @property
+    def ends(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        far = self.law.bound + self.rounded / 2
+        low, high = sorted(((-far - self.away) / self.unit, (far - self.away) / self.unit))
+        return (low, high) if not self.clipped else (-np.inf, np.inf)
+
     def reach(self, log_tail: float) -> float:
         return (self.law.reach(log_tail) + abs(self.away) + self.rounded) / abs(self.unit) + 1
 

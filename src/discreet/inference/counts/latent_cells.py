@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -175,12 +176,23 @@ class PanelMaker:
             mass = np.exp(panel.log_weights - peak).sum()
             astray = FLOOR * sums.weights.max() * np.exp(log_rest + log_prior - peak).sum() / mass
             light = peak - _DEPTH - records.log_peak
-            cut_low = log_bare[0] > light and low > records.low
-            cut_high = log_bare[-1] > light and (records.high is None or high < records.high)
+            first, last = self.possible
+            cut_low = log_bare[0] > light and low > max(records.low, first)
+            cut_high = log_bare[-1] > light and high < min(
+                last, np.inf if records.high is None else records.high
+            )
             if astray < _ASTRAY and not (cut_low or cut_high):
                 return panel, True
         trusted = np.flatnonzero(weights >= _TRUSTED * weights.max())
         return panel.cut(low + int(trusted[0]), low + int(trusted[-1])), False
+
+    @cached_property
+    def possible(self) -> tuple[float, float]:
+        """The least and the most that the total can be, where noise goes only so far."""
+        times = [1] * len(self.cells) if self.members is None else [len(places) for places in self.members]
+        ends = [(cell.y - cell.noise.ends[1], cell.y - cell.noise.ends[0]) for cell in self.cells]
+        low = sum(n * max(np.ceil(end[0]), 0.0) for n, end in zip(times, ends, strict=True))
+        return float(low), float(sum(n * np.floor(end[1]) for n, end in zip(times, ends, strict=True)))
 
     def extend(self, first: Panel) -> list[Panel]:
         """Return panels on both sides of the first, until the totals left out carry no mass."""
@@ -192,7 +204,9 @@ class PanelMaker:
                 total = self.records.nearest(edge, above=above)
                 peak = max(panel.log_weights.max() for panel in panels)
                 light = peak - _DEPTH - self.records.log_peak
-                if total is None or (total == edge and last.log_bare[-1 if above else 0] <= light):
+                if total is None or not self.possible[0] <= total <= self.possible[1]:
+                    break
+                if total == edge and last.log_bare[-1 if above else 0] <= light:
                     break
                 half = (last.high - last.low) // 2
                 new = self._reaching(total, total + half if above else max(total - half, 0))

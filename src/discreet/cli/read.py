@@ -1,0 +1,181 @@
+"""``discreet read``: noisy numbers that somebody else published in, a release file out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import console, paragraph, print_json, print_written
+from discreet.cli.files import ensure_distinct, ensure_writable
+from discreet.cli.options import (
+    AsJson,
+    Bins,
+    Bounds,
+    Force,
+    read_bounds,
+    read_budget,
+    read_model,
+    written_option,
+)
+from discreet.errors import UsageError
+
+_PAIRS = "for example --value yes=123.4 --value no=170"
+
+
+def read(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Description of the numbers: .toml or .json, with the options as keys and values as a table.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="What the numbers are about, as release takes it."
+        ),
+    ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value", metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            metavar="LAW",
+            help="laplace, gaussian, discrete_laplace, discrete_gaussian or geometric; or NAME=LAW,….",
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            "--scale",
+            metavar="NUMBER",
+            help="Scale of Laplace or geometric noise, sigma of Gaussian noise; or NAME=NUMBER, separated by commas.",
+        ),
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option("--records", metavar="N", help="Number of records, if it is known exactly.")
+    ] = None,
+    bounds: Bounds = None,
+    bins: Bins = None,
+    rounded: Annotated[
+        bool,
+        typer.Option("--rounded", metavar="", help="The numbers were rounded to integers after the noise."),
+    ] = False,
+    clipped: Annotated[
+        str | None,
+        typer.Option(
+            "--clipped", metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."
+        ),
+    ] = None,
+    truncated: Annotated[
+        str | None,
+        typer.Option("--truncated", metavar="NUMBER", help="The noise itself was at most this far from 0."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", "-c", metavar="NAME", help="Name of the column.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="TEXT", help="Who published the numbers, or with what.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set.")
+    ] = None,
+    claims_epsilon: Annotated[
+        str | None,
+        typer.Option("--claims-epsilon", metavar="NUMBER", help="Guarantee that is claimed for them."),
+    ] = None,
+    claims_delta: Annotated[
+        str | None, typer.Option("--claims-delta", metavar="NUMBER", help="With --claims-epsilon.")
+    ] = None,
+    claims_rho: Annotated[
+        str | None,
+        typer.Option("--claims-rho", metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
+    ] = None,
+    output: Annotated[Path | None, written_option(help="Release file to write.")] = None,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Read noisy numbers that somebody else published as a release file, for infer, report and show.
+
+    Nothing is checked of what others claim: the file's statement says so.
+    """
+    from discreet.artifact.foreign import foreign
+
+    if output is None:
+        raise UsageError("name the release file to write.", hint="for example --output yes.json")
+    if file is not None:
+        ensure_distinct(output, file)
+    ensure_writable(output, replace=force)
+    neighbors = "add_remove" if records is None else "replace"
+    claims = read_budget(claims_epsilon, claims_delta, claims_rho, neighbors, "--claims-")
+    given: dict[str, Any] = {
+        "model": model,
+        "values": None if not value else dict(_named(one, "--value", _PAIRS) for one in value),
+        "noise": None if noise is None else _maybe_named(noise, "--noise"),
+        "scale": None if scale is None else _maybe_named(scale, "--scale"),
+        "records": records,
+        "bounds": read_bounds(bounds),
+        "rounded": rounded or None,
+        "clipped": None if clipped is None else _limits(clipped),
+        "truncated": truncated,
+        "column": column,
+        "source": source,
+        "dataset": dataset,
+        "claims": claims,
+    }
+    described = {} if file is None else _description(file)
+    described |= {name: one for name, one in given.items() if one is not None}
+    for name in ("model", "values", "noise"):
+        if name not in described:
+            raise UsageError(f"say the {name} with --{name.rstrip('s')}.", hint=_EXAMPLE)
+    if isinstance(described["model"], str):
+        described["model"] = read_model(described["model"], bins)
+    release = foreign(described.pop("model"), **described)
+    release.save(output)
+    if json:
+        print_json("read", {"release": release.id, "model": release.model.name, "files": [str(output)]})
+        return
+    console().print(paragraph(release.statement()))
+    print_written(output)
+
+
+_EXAMPLE = (
+    "discreet read -m bernoulli --value yes=123.4 --records 300 --noise laplace --scale 12.5 -o yes.json"
+)
+
+
+def _description(file: Path) -> dict[str, Any]:
+    """Return the arguments of :func:`discreet.foreign` from a file that declares them."""
+    from discreet.artifact.foreign_file import load
+
+    return load(file)
+
+
+def _named(text: str, option: str, hint: str) -> tuple[str, str]:
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise UsageError(f"cannot read {option} {text!r:.60}.", hint=hint)
+    return name.strip(), value.strip()
+
+
+def _maybe_named(text: str, option: str) -> str | dict[str, str]:
+    """Read one word for all numbers, or NAME=WORD for each, separated by commas."""
+    if "=" not in text:
+        return text
+    hint = f"write {option} WORD, or {option} yes=WORD,no=WORD"
+    return dict(_named(one, option, hint) for one in text.split(","))
+
+
+def _limits(text: str) -> list[str | None]:
+    parts = [part.strip() or None for part in text.split(",")]
+    if len(parts) > 2:
+        raise UsageError(f"cannot read --clipped {text!r:.60}.", hint="write --clipped 0, or --clipped=0,500")
+    return [*parts, None][:2]
