@@ -255,6 +255,9 @@ class _Grid:
     def _refined_columns(self, n_columns: int) -> np.ndarray:
         """Return column edges that are dense where the first grid has found the mass."""
         inner = self.mass[:, :-2]
+        if not inner.max() > 0:
+            # noise that goes only so far may leave nothing but the bounds
+            return np.linspace(self.columns[0], self.columns[-1], n_columns + 1)
         row, column = np.nonzero(inner > 1e-8 * inner.max())
         usable = np.maximum(self.middle[row], _HALF)
         ends = (self.lean - 1) * usable, (self.lean + 1) * usable
