@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from discreet.models.base import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose
+
+if TYPE_CHECKING:
+    from discreet.inference.release_likelihood import ReleaseLikelihood
 
 # Columns named when a release is shown in one line.
 _MOST_COLUMNS = 4
@@ -226,6 +230,19 @@ class Release:
         else:
             held = _counted(len(self.totals.names), "statistic")
         return f"<Release of {columns}: {self.model.name}, {held}, {self.promise}, {records}>"
+
+    def likelihood(self, *, records: Any = None, missing: Any = None) -> ReleaseLikelihood:
+        """Return log p(y | theta) of the release, noise included, for a model of your own in NumPyro, PyMC or Stan.
+
+        ``records`` and ``missing`` are priors on numbers of records, as :func:`infer` takes them.
+        """
+        from discreet.inference.release_likelihood import likelihood
+
+        return likelihood(self, records=records, missing=missing)
+
+    def to_stan(self) -> str:
+        """Return a Stan program whose data is the release: the likelihood, and a flat prior."""
+        return self.likelihood().to_stan()
 
     def statement(self) -> str:
         """Return the privacy statement: one plain paragraph about who is protected, and how far."""

@@ -44,7 +44,7 @@ class LineDensity:
         """Return the normalized density at points of the line."""
         fine, _, mass = self._table()
         inside = (t >= fine[0]) & (t <= fine[-1])
-        log_d = _curve(self.points, self.log_density)(np.clip(t, fine[0], fine[-1]))
+        log_d = curve(self.points, self.log_density)(np.clip(t, fine[0], fine[-1]))
         return np.where(inside, np.exp(log_d - self.log_density.max()), 0.0) / mass[-1]
 
     def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,11 +52,11 @@ class LineDensity:
         t = self.points
         share = np.arange(_FINE) / _FINE
         fine = np.append((t[:-1, None] + np.diff(t)[:, None] * share).ravel(), t[-1])
-        curve = _curve(t, self.log_density)
-        density = np.exp(curve(fine) - self.log_density.max())
+        joined = curve(t, self.log_density)
+        density = np.exp(joined(fine) - self.log_density.max())
         step = np.diff(fine)
         # the trapezoidal rule with its correction by the slopes at both ends
-        bend = np.diff(density * curve(fine, 1)) * step / 12
+        bend = np.diff(density * joined(fine, 1)) * step / 12
         cells = step * np.maximum((density[1:] + density[:-1]) / 2 - bend, 0.0)
         return fine, density, np.concatenate([[0.0], np.cumsum(cells)])
 
@@ -99,7 +99,7 @@ def line_density(
         new = (t[:-1][intervals][:, None] + np.diff(t)[intervals][:, None] * share).ravel()
         if t.size + new.size > _MOST_POINTS:
             raise OutOfReachError("the posterior is too rough to integrate.")
-        predicted = _curve(t, y)(new)
+        predicted = curve(t, y)(new)
         value = _finite(log_density(new, _slack(y.max() - predicted)))
         weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))
         error = np.abs(np.expm1(np.clip(predicted - value, -50, 50))) * weight
@@ -119,7 +119,7 @@ def _slack(depth: np.ndarray) -> np.ndarray:
     return np.exp(np.where(np.isinf(depth), _CARELESS, np.clip(depth, 0.0, _CARELESS - 1)))
 
 
-def _curve(t: np.ndarray, y: np.ndarray) -> CubicHermiteSpline:
+def curve(t: np.ndarray, y: np.ndarray) -> CubicHermiteSpline:
     """Return a cubic curve through all points; slopes are those of the quartic through each point and its neighbors.
 
     Unlike a spline it is local: what the density does far down in a tail does not ripple into its bulk.
