@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.artifact.codec import seal
+from discreet.artifact.codec import checksum
 
 YES: dict[str, Any] = {"values": {"yes": 123.4}, "noise": "laplace", "scale": 12.5}
 SUM: dict[str, Any] = {"values": {"sum": 120, "count": 30}, "noise": "laplace", "scale": 2, "bounds": (0, 10)}
@@ -64,7 +64,7 @@ def test_the_statement_says_whose_guarantee_it_is() -> None:
 def altered(release: dc.Release, change: Any) -> str:
     body = json.loads(release.to_json())
     change(body)
-    body["sha256"] = seal(body)
+    body["sha256"] = checksum(body)
     return json.dumps(body)
 
 

@@ -46,8 +46,8 @@ def test_shares_against_enumeration(known: bool) -> None:
 def test_the_posterior_of_a_share_is_the_likelihood_times_the_prior(
     neighbors: Any, mechanism: str, rng: np.random.Generator
 ) -> None:
-    budget: dict[str, Any] = {"epsilon": 0.5} if mechanism == "laplace" else {"rho": 0.1}
-    release = dc.release([1, 0, 0, 1, 1, None] * 30, dc.Bernoulli(), neighbors=neighbors, **budget)
+    noise = dc.mechanisms.Laplace(0.5) if mechanism == "laplace" else dc.mechanisms.Gaussian(rho="0.1")
+    release = dc.release([1, 0, 0, 1, 1, None] * 30, dc.Bernoulli(), neighbors=neighbors, mechanism=noise)
     log_p = release.likelihood().log_prob(p=GRID) + stats.beta.logpdf(GRID, 2, 3)
     weight = np.exp(log_p - log_p.max())
     mean = (weight * GRID).sum() / weight.sum()
@@ -88,6 +88,7 @@ def test_bad_input_is_one_line() -> None:
         [1, 0] * 40,
         dc.Bernoulli(),
         mechanism=dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9)),
+        missing="none",
     )
     with pytest.raises(dc.errors.UsageError, match="holds samples"):
         sampled.likelihood()

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import console, paragraph, print_json, print_written
-from discreet.cli.files import ensure_distinct, ensure_writable
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -19,6 +18,7 @@ from discreet.cli.options import (
     read_model,
     written_option,
 )
+from discreet.cli.output_checks import ensure_distinct, ensure_writable
 from discreet.errors import UsageError
 
 _PAIRS = "for example --value yes=123.4 --value no=170"
