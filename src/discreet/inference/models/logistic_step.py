@@ -15,7 +15,6 @@ from discreet.inference.regression.logistic_maps import newton_step
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.score_layout import feature_design
-from discreet.privacy import DiscreteLaplace
 
 _HOW = "one Newton step, and a central limit for the table's moments"
 # the sd that the working target gets on the scale of the moments' prior, and how well its square is known
@@ -52,7 +51,7 @@ class Step:
         values, scales = _placed(release)
         n = float(np.median(usable_counts(question, question.size)))
         curved = 1 + len(inner.products)
-        laplace = isinstance(release.noise[0], DiscreteLaplace)
+        laplace = release.noise[0].kind == "laplace"
         features = Readings.placed(inner, values[1:curved], scales[1:curved], laplace)
         weight = float(np.clip(values[0], _LEAST * n, n))
         scale = 2 / _TARGET_SD * np.sqrt(n / weight)
