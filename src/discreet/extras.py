@@ -19,6 +19,7 @@ REQUIREMENTS = {
     "cryptography": "discreet[sign]",
     "dp_accounting": "discreet[accounting]",
     "duckdb": "duckdb",
+    "formulaic": "discreet[formulas]",
     "h5netcdf": "h5netcdf",
     "jax": "jax",
     "matplotlib": "matplotlib",

@@ -138,6 +138,41 @@ def test_declarations_that_are_refused(call: Any, words: str) -> None:
         call()
 
 
+@pytest.mark.parametrize(
+    ("formula", "weights"),
+    [
+        ("y ~ age + C(sex)", ("age", "sex=m")),
+        ("y ~ age * C(sex)", ("age", "sex=m", "age * sex=m")),
+        ("y ~ age + I(age ** 2) + stage", ("age", "stage=2", "stage=3", "age ** 2")),
+        ("y ~ {age**2}", ("age", "age ** 2")),
+        ("y ~ `age` : sex", ("age", "sex=m", "age * sex=m")),
+    ],
+)
+def test_formulas(formula: str, weights: tuple[str, ...]) -> None:
+    named = {name: FEATURES[name] for name in FEATURES if name in formula}
+    model = LinearRegression.from_formula(formula, {"y": (0, 1), **named})
+    assert model.weight_names == ("intercept", *weights)
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("ill ~ age + weight", "column 'weight' needs bounds or labels"),
+        ("ill ~ 0 + age", "has an intercept"),
+        ("~ age", "no single target"),
+        ("ill + x ~ age", "no single target"),
+        ("ill ~ age +", "is no formula"),
+        ("ill ~ log(age)", "computes 'log"),
+        ("ill ~ __import__('os')", "computes"),
+        ("ill ~ age : sex : stage", "more than two factors"),
+        ("ill ~ .", "is no formula"),
+    ],
+)
+def test_formulas_that_are_refused(formula: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        LogisticRegression.from_formula(formula, {**TARGET, **FEATURES})
+
+
 def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
     n = 400
     rows: dict[str, Any] = {"age": rng.uniform(20, 100, n), "sex": rng.choice(["f", "m"], n)}

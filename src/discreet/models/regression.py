@@ -19,6 +19,7 @@ from discreet.domain.columns import Column, Labels, Numeric, decode_columns, enc
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.design import ONE, Design, Term
+from discreet.models.formula import read_formula
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
 from discreet.models.losses import LinearLoss, LossConstants
@@ -71,6 +72,23 @@ class Regression(LossModel):
             object.__setattr__(self, name, value)
         # products and squares are read, or refused, now
         _ = self.design
+
+    @classmethod
+    def from_formula(cls, formula: str, bounds: Mapping[str, Any], **more: Any) -> Self:
+        """Return the regression that a formula says, such as ``"bp ~ age + C(smoker)"``.
+
+        Parameters
+        ----------
+        formula
+            Columns with ``+``, products with ``:`` or ``*``, squares as ``I(age ** 2)``. Needs formulaic. What columns
+            hold is declared by ``bounds``, so ``C(...)`` is for readers; a column in a product has a coefficient too.
+        bounds
+            By column: ``(low, high)`` of a number, or the labels of a column of labels.
+        more
+            Further arguments of the regression.
+        """
+        target, features = read_formula(formula)
+        return cls(target, features, bounds=bounds, **more)
 
     @classmethod
     @abstractmethod
