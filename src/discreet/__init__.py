@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from discreet.inference.analyst import infer
     from discreet.inference.evidence import log_evidence
     from discreet.inference.posterior import Posterior
+    from discreet.inference.submodels import regress
     from discreet.ledger import Ledger
     from discreet.planning.plan import plan
     from discreet.privacy.composition import compose
@@ -112,6 +113,7 @@ __all__ = [
     "priors",
     "privacy",
     "profiles",
+    "regress",
     "release",
     "report",
     "validation",
@@ -159,6 +161,7 @@ _HOMES = {
     "discreet.inference.analyst": ("infer",),
     "discreet.inference.evidence": ("log_evidence",),
     "discreet.inference.posterior": ("Posterior",),
+    "discreet.inference.submodels": ("regress",),
     "discreet.ledger": ("Ledger",),
     "discreet.planning.plan": ("plan",),
     "discreet.privacy.composition": ("compose",),

@@ -65,6 +65,12 @@ def a_release() -> dc.Release:
 
 
 @cache
+def a_regression() -> dc.Release:
+    model = models.LinearRegression({"y": (0, 1)}, {"x": (0, 1), "u": (0, 1)})
+    return dc.release({"y": [0.1, 0.9] * 20, "x": [0.2, 0.7] * 20, "u": [0.5] * 40}, model, epsilon=1)
+
+
+@cache
 def a_posterior() -> dc.Posterior:
     return dc.infer(a_release(), draws=40, rng=1)
 
@@ -130,6 +136,13 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "coarsen": lambda: {"release": dc.release(ROWS, dc.Bernoulli(), epsilon=1), "epsilon": 0.1},
     "infer": lambda: {"release": a_release(), "draws": 40, "rng": 1},
     "report": lambda: {"release": a_release(), "path": "report.html"},
+    "regress": lambda: {
+        "release": a_regression(),
+        "target": "y",
+        "features": ["x"],
+        "draws": 40,
+        "chains": 1,
+    },
     "log_evidence": lambda: {"release": an_annealed_release(), "rng": 1},
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "planning.deployments": dict,

@@ -159,6 +159,36 @@ def test_with_hardly_any_noise_it_is_least_squares(rng: np.random.Generator) -> 
     assert predicted.high - predicted.low == pytest.approx([2 * 1.645 * 5] * 2, rel=0.06)
 
 
+def test_other_regressions_from_one_release(rng: np.random.Generator) -> None:
+    rows = rows_of(4000, rng)
+    release = dc.release(rows, model_of("x", "u", "s", "x ** 2"), epsilon=10_000)
+    s = rows["s"]
+    for target, features, columns in (
+        ("y", ["x", "s"], [rows["x"], s == "b", s == "c"]),
+        ("x", ["y", "u"], [rows["y"], rows["u"]]),
+        ("y", ["x", "x ** 2"], [rows["x"], rows["x"] ** 2]),
+    ):
+        posterior = dc.regress(release, target, features, draws=1000, rng=1)
+        design = np.column_stack([np.ones(4000), *columns]).astype(float)
+        found, residual = np.linalg.lstsq(design, rows[target], rcond=None)[:2]
+        errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * residual[0] / 4000)
+        drawn = np.column_stack([posterior.draws["intercept"], posterior.draws["coefficients"]])
+        assert (np.abs(drawn.mean(axis=0) - found) < 0.6 * errors).all()
+        assert posterior.model is not None
+        assert posterior.model.column_names[0] == target
+        assert str(posterior.summary())
+    whole = dc.regress(release, draws=400, rng=1)
+    assert whole.draws["coefficients"].shape == (400, 5)
+    for wrong, words in (
+        ({"target": "s"}, "is a number with bounds"),
+        ({"target": "z"}, "no column of this regression"),
+        ({"features": ["x", "u", "x * u"]}, "were not released"),
+        ({"features": "x"}, "list of columns"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            dc.regress(release, **wrong)
+
+
 def test_many_features_are_read_by_default(rng: np.random.Generator) -> None:
     names = [f"x{i}" for i in range(15)]
     model = dc.models.LinearRegression("y", names, bounds=dict.fromkeys(["y", *names], (-1, 1)))

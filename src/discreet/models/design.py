@@ -90,6 +90,11 @@ class Design:
         aim = _main(target)[-1]
         return cls((target, *features), (*terms, aim))
 
+    @staticmethod
+    def columns_of(expression: str) -> tuple[str, ...]:
+        """Return the columns that a product or a square names."""
+        return tuple(part.partition("**")[0].strip() for part in _TIMES.split(expression))
+
     @cached_property
     def by_name(self) -> dict[str, Column]:
         """The declared columns by name."""

@@ -9,9 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from discreet.arguments import listed
+from discreet.arguments import text as text_of
 from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.design import Design, is_expression
 from discreet.models.loss_model import read_size
 from discreet.models.losses import SquaredLoss
 from discreet.models.regression import Regression, bounds_of
@@ -127,6 +130,35 @@ class LinearRegression(Regression):
             )
         low, high = bounds_of(self.target)
         return float(2 * self.residual_sd / (high - low))
+
+    def submodel(self, target: Any = None, features: Any = None) -> LinearRegression:
+        """Return the regression of one of the columns on some of the others, whose products are among this one's.
+
+        ``target`` is a column of numbers, this regression's if it is left out. ``features`` are other columns, and
+        products and squares that are terms of this regression; all that there are if they are left out.
+        """
+        by_name = self.design.by_name
+        aim = self.target.name if target is None else text_of(target, "target")
+        if features is None:
+            mine = [name for name in by_name if name != aim]
+            written = [one for one in self.terms if aim not in Design.columns_of(one)]
+        else:
+            asked = [text_of(one, "features") for one in listed(features, "features", "a list of columns")]
+            mine = [one for one in asked if not is_expression(one)]
+            written = [one for one in asked if is_expression(one)]
+        for name in (aim, *mine):
+            if name not in by_name:
+                raise UsageError(
+                    f"{name!r:.60} is no column of this regression.",
+                    hint=f"there are {', '.join(by_name):.200}",
+                )
+        found = LinearRegression(by_name[aim], [by_name[name] for name in mine], terms=written)
+        for term, name in zip(found.design.terms, found.design.names, strict=True):
+            if term not in self.design.terms:
+                raise UsageError(
+                    f"the products of {name!r:.60} were not released.", hint="release it as a term"
+                )
+        return found
 
     # -- coefficients in the units of the data ---------------------------------------------------------
 

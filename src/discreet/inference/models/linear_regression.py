@@ -23,12 +23,17 @@ _HOW = "a central limit for the table's moments; residuals may be uneven and hea
 
 def draw(question: Question) -> Answer:
     """Draw intercept, coefficients, residual sd and R^2 in the units of the data."""
-    readings = Readings.of(question.release)
+    return draw_as(question, _model(question))
+
+
+def draw_as(question: Question, model: LinearRegression) -> Answer:
+    """Draw them of a regression whose products are among those of the release."""
+    readings = Readings.of(question.release, model.design)
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     found = draw_population(table, question.rng)
     said = noise_headline(question, readings, counts)
-    return Answer(_in_units(question, found), _HOW, independent=False, headline=said)
+    return Answer(_in_units(model, found), _HOW, independent=False, headline=said)
 
 
 def draw_naive(question: Question) -> Answer:
@@ -42,11 +47,14 @@ def draw_naive(question: Question) -> Answer:
         np.full(question.size, n),
     )
     found = draw_population(table, question.rng, naive=True)
-    return Answer(_in_units(question, found), "noise ignored", (warning(question.release),))
+    return Answer(_in_units(_model(question), found), "noise ignored", (warning(question.release),))
 
 
-def _in_units(question: Question, found: PopulationDraws) -> dict[str, np.ndarray]:
-    model = question.release.model.require(LinearRegression, "this engine reads linear regressions")
+def _model(question: Question) -> LinearRegression:
+    return question.release.model.require(LinearRegression, "this engine reads linear regressions")
+
+
+def _in_units(model: LinearRegression, found: PopulationDraws) -> dict[str, np.ndarray]:
     intercept, coefficients = model.in_units(found.intercept, found.slopes)
     low, high = map(float, bounds_of(model.target))
     return {

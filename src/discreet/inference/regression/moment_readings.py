@@ -39,13 +39,17 @@ class Readings:
     laplace: bool
 
     @classmethod
-    def of(cls, release: Release) -> Readings:
-        """Return what a release of a regression holds, but for the usable count."""
+    def of(cls, release: Release, wanted: Design | None = None) -> Readings:
+        """Return what a release of a regression holds, but for the usable count; or the ``wanted`` part of it."""
         design = release.model.require(Regression, "sums of products are read of a regression").design
         totals, noise = release.totals, release.noise
         step = np.array(totals.grid, dtype=float)
         values = np.array(totals.values, dtype=float) * step
         scales = np.array([one.width for one in noise]) * step
+        if wanted is not None and wanted != design:
+            places = {product: at for at, product in enumerate(design.products)}
+            mine = [places[product] for product in wanted.products]
+            design, values, scales = wanted, values[mine], scales[mine]
         return cls.placed(design, values, scales, noise[0].kind == "laplace")
 
     @classmethod
