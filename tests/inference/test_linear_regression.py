@@ -13,7 +13,7 @@ from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
 from discreet.inference.regression import MomentDraws, Readings, draw_moments, draw_population
 from discreet.inference.regression.moment_kernels import log_density
-from discreet.inference.regression.moment_prior import draw_prior, log_prior
+from discreet.inference.regression.moment_prior import draw_prior, draw_priors, log_prior
 from discreet.mechanisms.base import RandomSource
 
 BOUNDS = {"y": (-50, 150), "x": (0, 10), "u": (-3, 1), "s": ["a", "b", "c"]}
@@ -109,9 +109,8 @@ def test_walks_agree_with_weighted_draws_from_the_prior(
     )
     walked = draw_moments(readings, np.array([n]), 4000, 4, rng)
     size = 12_000
-    drawn = [draw_prior(d, rng) for _ in range(size)]
-    means = np.array([mean for mean, _ in drawn])
-    covariances = np.array([one @ one.T for _, one in drawn])
+    means, roots = draw_priors(d, size, rng)
+    covariances = roots @ roots.swapaxes(1, 2)
     products = covariances + means[:, :, None] * means[:, None, :]
     off = [np.abs(readings.means - n * means), np.abs(sums - n * products)[:, *np.tril_indices(d + 1)]]
     off = np.concatenate(off, axis=1) / scale

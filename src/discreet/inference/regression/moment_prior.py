@@ -8,7 +8,7 @@ on their bounds have a mean square of 1, and a barrier that keeps away from it w
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import log
 
 import numpy as np
 
@@ -38,24 +38,41 @@ def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 
 
 def draw_prior(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the mean and a root of the covariance of d features and a target, by rejection."""
+    """Draw the mean and a root of the covariance of d features and a target."""
+    means, roots = draw_priors(d, 1, rng)
+    return means[0], roots[0]
+
+
+def draw_priors(d: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw means, draws × (d + 1), and roots of covariance matrices, by rejection."""
+    means, roots, found = [], [], 0
+    while found < size:
+        mean, root = _proposed(d, size - found + 8, rng)
+        means.append(mean)
+        roots.append(root)
+        found += len(mean)
+    return np.concatenate(means)[:size], np.concatenate(roots)[:size]
+
+
+def _proposed(d: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Propose so many, and return those that are accepted."""
     a = min(1.0, 0.5 * d)
-    while True:
-        root = np.zeros((d + 1, d + 1))
-        root[0, 0] = 1.0
-        for k in range(1, d):
-            root[k, : k + 1] = _row(rng.beta(k / 2, ETA + (d - 1 - k) / 2), k, rng)
-        share = rng.beta(a, B)
-        root[d] = _row(share, d, rng)
-        sd = np.exp(rng.normal(LOG_SD, SPREAD, d + 1))
-        mean = rng.normal(0, MEAN_SD, d + 1)
-        beyond = np.maximum(sd**2 + mean**2 - 1, 0) / EDGE
-        accept = (share / (share + SOFT)) ** (0.5 * d - a) * np.exp(-0.5 * (beyond**2).sum())
-        if rng.random() < accept:
-            return mean, root * sd[:, None]
+    root = np.zeros((size, d + 1, d + 1))
+    root[:, 0, 0] = 1.0
+    for k in range(1, d):
+        root[:, k, : k + 1] = _rows(rng.beta(k / 2, ETA + (d - 1 - k) / 2, size), k, rng)
+    share = rng.beta(a, B, size)
+    root[:, d] = _rows(share, d, rng)
+    sd = np.exp(rng.normal(LOG_SD, SPREAD, (size, d + 1)))
+    mean = rng.normal(0, MEAN_SD, (size, d + 1))
+    beyond = np.maximum(sd**2 + mean**2 - 1, 0) / EDGE
+    accept = (share / (share + SOFT)) ** (0.5 * d - a) * np.exp(-0.5 * (beyond**2).sum(axis=1))
+    kept = rng.random(size) < accept
+    return mean[kept], (root * sd[:, :, None])[kept]
 
 
-def _row(share: float, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the first k + 1 entries of a row of a correlation matrix's root, in a uniform direction."""
-    direction = rng.standard_normal(k)
-    return np.append(direction / np.linalg.norm(direction) * sqrt(share), sqrt(1 - share))
+def _rows(share: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the first k + 1 entries of rows of correlation matrices' roots, in uniform directions."""
+    direction = rng.standard_normal((len(share), k))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return np.column_stack([direction * np.sqrt(share)[:, None], np.sqrt(1 - share)])
