@@ -178,7 +178,7 @@ def test_priors_are_normalized_drawn_from_and_written_back(rng: np.random.Genera
     for bad in (
         lambda: Product(),
         lambda: Product(dc.priors.Dirichlet((1, 1))),
-        lambda: ByDensity(1, [(0, 1)]),
+        lambda: ByDensity(1, [(0, 1)]),  # pyright: ignore[reportArgumentType]
         lambda: ByDensity(lambda a: a, [(1, 0)]),
         lambda: ByDensity(lambda a: a, []),
         lambda: ByDensity(lambda a: np.nan * a, [(0, 1)]),

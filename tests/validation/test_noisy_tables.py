@@ -55,7 +55,7 @@ def test_labels_under_noise_by_enumeration(epsilon: Any) -> None:
         assert count.best.advantage <= count.advantage_limit + 1e-12
     # noise for three times the budget is told apart better than the guarantee allows: the limit is felt
     weak = dc.validation.distinguish(
-        first, second, model, mechanism=dc.mechanisms.Laplace(3 * float(epsilon)), draws=1
+        first, second, model, mechanism=dc.mechanisms.Laplace(3 * float(epsilon)), draws=[1]
     )
     assert weak.by_draws[0].best is not None
     assert weak.by_draws[0].best.advantage > found.by_draws[0].advantage_limit
@@ -64,19 +64,19 @@ def test_labels_under_noise_by_enumeration(epsilon: Any) -> None:
 def test_numbers_and_bad_input() -> None:
     table = [1.0, 2.0, 3.0, 9.0]
     mechanism = dc.mechanisms.Laplace(1)
+    column: Any = dc.Mean()
     told = dc.validation.distinguish(
-        table, [0.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10), draws=1
+        table, [0.0, 2.0, 3.0, 9.0], column, mechanism=mechanism, bounds=(0, 10), draws=[1]
     )
     far = dc.validation.distinguish(
-        table, [10.0, 2.0, 3.0, 9.0], dc.Mean(), mechanism=mechanism, bounds=(0, 10), draws=1
+        table, [10.0, 2.0, 3.0, 9.0], column, mechanism=mechanism, bounds=(0, 10), draws=[1]
     )
     assert told.by_draws[0].best is not None
     assert far.by_draws[0].best is not None
     assert told.by_draws[0].best.advantage < far.by_draws[0].best.advantage <= far.by_draws[0].advantage_limit
+    other: Any = dc.mechanisms.Gaussian(rho=1)
     assert "noisy totals" in told.summary()
     with pytest.raises(UsageError, match="Laplace noise"):
-        dc.validation.distinguish(
-            table, table, dc.Mean(), mechanism=dc.mechanisms.Gaussian(rho=1), bounds=(0, 10)
-        )
+        dc.validation.distinguish(table, table, column, mechanism=other, bounds=(0, 10))
     with pytest.raises(UsageError, match="equally many"):
-        dc.validation.distinguish(table, table[1:], dc.Mean(), mechanism=mechanism, bounds=(0, 10))
+        dc.validation.distinguish(table, table[1:], column, mechanism=mechanism, bounds=(0, 10))

@@ -121,7 +121,9 @@ class VectorFamily(Family):
     def suggested_prior(self, domain: Domain) -> Prior | None:
         return None
 
-    def update(self, prior: Any, s: np.ndarray, n: np.ndarray | float) -> SumsSeen:
+    def update(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, prior: Any, s: np.ndarray, n: np.ndarray | float
+    ) -> SumsSeen:
         sums = np.asarray(s, dtype=float)
 
         def log_likelihood(values: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -18,6 +18,7 @@ helps to tell the two ends of an edge apart, and much less than hiding the obser
 one file per mechanism        the thesis' four, and two baselines
 ``draws``                     the only place where an observation is perturbed
 ``auditing``, ``composition`` what one report costs, and several
+``bins``, ``reporter``        numbers as categories; one person's reports over time
 ``inference``, ``slices``     the analyst's posterior
 ``codec``                     files
 ============================  ==================================================
@@ -29,15 +30,18 @@ Geumlek (2020), chapter 7. Geumlek and Chaudhuri (2019), "Profile-based privacy 
 
 from discreet.profiles.auditing import Audit, EdgeLoss, audit
 from discreet.profiles.base import FittedMechanism, ProfileMechanism
+from discreet.profiles.bins import Bins
 from discreet.profiles.composition import ProfileGuarantee, compose
 from discreet.profiles.graph import ProfileGraph
 from discreet.profiles.inference import infer_frequencies, infer_mix
 from discreet.profiles.one_bit import OneBitCluster, OneBitPair
 from discreet.profiles.randomized_response import KRandomizedResponse, RandomizedResponse
+from discreet.profiles.reporter import Reporter
 from discreet.profiles.smooth import SmoothCategorical, SmoothOneBit
 
 __all__ = [
     "Audit",
+    "Bins",
     "EdgeLoss",
     "FittedMechanism",
     "KRandomizedResponse",
@@ -47,6 +51,7 @@ __all__ = [
     "ProfileGuarantee",
     "ProfileMechanism",
     "RandomizedResponse",
+    "Reporter",
     "SmoothCategorical",
     "SmoothOneBit",
     "audit",

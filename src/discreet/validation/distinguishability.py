@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arguments import generator, listed, real, whole
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error
@@ -39,7 +39,7 @@ def distinguish(
 def distinguish(
     first: Any,
     second: Any,
-    model: Family,
+    model: RecordSums,
     *,
     mechanism: PosteriorSampling | Laplace,
     bounds: Any = None,
@@ -53,7 +53,7 @@ def distinguish(
 def distinguish(
     first: Any,
     second: Any = None,
-    model: Family | None = None,
+    model: RecordSums | None = None,
     *,
     mechanism: PosteriorSampling | Laplace | None = None,
     bounds: Any = None,
