@@ -86,7 +86,7 @@ def test_the_sum_is_what_two_reports_lose_and_one_observation_twice_is_no_sum(
     [
         (lambda m, p: Reporter(m, "nobody", 1), "profile"),
         (lambda m, p: Reporter(m, "low", -1), "epsilon"),
-        (lambda m, p: Reporter("m", "low", 1), "mechanism"),
+        (lambda m, p: Reporter("m", "low", 1), "mechanism"),  # pyright: ignore[reportArgumentType]
         (lambda m, p: Reporter(m, "low", 1, None, Bins([0, 1, 2])), "bins are not"),
         (lambda m, p: Reporter(m, "low", 1).report("0 to 10", ""), "key must be"),
         (lambda m, p: Reporter(m, "low", 1).report(3, "monday"), "none of the categories"),

@@ -132,7 +132,7 @@ def distinguish(
         )
     adds_noise = isinstance(mechanism, Mechanism) and not mechanism.every_record
     kind = NoisyTotals if adds_noise else PosteriorDistribution
-    distribution = kind.of(model, mechanism, bounds)
+    distribution = kind.of(model, mechanism, bounds)  # pyright: ignore[reportArgumentType]
     pair, n_records = distribution.compared(first, second)
     # as multisets, and before clipping, which can only bring them closer
     apart = n_records - (Counter(_values(first)) & Counter(_values(second))).total()
