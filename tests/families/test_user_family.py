@@ -14,7 +14,7 @@ from scipy import integrate, stats
 import discreet as dc
 from discreet import families
 from discreet.domain.declarations import Domain
-from discreet.families import registry
+from discreet.families.parse import _FAMILIES
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"
 
@@ -24,7 +24,7 @@ def rayleigh():
     """Register the example for this module only."""
     kind = runpy.run_path(str(EXAMPLE))["Rayleigh"]
     yield kind()
-    registry._FAMILIES.pop("rayleigh")
+    _FAMILIES.pop("rayleigh")
 
 
 def test_it_is_short(rayleigh):
