@@ -141,7 +141,8 @@ def _cases() -> dict[str, Case]:
         "langevin": (
             "`Langevin`", "`LogisticRegression`",
             _mechanism(
-                m.Langevin(epsilon=4, delta="0.01", steps=20, rate="1/2"), 2000, model=logistic, pair=ends, **missing
+                m.Langevin(epsilon=4, delta="0.01", steps=20, samples=1, rate="1/2"), 2000, model=logistic,
+                pair=ends, **missing,
             ),
         ),
     }  # fmt: skip
