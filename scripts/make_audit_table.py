@@ -44,7 +44,7 @@ def _cases() -> dict[str, Case]:
     ends = ({"y": ["no", "no"], "x": [0.0, -1.0]}, {"y": ["no", "yes"], "x": [0.0, -1.0]})
     missing = {"impute": {"y": "no", "x": 0}}
     low, high = {"x": [0.0] * 8}, {"x": [0.0] * 7 + [100.0]}
-    rows = {"id": [f"p{i}" for i in range(9)], "x": [0.0] * 9, "g": ["a"] * 9}
+    rows = {"x": [0.0] * 9, "g": ["a"] * 9}
     moved = {**rows, "x": [0.0] * 8 + [100.0], "g": ["a"] * 8 + ["b"]}
     bought = m.PrivateQuantiles("0.25", "0.75", within=(0, 100), epsilon=1, cells=16)
     return {

@@ -24,7 +24,7 @@ from discreet.curator.budget_split import declare_several, divide
 from discreet.curator.declare import Declaration, declare
 from discreet.curator.draw import Reading, draw, read
 from discreet.curator.publish import choose_mechanism, release
-from discreet.errors import UsageError
+from discreet.errors import DataError, UsageError
 from discreet.mechanisms.private_groups import LabelBudget
 from discreet.models.base import Model
 from discreet.models.grouped import private_column
@@ -37,6 +37,8 @@ from discreet.validation.outputs import released
 _BUDGETS = ("epsilon", "delta", "rho")
 #: Arguments of a release that an audit does not take: it reads no data of anybody's.
 _NOT_HERE = ("table", "query", "ledger", "dataset", "analyst", "about", "explain")
+#: What is published where no group is.
+_NOTHING = "nothing is published"
 _FRESH = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from discreet.validation.release_runs import serve; serve()"
@@ -144,12 +146,27 @@ class ReleaseRuns:
         return [dict(zip(made, map(released, one), strict=True)) for one in zip(*made.values(), strict=True)]
 
     def _drawn_again(self, data: Any) -> Any:
-        made = {name: released(draw(one, SECURE)) for name, one in self.readings(data).items()}
+        try:
+            made = {name: released(draw(one, SECURE)) for name, one in self.readings(data).items()}
+        except DataError:
+            if not self._may_publish_nothing:
+                raise
+            return _NOTHING
         return made.get("", made)
+
+    @property
+    def _may_publish_nothing(self) -> bool:
+        """Whether noise can decide that there is no release: labels of groups are chosen, and none may be."""
+        return any(one.group_selection is not None for one in self.asked.values())
 
     def whole(self, data: Any) -> tuple[Any, str]:
         """Release once, end to end, write the file and read it again; return what it holds, and its text."""
-        made: Any = release(data, self.model, **self.settings)  # pyright: ignore[reportCallIssue]
+        try:
+            made: Any = release(data, self.model, **self.settings)  # pyright: ignore[reportCallIssue]
+        except DataError:
+            if not self._may_publish_nothing:
+                raise
+            return _NOTHING, ""
         if isinstance(made, Mapping):
             texts = {name: one.to_json() for name, one in made.items()}
             held = {name: released(Release.from_json(text)) for name, text in texts.items()}
