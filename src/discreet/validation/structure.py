@@ -56,7 +56,7 @@ def release_checks(
     """Check a release path; ``space`` are its tables, None where the caller gave two and no other can be invented."""
     fresh = [runs.in_fresh_process(tables[0], _FRESH_RUNS) for _ in range(2)] if _is_plain(tables[0]) else []
     try:
-        found = list(_whole_releases(runs, tables, outputs, end_to_end))
+        found = list(_whole_releases(runs, tables, outputs, space, end_to_end))
     except DiscreetError as problem:
         found = [StructureCheck("end to end", False, f"a whole release failed: {problem.message}")]
     found += _noise(runs, tables, outputs, rng)
@@ -123,9 +123,9 @@ def _only(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def _whole_releases(
-    runs: ReleaseRuns, tables: tuple[Any, Any], outputs: Outputs, end_to_end: int
+    runs: ReleaseRuns, tables: tuple[Any, Any], outputs: Outputs, space: TableSpace | None, end_to_end: int
 ) -> Iterator[StructureCheck]:
-    """Release end to end under both tables in turn, and compare."""
+    """Release end to end under both tables in turn, and compare; of other tables as large, only the files."""
     held: list[list[Any]] = [[], []]
     texts: list[list[str]] = [[], []]
     seconds: list[list[float]] = [[], []]
@@ -146,6 +146,8 @@ def _whole_releases(
     elif moved:
         yield StructureCheck("randomness", False, f"a release draws from {' and '.join(moved)}")
     yield _agreement(whole, outputs, end_to_end)
+    if space is not None:
+        texts.append([runs.whole(space.records((person,) * space.n))[1] for person in space.people()])
     yield _same_files(texts)
     yield _timing(seconds)
 
