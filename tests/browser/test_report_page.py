@@ -41,14 +41,27 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from discreet.cli import run
+
+    folder = tmp_path_factory.mktemp("demo")
+    assert run(["demo", "-o", str(folder)]) == 0
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     return dc.report([EXAMPLES / "smoking.json", EXAMPLES / "blood-pressure.json"], folder / "report.html")
 
 
+@pytest.mark.parametrize("which", ["page_file", "demo_page"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_is_sound(browser: Any, page_file: Path, width: int, theme: str) -> None:
+def test_the_page_is_sound(
+    browser: Any, request: pytest.FixtureRequest, width: int, theme: str, which: str
+) -> None:
+    page_file: Path = request.getfixturevalue(which)
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
     page = context.new_page()
     said: list[str] = []

@@ -86,3 +86,13 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["report", str(EXAMPLES / "blood-pressure.json"), "-o", str(target), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["files"] == [str(target)]
     assert "Mean of systolic_bp" in target.read_text(encoding="utf-8")
+
+
+def test_what_the_curator_declared_is_said_as_text(tmp_path: Path) -> None:
+    made = dc.release(
+        [0, 1] * 50, dc.Bernoulli(), epsilon=1,
+        about={"curators": ["Clinic", "Office"], "intended_use": "<script>alert(1)</script>"},
+    )  # fmt: skip
+    page = dc.report(made, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<dt>curators</dt><dd>Clinic; Office</dd>" in page
+    assert "<dd>&lt;script&gt;alert(1)&lt;/script&gt;</dd>" in page

@@ -148,6 +148,14 @@ def _section(
     else:
         _answers(page, made, _naive(release, prior, seed), release)
     page.add("<h3>Privacy</h3>", *(f"<p>{escape(p)}</p>" for p in release.statement().split("\n\n")))
+    if release.about is not None:
+        page.add("<h3>What its curator says of it</h3>")
+        page.listed(
+            [
+                (name.replace("_", " "), said if isinstance(said, str) else "; ".join(said))
+                for name, said in release.about.items()
+            ]
+        )
     page.add("<h3>What was assumed</h3>")
     assumed = "; ".join(release.model.assumptions(release.domain))
     page.listed(
