@@ -48,8 +48,8 @@ def foreign(
     Parameters
     ----------
     model
-        What the numbers are about: ``dc.Bernoulli()``, ``dc.Categorical([...])``, ``dc.Histogram(...)``, ``dc.Mean()``
-        or ``dc.models.ContingencyTable(...)``.
+        What the numbers are about: ``dc.Bernoulli()``, ``dc.Categorical([...])``, ``dc.Histogram(...)`` or
+        ``dc.Mean()``.
     values
         The published numbers, by name. For a share ``{"yes": 123.4}``, ``"no"``; for shares the labels; for a
         distribution ``"bin 0"``, ``"bin 1"``, ... or a list in their order; for a mean ``"sum"``, ``"count"`` and

@@ -28,13 +28,14 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class Arrays:
-    """A library of arrays: its module, and its log-sum-exp over the last axis."""
+    """A library of arrays: its module, its log-sum-exp over the last axis, and how it takes arrays of NumPy."""
 
     xp: Any
     log_sum_exp: Any
+    array: Any
 
 
-NUMPY = Arrays(np, lambda x: logsumexp(x, axis=-1))
+NUMPY = Arrays(np, lambda x: logsumexp(x, axis=-1), np.asarray)
 
 
 class Form(ABC):
@@ -183,7 +184,7 @@ class CurveForm(Form):
             t = xp.log(xp.clip(theta, _LEAST, np.inf))
             if self.axis == "logit":
                 t = t - xp.log(xp.clip(1.0 - theta, _LEAST, np.inf))
-        points, pieces = xp.asarray(self.points), xp.asarray(self.pieces)
+        points, pieces = arrays.array(self.points), arrays.array(self.pieces)
         inside = xp.clip(t, self.points[0], self.points[-1])
         # the last interval holds its end too
         i = xp.clip(xp.searchsorted(points, inside, side="right") - 1, 0, self.points.size - 2)

@@ -60,9 +60,8 @@ class ReleaseLikelihood:
         with needed_for("a likelihood in JAX"):
             import jax.numpy as jnp
             from jax.scipy.special import logsumexp
-        return self.form.log_prob(
-            jnp.asarray(self._named(theta)), Arrays(jnp, lambda x: logsumexp(x, axis=-1))
-        )
+        arrays = Arrays(jnp, lambda x: logsumexp(x, axis=-1), jnp.asarray)
+        return self.form.log_prob(jnp.asarray(self._named(theta)), arrays)
 
     def numpyro(self, name: str, **theta: Any) -> None:
         """Add it to a NumPyro model, as a factor with this name."""
@@ -75,9 +74,8 @@ class ReleaseLikelihood:
         with needed_for("a likelihood in PyMC"):
             import pymc
             import pytensor.tensor as pt
-        found = self.form.log_prob(
-            pt.as_tensor_variable(self._named(theta)), Arrays(pt, lambda x: pt.logsumexp(x, axis=-1))
-        )
+        arrays = Arrays(pt, lambda x: pt.logsumexp(x, axis=-1), pt.as_tensor_variable)
+        found = self.form.log_prob(pt.as_tensor_variable(self._named(theta)), arrays)
         return pymc.Potential(name, found)
 
     def to_stan(self) -> str:

@@ -206,7 +206,7 @@ class Model(metaclass=Constructed):
         """
         raise UsageError(
             f"{self.name} is not read from numbers that others published.",
-            hint="dc.Bernoulli(), dc.Categorical(), dc.Histogram(), dc.Mean() and dc.models.ContingencyTable() are",
+            hint="dc.Bernoulli(), dc.Categorical(), dc.Histogram() and dc.Mean() are",
         )
 
     # -- the analyst's side ---------------------------------------------------------------------------

@@ -267,8 +267,8 @@ def _whitened(found: PublishedLayout, numbers: Sequence[PublishedNumber], covari
     """Lay sums out in combinations whose Gaussian noise is independent, with standard deviation 1."""
     if not found.free:
         raise UsageError(
-            "a covariance is read for means and contingency tables; counts of labels need independent noise.",
-            hint="dc.models.ContingencyTable reads counts with a covariance",
+            "a covariance is read for means; counts of labels need independent noise.",
+            hint="give the scale of each number, if the noise is independent",
         )
     root = np.linalg.inv(np.linalg.cholesky(covariance))
     places = [found.places[number.of] for number in numbers]
