@@ -46,6 +46,11 @@ class Form(ABC):
     #: How many axes one value of it has.
     axes: ClassVar[int] = 0
 
+    @property
+    @abstractmethod
+    def terms(self) -> int:
+        """How many numbers one value takes to evaluate, about."""
+
     @abstractmethod
     def log_prob(self, theta: Any, arrays: Arrays) -> Any:
         """Return the log likelihood, vectorised over the leading axes of ``theta``."""
@@ -68,6 +73,10 @@ class PairsForm(Form):
     yes: np.ndarray
     log_weight: np.ndarray
     parameter = "p"
+
+    @property
+    def terms(self) -> int:
+        return self.no.size
 
     def log_prob(self, theta: Any, arrays: Arrays) -> Any:
         xp = arrays.xp
@@ -99,6 +108,11 @@ class CellsForm(Form):
     log_total: np.ndarray
     parameter = "p"
     axes = 1
+
+    @property
+    def terms(self) -> int:
+        widest = max(weight.size for weight in self.log_weight)
+        return widest * sum(weight.size for weight in self.log_weight)
 
     def log_prob(self, theta: Any, arrays: Arrays) -> Any:
         xp = arrays.xp
@@ -175,6 +189,10 @@ class CurveForm(Form):
     axis: Literal["log", "logit", "identity"]
     points: np.ndarray
     pieces: np.ndarray
+
+    @property
+    def terms(self) -> int:
+        return self.pieces.size
 
     def log_prob(self, theta: Any, arrays: Arrays) -> Any:
         xp = arrays.xp

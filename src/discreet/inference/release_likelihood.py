@@ -1,6 +1,6 @@
 """The likelihood of a release with the records summed out: the data of a model of your own.
 
-Counts whose noise has less than e^-30 of its peak are left out; otherwise shares of labels are exact, and so are
+Counts whose noise has less than e^-24 of its peak are left out; otherwise shares of labels are exact, and so are
 families of one parameter, up to what joins the points at which the exact engine was asked.
 """
 
@@ -27,9 +27,11 @@ from discreet.models.base import Model
 from discreet.privacy import Noise
 
 # Log of what is neglected of the noise on a count.
-_DEPTH = 30.0
-# Terms that other libraries evaluate again and again.
-_MOST_TERMS = 300_000
+_DEPTH = 24.0
+# Terms of a sum that is evaluated again and again; and those that are written into a program.
+_MOST_TERMS, _MOST_WRITTEN = 1_500_000, 50_000
+# Numbers that NumPy holds at once.
+_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,12 @@ class ReleaseLikelihood:
         value = np.asarray(self._named(theta), dtype=float)
         if value.ndim < self.form.axes:
             raise UsageError(f"{self.parameter} is a vector, got one number.")
-        found = self.form.log_prob(value, NUMPY)
-        return float(found) if np.ndim(found) == 0 else found
+        lead = value.shape[: value.ndim - self.form.axes]
+        flat = value.reshape(-1, *value.shape[value.ndim - self.form.axes :])
+        step = max(1, _AT_ONCE // self.form.terms)
+        parts = [self.form.log_prob(flat[at : at + step], NUMPY) for at in range(0, len(flat), step)]
+        found = np.concatenate(parts).reshape(lead)
+        return float(found) if found.ndim == 0 else found
 
     def jax(self, **theta: Any) -> Any:
         """Return the same as a JAX expression, which can be differentiated."""
@@ -80,6 +86,8 @@ class ReleaseLikelihood:
 
     def to_stan(self) -> str:
         """Return a Stan program with the likelihood as a function, and a flat prior: to be changed, or copied from."""
+        if self.form.terms > _MOST_WRITTEN:
+            raise UsageError(f"the program would hold over {_MOST_WRITTEN:,} numbers, for noise this wide.")
         argument, declared = self.form.stan_type
         return (
             "functions {\n"
@@ -122,27 +130,29 @@ def _pairs(question: Question) -> PairsForm:
     """Return the sum over counts of no and yes."""
     release, values, noise = question.release, question.release.totals.values, question.release.noise
     if release.records is None:
-        no, yes = np.meshgrid(*(_window(values[k], noise[k]) for k in (0, 1)), indexing="ij")
+        no, yes = _crossed(*(_window(values[k], noise[k]) for k in (0, 1)))
         readings = [(no, 0), (yes, 1)] + ([(no + yes, 2)] if len(values) > 2 else [])
-    elif len(values) == 1:
-        yes = np.arange(release.records + 1)
-        no = release.records - yes
-        readings = [(yes - no, 0)]
     else:
-        usable = _within(_window(values[1], noise[1]), question.usable)
-        usable, yes = np.meshgrid(usable, np.arange(usable.max() + 1), indexing="ij")
-        no = usable - yes
-        readings = [(yes - no, 0), (usable, 1)]
+        # z = yes - no, of a number of usable records that is known, or read too
+        known = np.array([release.records]) if len(values) == 1 else _window(values[1], noise[1])
+        z = _window(values[0], noise[0], least=-release.records)
+        usable, z = _crossed(_within(known, question.usable), z)
+        possible = ((usable + z) % 2 == 0) & (np.abs(z) <= usable)
+        if not possible.any():
+            # a reading beyond all counts: the nearest ones are all there is to tell apart
+            usable = np.full(release.records + 1, release.records)
+            z = 2 * np.arange(release.records + 1) - release.records
+            possible = np.ones(z.shape, dtype=bool)
+        yes = (usable + z)[possible] // 2
+        no = usable[possible] - yes
+        readings = [(yes - no, 0)] + ([(no + yes, 1)] if len(values) > 1 else [])
     log_weight = sum(noise[k].log_mass(values[k] - total) for total, k in readings)
-    log_weight = log_weight + np.where(no >= 0, 0.0, -np.inf)
-    inside = np.isfinite(log_weight) & (log_weight >= np.max(log_weight) - _DEPTH)
-    no, yes, log_weight = no[inside], yes[inside], log_weight[inside]
-    total = no + yes
-    log_weight = log_weight + gammaln(total + 1.0) - gammaln(no + 1.0) - gammaln(yes + 1.0)
-    log_weight = log_weight + _log_prior(question.usable, total)
-    kept = np.isfinite(log_weight)
-    _check_size(int(kept.sum()))
-    return PairsForm(no[kept], yes[kept], log_weight[kept])
+    log_weight = log_weight + _log_prior(question.usable, no + yes)
+    kept = log_weight >= np.max(log_weight) - _DEPTH
+    no, yes, log_weight = no[kept], yes[kept], log_weight[kept]
+    _check_size(no.size)
+    ways = gammaln(no + yes + 1.0) - gammaln(no + 1.0) - gammaln(yes + 1.0)
+    return PairsForm(no, yes, log_weight + ways)
 
 
 def _cells(question: Question) -> CellsForm:
@@ -172,12 +182,19 @@ def _cells(question: Question) -> CellsForm:
     return CellsForm(tuple(int(window[0]) for window in windows), weights, int(totals[kept][0]), log_total)
 
 
-def _window(value: int, noise: Noise) -> np.ndarray:
-    """Return the counts that a reading leaves plausible."""
+def _window(value: int, noise: Noise, least: int = 0) -> np.ndarray:
+    """Return the totals, from ``least`` on, that a reading leaves plausible."""
     reach = noise.reach(_DEPTH)
-    first, last = max(int(np.floor(value - reach)), 0), max(int(np.ceil(value + reach)), 0)
+    first, last = max(int(np.floor(value - reach)), least), max(int(np.ceil(value + reach)), least)
     _check_size(last - first)
     return np.arange(first, last + 1)
+
+
+def _crossed(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs of two lists of totals; most of them have no weight, so there may be more than terms."""
+    _check_size(first.size * second.size // 20)
+    one, other = np.meshgrid(first, second, indexing="ij")
+    return one.ravel(), other.ravel()
 
 
 def _within(counts: np.ndarray, prior: CountPrior) -> np.ndarray:
