@@ -11,6 +11,8 @@ truth or does not. The naive reading takes the counts for true ones.
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -22,8 +24,7 @@ PEOPLE, GROUPS, SCALE = 200, ("a", "b", "c", "d"), 10.0
 
 def run(group: int, rng: np.random.Generator) -> tuple[bool, bool]:
     """Return whether the naive and the noise-aware interval of one group's share hold it."""
-    import opendp.prelude as dp
-
+    dp: Any = import_module("opendp.prelude")
     dp.enable_features("contrib")
     measure = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=SCALE)
     p = rng.dirichlet(np.ones(len(GROUPS)))

@@ -177,9 +177,9 @@ def _number(
     step = None if rounded is None or rounded is False else exact(rounded, "rounded")
     lower, upper = _limits(law["clipped"])
     bound = None if law["truncated"] is None else exact(law["truncated"], "truncated")
-    return PublishedNumber(
-        of, exact(value, f"the value of {of!r:.40}"), name, scale, step, lower, upper, bound
-    )
+    law_name: LawName = name  # pyright: ignore[reportAssignmentType]
+    number = exact(value, f"the value of {of!r:.40}")
+    return PublishedNumber(of, number, law_name, scale, step, lower, upper, bound)
 
 
 def _limits(clipped: Any) -> tuple[Fraction | None, Fraction | None]:
@@ -201,7 +201,7 @@ def _matrix(covariance: Any, size: int) -> tuple[tuple[Fraction, ...], ...]:
         matrix = np.empty(0)
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise UsageError(f"covariance must be a matrix of {size} × {size} finite numbers.")
-    return tuple(tuple(exact(v, "covariance") for v in row) for row in matrix.tolist())
+    return tuple(tuple(exact(float(v), "covariance") for v in row) for row in np.atleast_2d(matrix))
 
 
 def _claimed(claims: Guarantee | None, neighbors: Any) -> Guarantee:

@@ -51,7 +51,10 @@ class Mean(BoundedColumn):
         self, domain: Domain, records: int | None, names: Collection[str]
     ) -> PublishedLayout:
         """Return the linear forms in (usable, z, z^2) that a count, a sum and a sum of squares of the column are."""
-        (shift,), (half,) = (part or () for part in self.affine_map(domain))
+        shifts, halves = self.affine_map(domain)
+        if shifts is None or halves is None:
+            raise UsageError("a mean needs bounds of the column.", hint="for example bounds=(0, 100)")
+        shift, half = shifts[0], halves[0]
         if not {"mean", "variance", "sd"}.isdisjoint(names):
             raise UsageError(
                 "a published mean or variance is a ratio of noisy numbers, and its noise has no known distribution.",

@@ -64,22 +64,22 @@ class ReleaseLikelihood:
     def jax(self, **theta: Any) -> Any:
         """Return the same as a JAX expression, which can be differentiated."""
         with needed_for("a likelihood in JAX"):
-            import jax.numpy as jnp
-            from jax.scipy.special import logsumexp
+            import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+            from jax.scipy.special import logsumexp  # pyright: ignore[reportMissingImports]
         arrays = Arrays(jnp, lambda x: logsumexp(x, axis=-1), jnp.asarray)
         return self.form.log_prob(jnp.asarray(self._named(theta)), arrays)
 
     def numpyro(self, name: str, **theta: Any) -> None:
         """Add it to a NumPyro model, as a factor with this name."""
         with needed_for("a likelihood in NumPyro"):
-            import numpyro
+            import numpyro  # pyright: ignore[reportMissingImports]
         numpyro.factor(name, self.jax(**theta))
 
     def pymc(self, name: str, **theta: Any) -> Any:
         """Add it to the PyMC model of the context, as a potential with this name, and return it."""
         with needed_for("a likelihood in PyMC"):
-            import pymc
-            import pytensor.tensor as pt
+            import pymc  # pyright: ignore[reportMissingImports]
+            import pytensor.tensor as pt  # pyright: ignore[reportMissingImports]
         arrays = Arrays(pt, lambda x: pt.logsumexp(x, axis=-1), pt.as_tensor_variable)
         found = self.form.log_prob(pt.as_tensor_variable(self._named(theta)), arrays)
         return pymc.Potential(name, found)

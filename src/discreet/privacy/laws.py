@@ -157,7 +157,7 @@ class _Whole(Law):
 class DiscreteLaplaceLaw(_Whole):
     """P[k] = tanh(1 / 2b) exp(-|k| / b): what is also called two-sided geometric noise."""
 
-    noise: DiscreteLaplace
+    noise: DiscreteLaplace  # pyright: ignore[reportIncompatibleVariableOverride]
     kind = "laplace"
 
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ class DiscreteLaplaceLaw(_Whole):
 class DiscreteGaussianLaw(_Whole):
     """P[k] proportional to exp(-k^2 / 2 sigma^2)."""
 
-    noise: DiscreteGaussian
+    noise: DiscreteGaussian  # pyright: ignore[reportIncompatibleVariableOverride]
     kind = "gaussian"
 
     @cached_property
@@ -246,7 +246,7 @@ class TruncatedLaw(Law):
         return self.base.width
 
     @cached_property
-    def sd(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def sd(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
         first, last = self._edges
         x = (
             np.arange(first + 1, last + 1)

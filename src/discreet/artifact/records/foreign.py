@@ -100,7 +100,7 @@ class PublishedNumber:
                 f"noise on {self.of!r:.60} cannot be truncated to less than a thousandth of its scale."
             )
         limits = (self.lower, self.upper)
-        if None not in limits and not self.lower < self.upper:  # pyright: ignore[reportOptionalOperand]
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise UsageError(f"the limits that {self.of!r:.60} was clipped to are reversed.")
         if any(limit is not None and abs(limit) > LARGEST_NUMBER for limit in limits):
             raise UsageError(f"the limits that {self.of!r:.60} was clipped to must be at most 1e15 in size.")
