@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ def table() -> tuple[list[str], list[int]]:
     """Return invented regions and ages of 600 people."""
     chance = random.Random(7)
     regions = chance.choices(REGIONS, weights=[5, 3, 2], k=600)
-    return regions, [int(min(max(chance.gauss(40, 15), 0), 100)) for _ in regions]
+    return list(regions), [int(min(max(chance.gauss(40, 15), 0), 100)) for _ in regions]
 
 
 def opendp() -> dict[str, Any]:
-    import opendp.prelude as dp
     import polars as pl
+
+    dp: Any = import_module("opendp.prelude")
 
     dp.enable_features("contrib")
     regions, ages = table()

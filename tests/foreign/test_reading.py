@@ -18,6 +18,7 @@ from discreet.inference.record_prior import RecordPrior
 
 def published(law: str, scale: float, value: float, total: np.ndarray, how: dict[str, Any]) -> np.ndarray:
     """Return how likely a published number is given totals, from SciPy's distributions alone."""
+    made: Any
     if law == "discrete_gaussian":
         every = np.arange(-300, 301)
         pmf = np.exp(-0.5 * (every / scale) ** 2)
@@ -53,7 +54,8 @@ CASES = [
 def test_a_share_is_read_exactly(of: str, law: str, scale: float, value: float, how: dict[str, Any]) -> None:
     n, a, b = 23, 2.0, 3.0
     release = dc.foreign(dc.Bernoulli(), records=n, values={of: value}, noise=law, scale=scale, **how)
-    found = bernoulli_counts(release, dc.priors.Beta(a, b), RecordPrior(n, n)).probabilities()
+    counts: Any = bernoulli_counts(release, dc.priors.Beta(a, b), RecordPrior(n, n))
+    found = counts.probabilities()
     yes = np.arange(n + 1)
     log_prior = gammaln(n + 1) - gammaln(yes + 1) - gammaln(n - yes + 1) + betaln(a + yes, b + n - yes)
     weight = np.exp(log_prior) * published(law, scale, value, yes if of == "yes" else n - yes, how)
@@ -105,7 +107,8 @@ def test_both_answers_and_a_noisy_count_are_read_together() -> None:
 def test_yes_and_no_of_a_known_number_are_two_readings_of_one_count() -> None:
     values = {"yes": 7.5, "no": 11.25}
     release = dc.foreign(dc.Bernoulli(), records=20, values=values, noise="gaussian", scale=3)
-    found = bernoulli_counts(release, dc.priors.Beta(1, 1), RecordPrior(20, 20)).probabilities()
+    counts: Any = bernoulli_counts(release, dc.priors.Beta(1, 1), RecordPrior(20, 20))
+    found = counts.probabilities()
     yes = np.arange(21)
     weight = stats.norm.pdf(7.5 - yes, scale=3) * stats.norm.pdf(11.25 - (20 - yes), scale=3)
     np.testing.assert_allclose([found[20, c] for c in yes], weight / weight.sum(), rtol=1e-9, atol=1e-14)

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.families import registry
+from discreet.families import parse
 from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
@@ -168,7 +168,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
         theirs, weights = importance_sample(ask(release, prior, 0, rng), 2000)
         assert worst_gap(mine, theirs["rate"], weights) < LIMIT
     finally:
-        registry._FAMILIES.pop("rayleigh")
+        parse._FAMILIES.pop("rayleigh")
 
 
 # -- theory ---------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_other_regressions_from_one_release(rng: np.random.Generator) -> None:
         drawn = np.column_stack([posterior.draws["intercept"], posterior.draws["coefficients"]])
         assert (np.abs(drawn.mean(axis=0) - found) < 0.6 * errors).all()
         assert posterior.model is not None
-        assert posterior.model.column_names[0] == target
+        assert posterior.model.column_names[0] == target  # pyright: ignore[reportAttributeAccessIssue]
         assert str(posterior.summary())
     whole = dc.regress(release, draws=400, rng=1)
     assert whole.draws["coefficients"].shape == (400, 5)
@@ -185,7 +185,7 @@ def test_other_regressions_from_one_release(rng: np.random.Generator) -> None:
         ({"features": "x"}, "list of columns"),
     ):
         with pytest.raises(UsageError, match=words):
-            dc.regress(release, **wrong)
+            dc.regress(release, **wrong)  # pyright: ignore[reportArgumentType]
 
 
 def test_many_features_are_read_by_default(rng: np.random.Generator) -> None:

@@ -91,7 +91,7 @@ def test_a_logistic_regression_makes_two_releases(rng: np.random.Generator) -> N
     assert model.classes_.tolist() == ["ill", "well"]
     assert model.coef_ * [35, 1] == pytest.approx(plain.coef_[0], abs=0.25)
     assert [one.guarantee for one in model.releases_] == [dc.PureDP(10), dc.PureDP(30)]
-    assert model.release_.model.released == "step"
+    assert model.release_.model.released == "step"  # pyright: ignore[reportAttributeAccessIssue]
     assert np.mean(model.predict(X) == plain.predict(x)) > 0.97
     proba = model.predict_proba(X)
     assert proba.sum(axis=1) == pytest.approx(1)
@@ -100,7 +100,8 @@ def test_a_logistic_regression_makes_two_releases(rng: np.random.Generator) -> N
     assert likelier.tolist() == model.predict(X).tolist()
     assert (ends[:, 0] < proba[:, 1]).all()
     assert (proba[:, 1] < ends[:, 1]).all()
-    labels = clone(model).set_params(bounds=[["a", "b"]]).fit(X[["ward"]], y)
+    again: Any = clone(model)
+    labels = again.set_params(bounds=[["a", "b"]]).fit(X[["ward"]], y)
     assert len(labels.releases_) == 1
     assert labels.release_.guarantee == dc.PureDP(40)
 

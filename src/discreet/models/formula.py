@@ -28,7 +28,7 @@ def read_formula(formula: Any) -> tuple[str, list[str]]:
         from formulaic import Formula
         from formulaic.errors import FormulaicError
     try:
-        parsed: Any = Formula(written)
+        parsed: Any = Formula(written)  # pyright: ignore[reportAbstractUsage]
     except (FormulaicError, SyntaxError, RecursionError):
         raise UsageError(f"{written!r:.80} is no formula.", hint=_HINT) from None
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)

@@ -125,7 +125,7 @@ class _PrivateRegression(BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return what each coefficient is for: a feature, or a label of one."""
         check_is_fitted(self)
-        if input_features is not None and len(input_features) != self.n_features_in_:
+        if input_features is not None and len(input_features) != self.n_features_in_:  # pyright: ignore[reportAttributeAccessIssue]
             raise UsageError("input_features should have length equal to the number of features.")
         return np.array(self._names, dtype=object)
 
@@ -207,7 +207,10 @@ class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
     def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> LinearRegression:
         if self.target_bounds is None or not _is_pair(self.target_bounds):
             raise UsageError(_NO_TARGET)
-        return LinearRegression(Numeric(_name_of(features), *self.target_bounds), features)
+        low, high = self.target_bounds
+        return LinearRegression(
+            Numeric(_name_of(features), exact(low, "target_bounds"), exact(high, "target_bounds")), features
+        )
 
     def fit(self, X: Any, y: Any) -> PrivateLinearRegression:
         """Release noisy sums of products of the rows, and infer from them."""

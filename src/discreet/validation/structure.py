@@ -164,13 +164,13 @@ def _agreement(whole: Outputs, outputs: Outputs, end_to_end: int) -> StructureCh
             first, second = (
                 np.nan_to_num(side[:, at], nan=-1e300, posinf=1e300, neginf=-1e300) for side in (one, other)
             )
-            found.append(float(stats.ks_2samp(first, second, method="asymp")[1]))
+            found.append(float(stats.ks_2samp(first, second, method="asymp").pvalue))  # pyright: ignore[reportAttributeAccessIssue]
             center = np.median(second)
             apart.append((np.abs(first - center), np.abs(second - center)))
         # both tables together: how far from the middle, where a scale that is wrong shows best
         first, second = (np.concatenate(side) for side in zip(*apart, strict=True))
         if np.ptp(first) > 0 or np.ptp(second) > 0:
-            found.append(float(stats.ttest_ind(first, second, equal_var=False)[1]))
+            found.append(float(stats.ttest_ind(first, second, equal_var=False).pvalue))  # pyright: ignore[reportAttributeAccessIssue]
     lowest = min(1.0, float(np.nanmin(found)) * len(found))
     agree = lowest > FALSE_ALARM
     told = f"agree with the runs (p = {lowest:.2g})" if agree else "differ from the runs"
@@ -212,7 +212,7 @@ def _without(value: Any, free: set[str], at: str = "") -> Any:
 def _timing(seconds: Sequence[Sequence[float]]) -> StructureCheck:
     """Report how long releases of the two tables take; a difference is said, and not judged."""
     one, other = (1000 * float(np.median(side)) for side in seconds)
-    p = float(stats.mannwhitneyu(seconds[0], seconds[1]).pvalue)
+    p = float(stats.mannwhitneyu(seconds[0], seconds[1]).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
     tell = "a difference that chance explains" if p > 0.01 else f"chance alone has p = {p:.1g}"
     return StructureCheck("timing", None, f"medians of {one:.3g} ms and {other:.3g} ms, {tell}")
 
@@ -235,7 +235,7 @@ def _noise(
     ):
         drawn = outputs.first[:, at] - total
         known = distribution(float(scale / grid)).sample(len(drawn), rng)
-        lowest, tests = min(lowest, float(stats.ks_2samp(drawn, known, method="asymp")[1])), tests + 1
+        lowest, tests = min(lowest, float(stats.ks_2samp(drawn, known, method="asymp").pvalue)), tests + 1  # pyright: ignore[reportAttributeAccessIssue]
     passed = lowest * tests > FALSE_ALARM
     words = "distributed as the file says" if passed else "not distributed as the file says"
     yield StructureCheck("noise", passed, f"{words} (p = {min(1.0, lowest * tests):.2g})")

@@ -120,13 +120,13 @@ def curve_of_cells(y_no: int, y_yes: int, noise: Noise, draws: np.ndarray, usabl
 def log_count_likelihood(y: int, mean: np.ndarray, noise: Noise) -> np.ndarray:
     """Return log h(y, m): of a noisy reading of a Poisson count, given the count's mean."""
     if noise.kind == "laplace":
-        up, down = np.exp(1 / noise.scale), np.exp(-1 / noise.scale)
+        up, down = np.exp(1 / noise.width), np.exp(-1 / noise.width)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            above = y / noise.scale - mean * -np.expm1(-1 / noise.scale)
+            above = y / noise.width - mean * -np.expm1(-1 / noise.width)
             if y < 0:
                 return above
             tail = 1 - gammaincc(y + 1, mean * down)
-            below = -y / noise.scale + mean * np.expm1(1 / noise.scale) + np.log(gammaincc(y + 1, mean * up))
+            below = -y / noise.width + mean * np.expm1(1 / noise.width) + np.log(gammaincc(y + 1, mean * up))
             out = np.logaddexp(above + np.log(np.maximum(tail, _TINY)), below)
         return np.where(np.isfinite(out), out, above)
     reach = int(np.ceil(noise.reach(40.0)))
