@@ -14,7 +14,7 @@ from scipy import integrate, stats
 import discreet as dc
 from discreet import families
 from discreet.domain.declarations import Domain
-from discreet.families.parse import _FAMILIES
+from discreet.families.by_name import _FAMILIES
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"
 

@@ -16,7 +16,7 @@ from discreet.artifact import Release
 from discreet.data.summaries.sums import summarize
 from discreet.errors import UsageError
 from discreet.families import Support, VectorFamily
-from discreet.families.parse import _FAMILIES
+from discreet.families.by_name import _FAMILIES
 from discreet.models.statistic_shape import STEP, StatisticTable
 from discreet.priors import ByDensity, Gamma, Product
 from tests.families.own_families import Share, Waiting

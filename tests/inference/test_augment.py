@@ -12,13 +12,13 @@ import pytest
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.families import parse
 from discreet.families.base import Family
 from discreet.inference.diagnostics import ess
 from discreet.inference.engine import Question
 from discreet.inference.engines.augment import augment_engine as augment
 from discreet.inference.engines.augment.chain import Chain, LatentTarget, check_floor, ladder, starting_points
 from discreet.inference.missing_prior import missing_prior
+from discreet.models.registry import REGISTERED
 from tests.contracts.family_cases import Case, every_family
 from tests.inference.augmented import (
     CHAINS,
@@ -168,7 +168,7 @@ def test_user_defined_family(rng: np.random.Generator) -> None:
         theirs, weights = importance_sample(ask(release, prior, 0, rng), 2000)
         assert worst_gap(mine, theirs["rate"], weights) < LIMIT
     finally:
-        parse._FAMILIES.pop("rayleigh")
+        REGISTERED.pop("rayleigh")
 
 
 # -- theory ---------------------------------------------------------------------------------------------

@@ -16,14 +16,15 @@ from scipy.stats import norm
 import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
-from discreet.families import Family, parse
+from discreet.families import Family
 from discreet.inference.engine import TooLong, allowed, left
 from discreet.inference.engines.gibbs.box import box_moments
 from discreet.inference.engines.gibbs.feature_moments import feature_moments, normal_moments
+from discreet.models.registry import REGISTERED
 
 # the family of the docs, known to this module only
 Rayleigh = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"))["Rayleigh"]
-parse._FAMILIES.pop("rayleigh")
+REGISTERED.pop("rayleigh")
 
 
 CASES: dict[str, tuple[Family, Any, dict[str, list[float]]]] = {

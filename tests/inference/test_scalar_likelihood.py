@@ -18,7 +18,6 @@ from scipy import integrate, stats
 from scipy.stats import betabinom
 
 import discreet as dc
-from discreet import families
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families.base import Family
@@ -30,6 +29,7 @@ from discreet.inference.engines.scalar.record_distribution import RecordDistribu
 from discreet.inference.engines.scalar.sum_likelihood import log_likelihood
 from discreet.inference.record_prior import RecordPrior
 from discreet.mechanisms.noise import NoiseMechanism
+from discreet.models.registry import REGISTERED
 from discreet.priors.base import Prior
 
 P = dc.priors
@@ -346,7 +346,7 @@ def test_a_family_of_ones_own(rng):
             )
             assert total_variation(release, P.Gamma(4, 40), 256, rng) < 3e-6
     finally:
-        families.parse._FAMILIES.pop("rayleigh")  # pyright: ignore[reportAttributeAccessIssue]
+        REGISTERED.pop("rayleigh")
 
 
 @pytest.mark.parametrize("slope", [-0.4, 0.0, 0.4])

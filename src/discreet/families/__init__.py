@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from discreet.families.base import Family, Support, absolute
 from discreet.families.bernoulli import Bernoulli
+from discreet.families.by_name import build, names, parse, register
 from discreet.families.categorical import Categorical
 from discreet.families.exponential import Exponential
 from discreet.families.gamma import Gamma
@@ -15,7 +16,6 @@ from discreet.families.mean import Mean
 from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.negative_binomial import NegativeBinomial
 from discreet.families.normal import Normal
-from discreet.families.parse import build, names, parse, register
 from discreet.families.poisson import Poisson
 from discreet.families.predicate import Predicate
 from discreet.families.record_sums import RecordSums
