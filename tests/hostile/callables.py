@@ -112,6 +112,7 @@ RECORDS = {
     "decisions.SamplingBound": "made by respond",
     "planning.Plan": "made by plan",
     "planning.Division": "made by plan",
+    "validation.Audit": "made by audit",
     "validation.Calibration": "made by calibrate",
     "validation.Discrepancy": "made by discrepancy",
     "validation.Distinguishability": "made by distinguish",
@@ -144,6 +145,14 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "chains": 1,
     },
     "log_evidence": lambda: {"release": an_annealed_release(), "rng": 1},
+    "audit": lambda: {"subject": dc.Bernoulli(), "epsilon": 1, "runs": 200, "checks": False},
+    "foreign": lambda: {
+        "model": dc.Bernoulli(),
+        "records": 300,
+        "values": {"yes": 123.4},
+        "noise": "laplace",
+        "scale": 12.5,
+    },
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "planning.deployments": dict,
     "planning.draws_for_answers": lambda: {"loss": 0.1},
@@ -472,6 +481,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "X": lambda: np.array([[0, 1], [1, 1], [0, 0], [1, 0]]),
     "y": lambda: np.array([0, 1, 0, 1]),
     "analyst": lambda: None,
+    "formula": lambda: "y ~ x",
     "unit": lambda: "person",
     "bounds": lambda: (0, 10),
     "column": lambda: "stage",
@@ -620,6 +630,7 @@ _PROTOCOL = """
     read read_prior released sample sample_rows scales score sensitivity
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
+    published_layout record_columns terms_of start_odds draws predictors refined decision_function
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
     coordinates log_density_at log_predictive
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require

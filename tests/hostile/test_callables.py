@@ -34,7 +34,14 @@ from tests.hostile.callables import (
 #: Values tried for each argument in the short run.
 FEW = 2
 #: Too slow for the short run; the long run has them.
-SLOW = {"calibrate", "plan", "validation.distinguish", "profiles.infer_mix", "profiles.infer_frequencies"}
+SLOW = {
+    "audit",
+    "calibrate",
+    "plan",
+    "validation.distinguish",
+    "profiles.infer_mix",
+    "profiles.infer_frequencies",
+}
 #: (callable, argument) that are left out, and why.
 EXPECTED = {
     ("calibrate", "progress"): "prints a progress bar when asked to",

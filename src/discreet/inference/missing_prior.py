@@ -229,7 +229,10 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
         return _between(missing, n_records)
     if not isinstance(missing, np.ndarray | Sequence) or isinstance(missing, str):
         raise UsageError("missing must be a share, an interval or an array of weights.", hint=_HINT)
-    weights = np.asarray(missing, dtype=float)
+    try:
+        weights = np.asarray(missing, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        weights = np.empty(0)
     if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
         raise UsageError("missing weights must be a list of non-negative numbers, not all zero.", hint=_HINT)
     if weights.size > n_records + 1 and weights[n_records + 1 :].any():

@@ -125,7 +125,10 @@ class _PrivateRegression(BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return what each coefficient is for: a feature, or a label of one."""
         check_is_fitted(self)
-        if input_features is not None and len(input_features) != self.n_features_in_:  # pyright: ignore[reportAttributeAccessIssue]
+        known: int = self.n_features_in_  # pyright: ignore[reportAttributeAccessIssue]
+        if input_features is not None and not (
+            isinstance(input_features, Sequence | np.ndarray) and len(input_features) == known
+        ):
             raise UsageError("input_features should have length equal to the number of features.")
         return np.array(self._names, dtype=object)
 
@@ -340,6 +343,7 @@ class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of both classes, averaged over the posterior."""
+        check_is_fitted(self)
         return self.posterior_.predict_proba(self._rows(X))  # pyright: ignore[reportAttributeAccessIssue]
 
     def decision_function(self, X: Any) -> np.ndarray:
