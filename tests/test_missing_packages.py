@@ -33,6 +33,8 @@ COMPILED = {
     "v1-linear-regression-gaussian.json",
     "v1-linear-regression-private-count.json",
     "v1-linear-regression.json",
+    "v1-logistic-products.json",
+    "v1-logistic-step.json",
     "v1-multivariate-normal-bought-bounds.json",
     "v1-multivariate-normal.json",
     "v1-negative-binomial.json",

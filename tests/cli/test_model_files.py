@@ -137,7 +137,6 @@ def test_calibrate_takes_the_family_of_a_file(capsys: pytest.CaptureFixture[str]
         ("release data.csv -m naive.toml --bins 4 --epsilon 1 -o out.json", 2, "write bins into the file"),
         ("release data.csv -m bernoulli --epsilon 1 -o out.json", 2, "say which column"),
         ("check data.csv -m bernoulli", 2, "say which column"),
-        ("release data.csv -m logistic.toml --epsilon 1 -o out.json", 2, "releases no tables of counts"),
         ("release data.csv -m linear.toml --mechanism noisy-sgd -o out.json", 2, "budget|rho"),
         (
             "release data.csv -m linear.toml --mechanism noisy-sgd --rho 1 --steps 3 -o out.json",

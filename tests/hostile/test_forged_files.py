@@ -45,7 +45,7 @@ def run_concealed(body: dict[str, Any]) -> str:
 
 def test_a_few_forged_files():
     """The first of the seed, in one worker; the long run below has more."""
-    tally = run(0, range(1, 37))
+    tally = run(0, range(1, 49))
     assert not tally.failures, str(tally)
     assert tally.outcomes["load refused"] > 5
     assert tally.outcomes["load fine"] > 5

@@ -137,7 +137,9 @@ def as_json(toml: str) -> str:
 
 
 def test_every_model_that_there_is_can_be_declared() -> None:
-    assert set(DECLARED) | NOT_IN_FILES == {*MODELS, *REGISTERED}
+    # families of the how-to page are registered where its tests ran first in this process
+    examples = {"share", "waiting"}
+    assert set(DECLARED) | NOT_IN_FILES == {*MODELS, *REGISTERED} - examples
 
 
 @pytest.mark.parametrize("name", DECLARED)

@@ -248,8 +248,8 @@ def test_a_float_sum_is_caught_by_cutting_the_table(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     def unrounded(self: Any, j: int, inputs: Any, out: Any = None) -> Any:
-        t = sum(inputs[at] * c for at, c in self._forms[j])
-        return np.add(np.multiply(t, self._per_step[j]), 0.5, out=out)
+        t = sum(inputs[at] * c for at, c in self._terms[j]) + self._constants[j]
+        return np.add(t, 0.5, out=out)
 
     monkeypatch.setattr(BlockSums, "_steps", unrounded)
     runs, space, _ = path()

@@ -21,7 +21,7 @@ from discreet.validation.noisy_distribution import NoisyTotals
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.noise import Laplace
+    from discreet.mechanisms.noise import Laplace as LaplaceNoise
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
 
@@ -41,7 +41,7 @@ def distinguish(
     second: Any,
     model: RecordSums,
     *,
-    mechanism: PosteriorSampling | Laplace,
+    mechanism: PosteriorSampling | LaplaceNoise,
     bounds: Any = None,
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
@@ -55,7 +55,7 @@ def distinguish(
     second: Any = None,
     model: RecordSums | None = None,
     *,
-    mechanism: PosteriorSampling | Laplace | None = None,
+    mechanism: PosteriorSampling | LaplaceNoise | None = None,
     bounds: Any = None,
     distance: Any = 1,
     draws: Sequence[int] | None = None,
@@ -78,7 +78,7 @@ def distinguish(
     model
         The family, such as ``dc.Bernoulli()``.
     mechanism
-        A :class:`PosteriorSampling` of a family with a public grid, or :class:`Laplace` noise on any family's totals,
+        A :class:`PosteriorSampling` of a family with a public grid, or Laplace noise on any family's totals,
         labels among them: then a draw is a whole release. The temperature of samples is that of a release; how many
         draws somebody sees is ``draws``, also if it is more than one release holds.
     bounds
