@@ -65,7 +65,7 @@ def states(
 
     Cells are those that the model holds out or, if it holds out none, a tenth of them at random.
     """
-    from discreet.validation.states import compare_states
+    from discreet.validation.number_of_states import compare_states
 
     check_seed(seed)
     check_picture(output)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.planning.answers import draws_for_answers
 from discreet.planning.division import Division
+from discreet.planning.draws_needed import draws_for_answers
 from discreet.planning.plan import Plan, plan
 from discreet.planning.risk import deployments
 

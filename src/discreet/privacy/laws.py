@@ -6,7 +6,7 @@ the noise turn densities into differences of that. Discreet's own noise is in :m
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import log_ndtr
 
-from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Kind
+from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Spread
 
 #: What the noise of a published number is called. Geometric noise is discrete Laplace noise by its other name.
 LawName = Literal["laplace", "gaussian", "discrete_laplace", "discrete_gaussian", "geometric"]
@@ -27,11 +27,9 @@ _WIDEST_TABLE = 20_000
 _FAR = 20
 
 
-class Law(ABC):
+class Law(Spread):
     """A symmetric distribution of noise."""
 
-    #: The shape of its log density: linear on both sides, a parabola, or neither.
-    kind: Kind
     #: Whether it is of integers.
     whole: bool = False
     #: How far from 0 it goes.
@@ -44,24 +42,6 @@ class Law(ABC):
     @abstractmethod
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
         """Return log P[X <= x]."""
-
-    @abstractmethod
-    def reach(self, log_tail: float) -> float:
-        """Return a distance beyond which the density falls under ``exp(-log_tail)`` of its peak."""
-
-    @abstractmethod
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw noise, for simulation."""
-
-    @property
-    @abstractmethod
-    def width(self) -> float:
-        """The Laplace scale, or sigma."""
-
-    @property
-    @abstractmethod
-    def sd(self) -> float:
-        """Standard deviation."""
 
     def log_between(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return log P[low < X <= high], without cancellation in either tail."""

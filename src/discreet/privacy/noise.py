@@ -17,28 +17,19 @@ import numpy as np
 Kind = Literal["laplace", "gaussian", "other"]
 
 
-class Noise(ABC):
-    """A distribution on the integers: of a reading minus the total behind it."""
+class Spread(ABC):
+    """How wide a distribution of noise is, and draws from it."""
 
-    #: The shape of its log mass, for engines that have a closed form.
+    #: The shape of its log mass or density, for engines that have a closed form.
     kind: Kind
-    #: The least and the most that it can be.
-    ends: tuple[float, float] = (-np.inf, np.inf)
-
-    @abstractmethod
-    def log_mass(self, k: np.ndarray) -> np.ndarray:
-        """Return log P[K = k], k = reading - total, also at non-integer ``k`` (the same formula between the integers).
-
-        Discreet's own noise is symmetric; what others published (:mod:`discreet.privacy.published`) need not be.
-        """
 
     @abstractmethod
     def reach(self, log_tail: float) -> float:
-        """Return a distance beyond which the mass falls under ``exp(-log_tail)`` of its peak."""
+        """Return a distance beyond which the mass or density falls under ``exp(-log_tail)`` of its peak."""
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw integers, for simulation."""
+        """Draw noise, for simulation."""
 
     @property
     @abstractmethod
@@ -49,6 +40,20 @@ class Noise(ABC):
     @abstractmethod
     def sd(self) -> float:
         """Standard deviation."""
+
+
+class Noise(Spread):
+    """A distribution on the integers: of a reading minus the total behind it."""
+
+    #: The least and the most that it can be.
+    ends: tuple[float, float] = (-np.inf, np.inf)
+
+    @abstractmethod
+    def log_mass(self, k: np.ndarray) -> np.ndarray:
+        """Return log P[K = k], k = reading - total, also at non-integer ``k`` (the same formula between the integers).
+
+        Discreet's own noise is symmetric; what others published (:mod:`discreet.privacy.published`) need not be.
+        """
 
 
 @dataclass(frozen=True)

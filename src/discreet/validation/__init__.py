@@ -7,8 +7,8 @@ from discreet.validation.distinguishability import distinguish
 from discreet.validation.draw_counts import Distinguishability
 from discreet.validation.greedy import GreedyPath, adversary
 from discreet.validation.mmd import Discrepancy, discrepancy
+from discreet.validation.number_of_states import StateComparison, compare_states
 from discreet.validation.result import Calibration
-from discreet.validation.states import StateComparison, compare_states
 
 __all__ = [
     "Audit",
