@@ -37,6 +37,9 @@ napoleon_numpy_docstring = True
 napoleon_custom_sections = [("Privacy", "notes_style")]
 napoleon_use_rtype = False
 
+# the list of contents names pages and headings: thousands of methods in it are a page to load and a minute to build
+toc_object_entries = False
+
 html_theme = "furo"
 html_title = "discreet"
 html_static_path = ["_static"]
