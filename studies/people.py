@@ -11,6 +11,10 @@ noise at epsilon = 1. Counted is how often the interval holds the population's v
 * rows taken for people, with the noise of one row: the control, which misses where rows of a person are alike;
 * the same sums as ``max_rows`` read as if rows were independent: the design effect left out.
 
+A reading whose share comes out outside 93% to 99% is simulated again, 1,000 times with new random numbers, and both
+runs together decide: it falls short if a binomial test rejects 93% (or 99%) at a false-alarm rate of 1e-3 for the whole
+study. The least observed share is printed all the same.
+
 ``--check`` exits with 1 if a claim fails. Needs the ``studies`` extra; some five minutes on one core.
 """
 
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,12 +30,16 @@ from typing import Any
 import numpy as np
 from common.claim import Claim
 from common.report import arguments_of, finished, report, to_dict, write
-from scipy.stats import beta
+from scipy.stats import binom
 
 import discreet as dc
 from discreet.curator.publish import release_with
 
 MOST_ROWS = 4
+#: What the coverage of a 95% interval is to be, and the rate of false alarms of the whole study.
+LEAST, MOST, ALARM = 0.93, 0.99, 1e-3
+#: Trials of a reading that came out outside.
+AGAIN = 1000
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,16 @@ class Count:
         """Share of trials whose interval held the population's value."""
         return self.held / self.trials
 
-    @property
-    def band(self) -> tuple[float, float]:
-        """Clopper-Pearson band of the coverage, 99.9%."""
-        tail = 0.0005
-        low = float(beta.ppf(tail, self.held, self.trials - self.held + 1)) if self.held else 0.0
-        missed = self.trials - self.held
-        return low, float(beta.ppf(1 - tail, self.held + 1, missed)) if missed else 1.0
+    def within(self, alarm: float) -> bool:
+        """Whether a coverage of 93% to 99% is not rejected, at this rate of false alarms."""
+        too_few = binom.cdf(self.held, self.trials, LEAST)
+        too_many = binom.sf(self.held - 1, self.trials, MOST)
+        return bool(min(too_few, too_many) >= alarm / 2)
+
+    def plus(self, other: Count) -> None:
+        """Add the trials of another run."""
+        self.held, self.trials = self.held + other.held, self.trials + other.trials
+        self.width += other.width
 
 
 HOW = {
@@ -121,18 +133,23 @@ def truth(people: list[np.ndarray], how: str) -> float:
     return float(np.sum(counted * [np.mean(rows) for rows in people]) / counted.sum())
 
 
-def run(table: Table, trials: int, n_people: int, seed: int) -> list[Count]:
+def run(
+    table: Table, trials: int, n_people: int, seed: list[int], readings: Iterable[str] = HOW
+) -> list[Count]:
     """Resample people, release and read."""
-    rng = np.random.default_rng([seed, *table.name.encode()])
+    rng = np.random.default_rng([*seed, *table.name.encode()])
     people = table.people
-    found = {how: Count(table.name, how) for how in (*HOW, CONTROLS[1])}
+    found = {how: Count(table.name, how) for how in readings}
+    if "max_rows" in found:
+        found[CONTROLS[1]] = Count(table.name, CONTROLS[1])
     for _ in range(trials):
         drawn = rng.integers(len(people), size=n_people)
         rows = {
             "id": np.repeat(np.arange(n_people), [len(people[at]) for at in drawn]),
             "x": np.concatenate([people[at] for at in drawn]),
         }
-        for how, (neighbors, unit) in HOW.items():
+        for how in readings:
+            neighbors, unit = HOW[how]
             release = release_with(
                 lambda noise: int(noise.sample(1, rng)[0]),
                 rows,
@@ -169,17 +186,16 @@ def _note(count: Count, draws: np.ndarray, value: float) -> None:
 def claims_of(found: list[Count]) -> list[Claim]:
     """Return what was claimed, and whether it holds."""
     claims = []
-    for count in found:
-        if count.how not in CONTROLS:
-            low, high = count.band
-            claims.append(
-                Claim(
-                    count.table,
-                    f"{count.how}: 95% intervals hold the population's value in 93% to 99%",
-                    0.93 <= count.share <= 0.99,
-                    f"{count.share:.1%} of {count.trials} (99.9% band {low:.1%} to {high:.1%})",
-                )
+    judged = [count for count in found if count.how not in CONTROLS]
+    for count in judged:
+        claims.append(
+            Claim(
+                count.table,
+                f"{count.how}: 95% intervals hold the population's value in 93% to 99%",
+                count.within(ALARM / len(judged)),
+                f"{count.share:.1%} of {count.trials}",
             )
+        )
     for control in CONTROLS:
         worst = min((count for count in found if count.how == control), key=lambda count: count.share)
         claims.append(
@@ -204,13 +220,22 @@ def main() -> int:
     found = []
     for table in tables():
         if table.name.startswith(options.only):
-            found += run(table, options.trials, options.people, options.seed)
+            mine = run(table, options.trials, options.people, [options.seed])
+            for count in mine:
+                if count.how not in CONTROLS and not LEAST <= count.share <= MOST:
+                    again = run(table, AGAIN, options.people, [options.seed, 1], [count.how])
+                    print(
+                        f"{table.name}, {count.how}: {count.share:.1%}, then {again[0].share:.1%}",
+                        file=sys.stderr,
+                    )
+                    count.plus(again[0])
+            found += mine
             held = ", ".join(f"{one.how} {one.share:.1%}" for one in found if one.table == table.name)
             print(f"{table.name}: {held}", file=sys.stderr, flush=True)
     claims = claims_of(found)
-    lines = [f"{'table':<24}{'reading':<34}{'held':>7}{'mean width':>14}"]
+    lines = [f"{'table':<24}{'reading':<34}{'held':>7}{'trials':>8}{'mean width':>14}"]
     lines += [
-        f"{count.table:<24}{count.how:<34}{count.share:>7.1%}{count.width / count.trials:>14.4g}"
+        f"{count.table:<24}{count.how:<34}{count.share:>7.1%}{count.trials:>8}{count.width / count.trials:>14.4g}"
         for count in found
     ]
     text = "\n\n".join([report(claims), "\n".join(lines)])
