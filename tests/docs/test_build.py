@@ -16,6 +16,8 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     command += ["-d", str(tmp_path / "trees"), str(ROOT / "docs"), str(tmp_path / "nothing")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    reference = pickle.loads((tmp_path / "trees" / "reference" / "command-line.doctree").read_bytes()).astext()
+    reference = pickle.loads(
+        (tmp_path / "trees" / "reference" / "command-line.doctree").read_bytes()
+    ).astext()
     for option in ("--epsilon", "--bounds", "--records", "--plot"):
         assert option in reference

@@ -64,8 +64,8 @@ def planted() -> dict[str, Any]:
     from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
     from sqlalchemy.engine import make_url
 
+    from discreet.addresses import FileAddress
     from discreet.ledger import store
-    from discreet.ledger.address import FileAddress
 
     class PassedOn:
         def __init__(self, address: FileAddress) -> None:

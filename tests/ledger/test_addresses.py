@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.addresses import FileAddress, ServerAddress, read_address
 from discreet.errors import BudgetError, DataError, DiscreetError, LedgerError, UsageError
 from discreet.ledger import connections as engines
-from discreet.ledger.address import FileAddress, ServerAddress, read_address
 
 REFUSED = [
     ("sqlite:", "in memory"),

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
 
+from discreet.addresses import ServerAddress
 from discreet.errors import UsageError
-from discreet.ledger.address import ServerAddress
 from discreet.ledger.sqlite_file import LedgerFile
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from discreet.addresses import FileAddress, check_last
 from discreet.errors import DataError, LedgerError, UsageError
-from discreet.ledger.address import FileAddress, check_last
 
 # what is found there depends on the process that looks, or is gone when the machine stops
 _NO_FOLDERS = ("/dev", "/proc", "/sys")

@@ -24,8 +24,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
+from discreet.addresses import ServerAddress, read_address
 from discreet.errors import LedgerError
-from discreet.ledger.address import ServerAddress, read_address
 from discreet.ledger.connections import postgresql_engine, sqlite_engine
 from discreet.ledger.filters import Terms, Totals, read_terms, read_totals
 from discreet.ledger.hash_chain import Entry, canonical, read_entry

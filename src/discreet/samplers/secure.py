@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,11 @@ class RandomSource:
 @lru_cache(maxsize=1)
 def _opendp() -> Any:
     with needed_for("a release"):
-        import opendp.prelude as dp
-        from opendp.mod import enable_features
+        from opendp import domains, measurements, measures, metrics, mod
 
-    enable_features("contrib")
-    return dp
+    mod.enable_features("contrib")
+    # its prelude has all of this too, and imports scikit-learn, for longer than the rest of a small release takes
+    return SimpleNamespace(domains=domains, measurements=measurements, measures=measures, metrics=metrics)
 
 
 class SecureDraw:
@@ -109,7 +110,10 @@ def _adds(noise: Noise) -> Any:
     """Return OpenDP's measurement for a distribution. It holds no state, so the cells of a table share one."""
     dp = _opendp()
     return _measurement(
-        noise, dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), dp.absolute_distance(T="i64")
+        noise,
+        dp.domains.atom_domain(T="i64"),
+        dp.metrics.absolute_distance(T="i64"),
+        dp.metrics.absolute_distance(T="i64"),
     )
 
 
@@ -117,7 +121,10 @@ def _adds_to_each(noise: Noise) -> Any:
     """Return OpenDP's measurement that adds independent noise to each integer of a vector."""
     dp = _opendp()
     return _measurement(
-        noise, dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), dp.l2_distance(T="i64")
+        noise,
+        dp.domains.vector_domain(dp.domains.atom_domain(T="i64")),
+        dp.metrics.l1_distance(T="i64"),
+        dp.metrics.l2_distance(T="i64"),
     )
 
 
@@ -125,9 +132,9 @@ def _measurement(noise: Noise, domain: Any, for_laplace: Any, for_gaussian: Any)
     dp = _opendp()
     match noise:
         case DiscreteLaplace(scale):
-            return dp.m.make_laplace(domain, for_laplace, scale=scale)
+            return dp.measurements.make_laplace(domain, for_laplace, scale=scale)
         case DiscreteGaussian(sigma):
-            return dp.m.make_gaussian(domain, for_gaussian, scale=sigma)
+            return dp.measurements.make_gaussian(domain, for_gaussian, scale=sigma)
         case _:
             raise TypeError(f"no secure sampler for {type(noise).__name__}")
 
@@ -138,7 +145,7 @@ def secure_choose(distribution: PermuteAndFlip) -> int:
     OpenDP's choice under pure differential privacy is permute-and-flip, in exact rational arithmetic: the float scale
     is read as a rational, and its coins are exact, like the noise of :func:`secure_draw`.
     """
-    return _noisy_max(distribution, _opendp().max_divergence())
+    return _noisy_max(distribution, _opendp().measures.max_divergence())
 
 
 def secure_select(distribution: ExponentialChoice) -> int:
@@ -149,14 +156,14 @@ def secure_select(distribution: ExponentialChoice) -> int:
     concentrated privacy, which is why that measure is named here; our own accounting is that of
     :class:`~discreet.privacy.selection.ExponentialChoice`.
     """
-    return _noisy_max(distribution, _opendp().zero_concentrated_divergence())
+    return _noisy_max(distribution, _opendp().measures.zero_concentrated_divergence())
 
 
 def _noisy_max(distribution: Choice, measure: Any) -> int:
     """Return the candidate of the largest noisy score; the measure of privacy decides which noise is added."""
     dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, measure, scale=distribution.scale)
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.linf_distance(T="i64")
+    measurement = dp.measurements.make_noisy_max(*space, measure, scale=distribution.scale)
     return int(measurement(list(distribution.scores)))
 
 

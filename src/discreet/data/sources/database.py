@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.addresses import ServerAddress, read_server
 from discreet.data.sources.database_files import FileRows, is_database
 from discreet.data.sources.results import quoted
 from discreet.data.sources.source import Source
 from discreet.errors import UsageError
-from discreet.ledger.address import ServerAddress, read_server
 
 _WHAT = "a PostgreSQL database"
 _PART = re.compile(r"[^\x00-\x1f\x7f.]{1,200}")

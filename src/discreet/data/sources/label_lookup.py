@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import narwhals as nw
@@ -36,7 +37,7 @@ class Lookup:
             words = {as_latin1(word) if latin1 else word: at for word, at in vocabulary.words.items()}
             # no text that an engine holds has half a surrogate pair in it
             words = {word: at for word, at in words.items() if word.isascii() or _is_unicode(word)}
-            keys = pa.array(words, type=pa.large_string())
+            keys = _texts(list(words))
             return cls(kind, k, keys, np.fromiter(words.values(), dtype=np.int32))
         if kind is Kind.CODE:
             found = {at: at for at in range(k)}
@@ -47,11 +48,11 @@ class Lookup:
             found = {value: at for value, at in vocabulary.integers.items() if abs(value) <= largest}
         ordered = sorted(found)
         positions = np.array([found[value] for value in ordered], dtype=np.int32)
-        return cls(kind, k, pa.array(ordered, type=pa.int64()), positions)
+        return cls(kind, k, _integers(ordered), positions)
 
     def table(self) -> pa.Table:
         """Return the keys and their labels, to be joined with rows."""
-        return pa.table({"key": self.keys, "label": pa.array(self.positions, type=pa.int64())})
+        return pa.table({"key": self.keys, "label": _integers(self.positions)})
 
     def codes(self, array: pa.Array) -> np.ndarray:
         """Return the position of each value's label, or the number of labels where it spells none."""
@@ -107,3 +108,18 @@ def _is_unicode(word: str) -> bool:
 
 def _filled(array: pa.Array, value: int) -> np.ndarray:
     return np.asarray(array.fill_null(value).to_numpy(zero_copy_only=False))
+
+
+# ``pyarrow.array`` would ask whether its values are pandas', and import pandas to find out
+
+
+def _texts(words: list[str]) -> pa.Array:
+    encoded = [word.encode() for word in words]
+    ends = np.concatenate([[0], np.cumsum([len(word) for word in encoded])]).astype(np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(words), buffers)
+
+
+def _integers(values: Sequence[int] | np.ndarray) -> pa.Array:
+    held = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), held.size, [None, pa.py_buffer(held)])

@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from discreet.addresses import ServerAddress
 from discreet.data.sources.dates import DATE_PATTERN, EARLIEST, LATEST
 from discreet.data.sources.engines import kind_for
 from discreet.data.sources.keys import key_expression
@@ -25,7 +26,6 @@ from discreet.data.sources.server_trouble import explained
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import DataError, UsageError
 from discreet.extras import missing
-from discreet.ledger.address import ServerAddress
 from discreet.objects import BLANKS
 
 # seconds within which a server must answer

@@ -32,7 +32,6 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_cells import CellCounts, Panel
-from discreet.inference.counts.splits import split_off
 from discreet.inference.counts.weights import Cell, Table, convolved, log_rising, tilt_for
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
 from discreet.privacy import Noise
@@ -96,6 +95,8 @@ class RowDistribution:
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the counts of the labels given the row's totals, labels on the last axis."""
+        from discreet.inference.counts.splits import split_off
+
         if self.unlabelled is not None and self.labelled is not None:
             part, rest = self.unlabelled, self.labelled
             drawn = np.empty(totals.size, dtype=np.int64)

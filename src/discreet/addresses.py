@@ -1,4 +1,4 @@
-"""The address of a ledger, read into parts: which places can keep one, and how to write them.
+"""The address of a database, read into parts: which ones can be named, and how to write them.
 
 An address is never passed on. A connection is built from the parts that are read here, each of them checked against
 what is allowed, so that nothing in an address can switch off locks or durability, or lead two programs to two ledgers:
