@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from discreet.errors import EngineError
 from discreet.inference.histogram import Level, band, cdf, draw_histogram, quantiles
-from discreet.inference.histogram.messages import ANY, ATOMS, log_gamma_ratio
+from discreet.inference.histogram.messages import KINDS, Concentrations, log_gamma_ratio
 from discreet.inference.histogram.tree import build
 from discreet.inference.missing_prior import FewMissing
 from discreet.inference.record_prior import RecordPrior
@@ -32,12 +32,13 @@ def _log_split(left: int, right: int, share: float, concentrations: np.ndarray) 
     return float(np.logaddexp.reduce(terms) - np.log(concentrations.size))
 
 
-def _log_tree(counts: tuple[int, ...], shape: tuple, kind: np.ndarray) -> tuple[float, int, int]:
+def _log_tree(counts: tuple[int, ...], shape: tuple, kind: Concentrations) -> tuple[float, int, int]:
     """Log prior of counts given their total, for a tree of nested pairs of bins; with bins and records below."""
     if isinstance(shape, int):
         return 0.0, 1, counts[shape]
     (log_l, bins_l, c_l), (log_r, bins_r, c_r) = (_log_tree(counts, s, kind) for s in shape)
-    return log_l + log_r + _log_split(c_l, c_r, bins_l / (bins_l + bins_r), kind), bins_l + bins_r, c_l + c_r
+    bins = bins_l + bins_r
+    return log_l + log_r + _log_split(c_l, c_r, bins_l / bins, kind.of(bins)), bins, c_l + c_r
 
 
 def _enumerate(n_bins, shape, levels, log_prior, most):
@@ -46,8 +47,8 @@ def _enumerate(n_bins, shape, levels, log_prior, most):
         total = sum(counts)
         if total > most or log_prior(total) == -np.inf:
             continue
-        kinds = [_log_tree(counts, shape, kind)[0] for kind in (ANY, ATOMS)]
-        log = log_prior(total) + float(np.logaddexp.reduce(kinds)) - np.log(2)
+        kinds = [_log_tree(counts, shape, kind)[0] for kind in KINDS]
+        log = log_prior(total) + float(np.logaddexp.reduce(kinds)) - np.log(len(KINDS))
         for level in levels:
             ends = [*list(level.starts)[1:], n_bins]
             for first, last, value in zip(level.starts, ends, level.values, strict=True):
@@ -70,6 +71,8 @@ CASES = {
 def test_draws_match_enumeration(case, noise: Noise, known, few, rng, monkeypatch) -> None:
     # counts are proposed where many are possible: here, where there are a few, both ways are tried
     monkeypatch.setattr("discreet.inference.histogram.draws._FEW", few)
+    # pairs of bins are narrow nodes here, and those above them wide ones
+    monkeypatch.setattr("discreet.inference.histogram.messages._NARROW", 2)
     n_bins, shape, starts = CASES[case]
     n, n_draws = 4, 40_000
     levels = [Level(s, rng.integers(-1, 4, len(list(s))), noise) for s in starts]
@@ -101,9 +104,10 @@ def test_probabilities_given_counts(rng: np.random.Generator) -> None:
     sharp = DiscreteLaplace(0.02)
     draws = draw_histogram(2, [Level((0, 1), (3, 9), sharp)], RecordPrior(12, 12), 40_000, rng)
     assert (draws.counts == [3, 9]).all()
-    half = np.concatenate([ANY, ATOMS])
+    kinds = [kind.of(2) for kind in KINDS]
+    half = np.concatenate(kinds)
     weight = np.exp([betaln(3 + a, 9 + a) - betaln(a, a) for a in half])
-    weight *= np.repeat([1 / ANY.size, 1 / ATOMS.size], [ANY.size, ATOMS.size])
+    weight *= np.concatenate([np.full(kind.size, 1 / kind.size) for kind in kinds])
     weight /= weight.sum()
     mean = (weight * (3 + half) / (12 + 2 * half)).sum()
     assert abs(draws.p[:, 0].mean() - mean) < 4.5 * draws.p[:, 0].std() / np.sqrt(40_000)
@@ -132,7 +136,7 @@ def test_noise_without_data_leaves_the_prior(rng: np.random.Generator) -> None:
     vast = DiscreteLaplace(200.0)
     draws = draw_histogram(2, [Level((0, 1), (5, 5), vast)], RecordPrior(4, 4), 40_000, rng)
     expected = np.mean(
-        [np.exp([_log_split(k, 4 - k, 0.5, kind) for k in range(5)]) for kind in (ANY, ATOMS)], axis=0
+        [np.exp([_log_split(k, 4 - k, 0.5, kind.of(2)) for k in range(5)]) for kind in KINDS], axis=0
     )
     seen = np.bincount(draws.counts[:, 0], minlength=5) / 40_000
     assert (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.bounded_mean import CountPrior
-from discreet.inference.histogram.messages import ANY, ATOMS, Message, Split, upward
+from discreet.inference.histogram.messages import KINDS, Message, Split, upward
 from discreet.inference.histogram.tree import BinNode, Level, build
 
 # rows of conditional weights that are laid out at once
@@ -42,7 +42,7 @@ def draw_histogram(
     """
     nodes = build(n_bins, levels)
     kinds = []
-    for concentrations in (ANY, ATOMS):
+    for concentrations in KINDS:
         messages, splits = upward(nodes, counts, concentrations)
         kinds.append((messages[-1], splits))
     evidence = np.array([np.logaddexp.reduce(root.log_value) for root, _ in kinds]) - np.log(len(kinds))

@@ -16,7 +16,9 @@ value of a column in wide bounds; 1/4 and 2 for anything between; and 30 makes n
 noise of many small counts average out. Nor does one set of them serve every column. A column of a few values (a scale,
 a yes or no) has them in every part, and then small noisy counts are of empty bins: with one set for all, bins between
 the atoms took records away from them, and the upper decile of such a column was covered in 80 of 100 releases of 200
-records. So a column is, with equal prior odds, of ``ANY`` or of ``ATOMS``, and its own counts say which.
+records. Whole numbers are atoms too, at even distances, with much the same height from one to the next: from far they
+are like any column. So a column is, with equal prior odds, of ``ANY``, of ``ATOMS`` or of ``STEPS``, and its own counts
+say which.
 """
 
 from __future__ import annotations
@@ -32,8 +34,27 @@ from discreet.errors import OutOfReachError
 from discreet.inference.bounded_mean import CountPrior
 from discreet.inference.histogram.tree import BinNode
 
-#: Half of a_l + a_r at a node: of a column of any kind, and of one that has a few values.
-ANY, ATOMS = np.array([0.02, 0.25, 2.0, 30.0]), np.array([0.001, 0.25])
+
+@dataclass(frozen=True)
+class Concentrations:
+    """Half of a_l + a_r at a node, which are equally likely: of nodes of up to ``_NARROW`` bins, and of wider ones."""
+
+    narrow: tuple[float, ...]
+    wide: tuple[float, ...]
+
+    def of(self, n_bins: int) -> np.ndarray:
+        """Return those of a node of so many bins."""
+        return np.array(self.narrow if n_bins <= _NARROW else self.wide)
+
+
+# a column of any kind, one of a few values, and one of whole numbers
+ANY = Concentrations((0.02, 0.25, 2.0, 30.0), (0.02, 0.25, 2.0, 30.0))
+ATOMS = Concentrations((0.001, 0.25), (0.001, 0.25))
+STEPS = Concentrations((0.001, 0.25), (0.25, 2.0, 30.0))
+#: What a column can be, with equal prior odds.
+KINDS = (ANY, ATOMS, STEPS)
+# bins between which there may be one atom
+_NARROW = 8
 #: Log of what is neglected of the noise on a count.
 DEPTH = 18.0
 # products of windows above this are convolved by fast Fourier transform, which keeps 13 digits of the largest value
@@ -74,7 +95,7 @@ class Split:
 
 
 def upward(
-    nodes: list[BinNode], counts: CountPrior, concentrations: np.ndarray
+    nodes: list[BinNode], counts: CountPrior, concentrations: Concentrations
 ) -> tuple[list[Message], list[Split | None]]:
     """Return the message of every node and the splits of those with children; the root's includes the prior of n."""
     messages: list[Message] = []
@@ -127,9 +148,10 @@ def _least(a: int | None, b: int) -> int:
     return b if a is None else min(a, b)
 
 
-def _shape(left: BinNode, right: BinNode, concentrations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    share = left.n_bins / (left.n_bins + right.n_bins)
-    return 2 * concentrations * share, 2 * concentrations * (1 - share)
+def _shape(left: BinNode, right: BinNode, concentrations: Concentrations) -> tuple[np.ndarray, np.ndarray]:
+    n_bins = left.n_bins + right.n_bins
+    both, share = 2 * concentrations.of(n_bins), left.n_bins / n_bins
+    return both * share, both * (1 - share)
 
 
 def _window(node: BinNode, low: int, high: int | None) -> tuple[int, int]:
