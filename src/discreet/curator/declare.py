@@ -29,7 +29,7 @@ from discreet.names import asked_for, check_name
 from discreet.privacy import ApproxDP, Guarantee, PureDP
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
     """A release of which nothing was read yet: what was declared, all of it checked, and what follows from it.
 
@@ -165,18 +165,6 @@ def declare(
         missing = "count"
     domain = model.read_domain(bounds, outside, missing, impute)
     mechanism = mechanism.within(model, domain, neighbors)
-    purpose = "samples" if mechanism.every_record else "statistics"
-    guarantees: dict[str, Guarantee] = {purpose: mechanism.guarantee(neighbors)}
-    if checker is not None:
-        if domain.dates:
-            raise UsageError("fit_check is for numbers: dates take none.", hint="leave out fit_check")
-        guarantees["fit_check"] = checker.guarantee(neighbors)
-        checker.check(model, domain, bin_layout(2, neighbors))
-        _check_grids(model, domain, choices)
-    if choices is not None:
-        guarantees["bounds"] = PureDP(sum(made.epsilon for made in choices), neighbors=neighbors)
-    if selection is not None:
-        guarantees["groups"] = ApproxDP(selection.epsilon, selection.delta, neighbors=neighbors)
     persons = None
     if people is not None:
         if choices is not None:
@@ -184,29 +172,50 @@ def declare(
         if checker is not None:
             # its cells are counted row by row, and a person may have many
             raise UsageError("fit_check is for rows: people's records take none.", hint="leave out fit_check")
-        limits = model.record_bounds(domain)
-        persons = unit_of(people, model, columns, limits, dates=domain.dates)
-        guarantees = {purpose: part.for_unit(persons.column) for purpose, part in guarantees.items()}
+        persons = unit_of(people, model, columns, model.record_bounds(domain), dates=domain.dates)
+    if checker is not None:
+        if domain.dates:
+            raise UsageError("fit_check is for numbers: dates take none.", hint="leave out fit_check")
+        checker.check(model, domain, bin_layout(2, neighbors))
+        _check_grids(model, domain, choices)
     asked = Declaration(
-        data,
-        model,
-        mechanism,
-        columns,
-        domain,
-        neighbors,
-        None,
-        guarantees,
-        choices,
-        persons,
-        checker,
-        unit_label,
-        row_key,
-        condition,
-        selection,
+        data=data,
+        model=model,
+        mechanism=mechanism,
+        columns=columns,
+        domain=domain,
+        neighbors=neighbors,
+        layout=None,
+        guarantees={},
+        bounds_choice=choices,
+        unit=persons,
+        checker=checker,
+        unit_label=unit_label,
+        row_key=row_key,
+        where=condition,
+        group_selection=selection,
         about=described,
     )
     layout = model.layout(asked.reading_domain, neighbors) if mechanism.reads == "totals" else None
-    return replace(asked, layout=layout, record=mechanism.check(model, domain, layout))
+    record = mechanism.check(model, domain, layout)
+    return replace(asked, guarantees=_guarantees(asked), layout=layout, record=record)
+
+
+def _guarantees(asked: Declaration) -> dict[str, Guarantee]:
+    """Return what each part of a release promises: its totals or samples, a fit check, bounds, labels of groups."""
+    neighbors = asked.neighbors
+    purpose = "samples" if asked.mechanism.every_record else "statistics"
+    parts: dict[str, Guarantee] = {purpose: asked.mechanism.guarantee(neighbors)}
+    if asked.checker is not None:
+        parts["fit_check"] = asked.checker.guarantee(neighbors)
+    if asked.bounds_choice is not None:
+        parts["bounds"] = PureDP(sum(made.epsilon for made in asked.bounds_choice), neighbors=neighbors)
+    if asked.group_selection is not None:
+        chosen = asked.group_selection
+        parts["groups"] = ApproxDP(chosen.epsilon, chosen.delta, neighbors=neighbors)
+    if asked.unit is None:
+        return parts
+    return {purpose: part.for_unit(asked.unit.column) for purpose, part in parts.items()}
 
 
 def filter_of(asked: Mapping[str, Declaration]) -> str | None:

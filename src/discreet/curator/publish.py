@@ -337,7 +337,16 @@ def privatize(
     """Release exact totals that are known already, in layout order and grid steps, for simulation."""
     layout, mechanism = model.layout(domain, neighbors), mechanism.within(model, domain, neighbors)
     guarantees = {"statistics": mechanism.guarantee(neighbors)}
-    asked = Declaration(None, model, mechanism, columns, domain, neighbors, layout, guarantees)
+    asked = Declaration(
+        data=None,
+        model=model,
+        mechanism=mechanism,
+        columns=columns,
+        domain=domain,
+        neighbors=neighbors,
+        layout=layout,
+        guarantees=guarantees,
+    )
     public = n_records if neighbors == "replace" else None
     record = mechanism.plan(model, domain, public, layout)
     totals = Totals(model, domain, tuple(values), n_records, layout)
