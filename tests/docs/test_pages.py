@@ -7,9 +7,12 @@ share their names and a folder. ``sh`` blocks are not run.
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +22,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from discreet import cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -29,6 +33,8 @@ PAGES = [
 ]
 # where pages say that a database is
 _ADDRESS = "postgresql://curator@db.example.org/clinic"
+# what only a shell understands
+_SHELL = ("|", " >", "&", "$(", " < ")
 _BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -94,10 +100,22 @@ def run_console(code: str) -> None:
         while command.endswith("\\"):
             more, _, shown = shown.partition("\n")
             command = command[:-1] + more
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        exit_code, printed, trouble = run_command(command)
+        assert exit_code == 0, f"{command}\n{trouble}"
         if shown.strip():
-            assert lines(done.stdout) == lines(shown), command
+            assert lines(printed) == lines(shown), command
+
+
+def run_command(command: str) -> tuple[int, str, str]:
+    """Run one line of a shell, commands of ours without a new process: the exit code, and what was printed."""
+    words = shlex.split(command)
+    if words[0] != "discreet" or any(mark in command for mark in _SHELL):
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stdout, done.stderr
+    out, trouble = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(trouble):
+        exit_code = cli.run(words[1:])
+    return exit_code, out.getvalue(), trouble.getvalue()
 
 
 def lines(text: str) -> list[str]:
