@@ -159,7 +159,7 @@ class Engine:
 
     def refuses(self, release: Release) -> str | None:
         """Return why the engine cannot read a release, or None if it can."""
-        if release.foreign and not self.any_noise:
+        if release.mechanism.foreign and not self.any_noise:
             return "it reads discreet's own noise alone"
         return self.refusal(release)
 
