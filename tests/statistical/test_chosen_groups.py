@@ -99,5 +99,5 @@ def test_pooled(rng: np.random.Generator):
     wrong, shifted = ranks(rng, pool=True, own=True, trials=3 * TRIALS)
     print(f"control: {covered(wrong) / wrong.size:.3f}; {covered(shifted) / shifted.size:.3f}")
     assert stats.binomtest(covered(wrong), wrong.size, 0.9, alternative="less").pvalue < 1e-4
-    # drawn towards one half
-    assert shifted.mean() > 0.7
+    # drawn towards one half: far more often than uniform ranks would be
+    assert (shifted.mean() - 0.5) * np.sqrt(12 * shifted.size) > 4
