@@ -29,6 +29,7 @@ _AB = {"x": ["a", "b"], "y": ["a", "b"]}
 #: How each model of several columns is declared in a file.
 FILES: dict[str, dict[str, Any]] = {
     "bayesian_network": {"edges": [["x", "y"]], "columns": _AB},
+    "contingency_table": {"columns": _AB, "margins": [["x"], ["y"]]},
     "hidden_markov": {"states": 2, "time": {"t": {"first": 1, "last": 4}}, "features": _AB},
     "linear_regression": {"target": {"y": {"bounds": [0, 1]}}, "features": {"x": {"bounds": [0, 1]}}},
     "logistic_regression": {"target": {"y": ["a", "b"]}, "features": {"x": {"bounds": [0, 1]}}},

@@ -122,7 +122,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
         {**YES, "values": {"yes": 1, "no": 2}, "claims": dc.PureDP(1)},
         "number of records is known",
     ),
-    (dc.Bernoulli(), bad(scale=None, covariance=[[1]], noise="gaussian"), "need independent noise"),
+    (dc.Bernoulli(), bad(scale=None, covariance=[[1]], noise="gaussian"), "needs independent noise"),
     (dc.Categorical(["a", "b"]), bad(values=[1, 2, 3]), "one for each of 2"),
     (dc.Categorical(["a", "b"]), {**YES, "values": {"a": 1}}, "nothing was published of 'b'"),
     (dc.Histogram(40), bad(values=[1] * 40, bounds=(0, 1)), "branching=40"),

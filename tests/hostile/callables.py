@@ -263,6 +263,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "mechanisms.WorstCaseRejection": lambda: {"bound": 0.01, "proof": "checked on the grid"},
     # models
     "models.BayesianNetwork": lambda: {"edges": [("smoker", "stage")], "columns": _COLUMNS},
+    "models.ContingencyTable": lambda: {"columns": _COLUMNS, "margins": [["smoker"], ["stage"]]},
     "models.DeclaredLoss": lambda: {
         "columns": _LOSS,
         "weights": ["x"],

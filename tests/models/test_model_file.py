@@ -39,6 +39,16 @@ DECLARED: dict[str, tuple[str, Any]] = {
         """,
         dc.models.BayesianNetwork([("smoker", "cough")], {"smoker": YES, "cough": YES}),
     ),
+    "contingency_table": (
+        """
+        model = "contingency_table"
+        margins = [["smoker"], ["cough", "smoker"]]
+        [columns]
+        smoker = ["no", "yes"]
+        cough = ["no", "yes"]
+        """,
+        dc.models.ContingencyTable({"smoker": YES, "cough": YES}, [["smoker"], ["cough", "smoker"]]),
+    ),
     "markov_chain": (
         """
         model = "markov_chain"

@@ -90,9 +90,17 @@ def foreign(
     neighbors = "add_remove" if known is None else "replace"
     domain = model.read_domain(bounds, "clip", "none")
     given = _numbers_by_name(values, model)
-    laws = {"noise": noise, "scale": scale, "truncated": truncated, "rounded": rounded, "clipped": clipped}
+    laws: dict[str, Any] = {
+        "noise": noise,
+        "scale": scale,
+        "truncated": truncated,
+        "rounded": rounded,
+        "clipped": clipped,
+    }
     for name, law in laws.items():
-        _check_names(name, law, given)
+        if isinstance(law, Mapping):
+            laws[name] = model.published_by_name(law)
+        _check_names(name, laws[name], given)
     if (scale is None) == (covariance is None):
         raise UsageError("give scale, or covariance for Gaussian noise that hangs together.")
     variances = None if covariance is None else _matrix(covariance, len(given))
@@ -127,7 +135,7 @@ def foreign(
 def _numbers_by_name(values: Any, model: Model) -> dict[str, Any]:
     """Return published numbers by name: those given, or a list in the order in which the model has them."""
     if isinstance(values, Mapping):
-        return {str(name): value for name, value in values.items()}
+        return model.published_by_name(values)
     some = listed(values, "values", 'a dictionary such as {"yes": 123.4}')
     names = model.published_names()
     if len(names) != len(some):

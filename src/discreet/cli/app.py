@@ -15,6 +15,7 @@ from discreet.cli.audit import audit
 from discreet.cli.calibrate import calibrate
 from discreet.cli.check import check
 from discreet.cli.coarsen import coarsen
+from discreet.cli.declare import declare
 from discreet.cli.demo import demo
 from discreet.cli.distinguish import distinguish
 from discreet.cli.evidence import evidence
@@ -37,10 +38,14 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """Likewise for the program itself."""
+    """Likewise for the program itself, and its shell completion."""
 
     def get_help_option(self, ctx: Any) -> Any:
         return _bare(super().get_help_option(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found = super().get_params(ctx)
+        return [_bare(one) if str(one.name).endswith("_completion") else one for one in found]
 
 
 class _Later(_Group):
@@ -69,7 +74,7 @@ def _bare(option: Any) -> Any:
 app = typer.Typer(
     name="discreet",
     cls=_Group,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -147,6 +152,7 @@ _VERBS: dict[str, Callable[[], typer.Typer]] = {"ledger": _ledger, "profiles": _
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
 _EITHER, _LOCAL = "Either: simulates, reads no data", "Without a curator: everybody perturbs their own data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
+_add(declare, _CURATOR, "discreet declare patients.csv -m naive_bayes -o patients.toml")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")
 _add(coarsen, _CURATOR, "discreet coarsen smoking.json --epsilon 0.05 -o smoking-public.json")

@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-sampling_option = partial(typer.Option, rich_help_panel="Samples")
+sampling_option = partial(typer.Option, rich_help_panel="Research mechanisms, which release samples")
 
 AnyMechanism = Annotated[
     Literal[
@@ -31,7 +31,8 @@ AnyMechanism = Annotated[
     ],
     budget_option(
         "--mechanism",
-        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon; "
+        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
+        "their own: posterior-sample takes epsilon; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
         "--steps; private-annealing takes epsilon. For models of several columns: table-posterior takes epsilon; "
         "private-gibbs epsilon, perhaps with delta, and --steps; noisy-sgd rho, or epsilon with delta; langevin "

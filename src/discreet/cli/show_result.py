@@ -10,7 +10,7 @@ from discreet.cli.options import output_option
 from discreet.cli.output_checks import ensure_ending, ensure_no_release, ensure_writable
 
 _HELP = "Save a picture: .png, .pdf or .svg."
-Picture = Annotated[Path | None, output_option("--output", "-o", metavar="FILE", help=_HELP)]
+Picture = Annotated[Path | None, output_option("--output", "-o", "--plot", metavar="FILE", help=_HELP)]
 Plot = Annotated[Path | None, output_option("--plot", metavar="FILE", help=_HELP)]
 
 

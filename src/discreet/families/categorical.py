@@ -42,6 +42,7 @@ class Categorical(Family):
     engines = "categorical"
     prior_type = Dirichlet
     draw_names = ("p",)
+    reads_correlated = True
     draw_axes: ClassVar[Mapping[str, int]] = {"p": 1}
     labels: tuple[str, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 

@@ -383,9 +383,9 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
     passed_over: list[str] = []
     slow: list[tuple[float, Engine]] = []
     for engine in _engines_for(question.release, name):
-        if name != "auto":
-            return engine, "asked for"
         refusal, reluctance = engine.refuses(question.release), engine.reluctance(question.release)
+        if name != "auto" and refusal is None:
+            return engine, "asked for"
         if refusal is not None or reluctance is not None:
             passed_over.append(
                 f"{engine.name} {reluctance if refusal is None else f'does not apply ({refusal})'}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
+from discreet.models.contingency import ContingencyTable
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.linear_regression import LinearRegression
@@ -24,6 +25,7 @@ __all__ = [
     "BayesianNetwork",
     "Column",
     "ColumnModel",
+    "ContingencyTable",
     "DeclaredLoss",
     "HiddenMarkov",
     "Labels",

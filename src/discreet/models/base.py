@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
-from discreet.arguments import Constructed
+from discreet.arguments import Constructed, instance
 from discreet.domain.columns import Column
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Rule
@@ -192,6 +192,14 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         """Return what one record can add to each coordinate of the layout, and 0, which is what no record adds."""
+
+    #: Whether it is read from counts whose Gaussian noise hangs together.
+    reads_correlated: ClassVar[bool] = False
+
+    def published_by_name(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return numbers that others published, or what is said of them, by the names that the layout has."""
+        given = instance(values, "values", Mapping, 'a dictionary such as {"yes": 123.4}')
+        return {str(name): value for name, value in given.items()}
 
     def published_names(self) -> tuple[str, ...]:
         """Return the names of numbers that others publish, where they may be given as a list in their order."""

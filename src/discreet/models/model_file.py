@@ -37,10 +37,10 @@ ENDINGS = (".toml", ".json")
 _NAME = "model"
 # A million labels of some length; what is larger declares no model.
 _LARGEST_FILE = 2**25
-# Arguments that declare columns, in whichever model.
-_COLUMNS = frozenset({"target", "features", "columns", "sequence", "chain", "time", "state"})
-# Models that take more than a file can say, and where they are made instead.
-_ELSEWHERE = {
+#: Arguments that declare columns, in whichever model.
+COLUMN_KEYS = frozenset({"target", "features", "columns", "sequence", "chain", "time", "state"})
+#: Models that take more than a file can say, and where they are made instead.
+ELSEWHERE = {
     "declared_loss": "its gradient is a function, which is written in Python",
     "cluster_mean": "give mean, with --unit and --max-rows",
     "grouped": "give the model of one group, and the groups with --by",
@@ -78,12 +78,12 @@ def declared(body: Any, file: str) -> Model:
         trouble.say("the key model must name a model.", 'as in model = "naive_bayes"')
     body = dict(body)
     name = body.pop(_NAME).strip().lower().replace("-", "_")
-    if name in _ELSEWHERE:
-        trouble.say(f"model: {name} cannot be declared in a file: {_ELSEWHERE[name]}.")
+    if name in ELSEWHERE:
+        trouble.say(f"model: {name} cannot be declared in a file: {ELSEWHERE[name]}.")
     try:
         kind = kind_named(name)
     except UsageError:
-        known = [one for one in (*MODELS, *REGISTERED) if one not in _ELSEWHERE]
+        known = [one for one in (*MODELS, *REGISTERED) if one not in ELSEWHERE]
         close = difflib.get_close_matches(name, known, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
         trouble.say(f"model: there is no model {shown(name)}.", f"{guess}there are {', '.join(known)}")
@@ -99,7 +99,7 @@ def declared(body: Any, file: str) -> Model:
             trouble.say(f"{name} needs the key {key}.")
     read = {
         key: _columns(key, value, trouble)
-        if key in _COLUMNS and not ("bounds" in body and isinstance(value, str | list))
+        if key in COLUMN_KEYS and not ("bounds" in body and isinstance(value, str | list))
         else _plain(key, value, trouble)
         for key, value in body.items()
     }

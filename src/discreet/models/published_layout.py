@@ -32,12 +32,14 @@ class PublishedLayout:
     """The coordinates, and the place of each name.
 
     ``free`` says that coordinates are sums of real numbers, whose grid may be as fine as the published number is.
-    Otherwise they are counts, and one of which nothing was published is still there.
+    Otherwise they are counts, and one of which nothing was published is still there. ``wholes`` are names whose numbers
+    add up to the number of all records.
     """
 
     layout: Layout
     places: Mapping[str, Place]
     free: bool = False
+    wholes: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

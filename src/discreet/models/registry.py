@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "cluster_mean": "discreet.families.cluster_mean:ClusterMean",
+    "contingency_table": "discreet.models.contingency:ContingencyTable",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",

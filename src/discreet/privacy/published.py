@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.errors import UsageError
 from discreet.privacy.laws import Law
 from discreet.privacy.noise import Kind, Noise
 
@@ -124,3 +125,36 @@ class JointNoise(Noise):
     @property
     def sd(self) -> float:
         return min(part.sd for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Correlated(Noise):
+    """One of several readings of counts whose Gaussian noise hangs together; it has no likelihood of its own.
+
+    It is row ``at`` of ``covariance``, and the published number is ``away`` above the reading.
+    """
+
+    at: int
+    covariance: tuple[tuple[float, ...], ...]
+    away: float
+    kind = "other"
+
+    def log_mass(self, k: np.ndarray) -> np.ndarray:
+        raise UsageError(
+            "the noise of these numbers hangs together, so none of them can be read alone.",
+            hint="dc.infer reads them together",
+        )
+
+    def reach(self, log_tail: float) -> float:
+        return self.sd * float(np.sqrt(2 * log_tail))
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError("numbers that were published are not drawn again")
+
+    @property
+    def width(self) -> float:
+        return self.sd
+
+    @property
+    def sd(self) -> float:
+        return self.covariance[self.at][self.at] ** 0.5

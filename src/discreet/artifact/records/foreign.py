@@ -31,7 +31,7 @@ from discreet.models.layout import Layout
 from discreet.models.published_layout import FreeLayout, Place, PublishedLayout
 from discreet.privacy import Noise
 from discreet.privacy.laws import GaussianLaw, LawName, law_of
-from discreet.privacy.published import JointNoise, Published, Unread
+from discreet.privacy.published import Correlated, JointNoise, Published, Unread
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -43,6 +43,8 @@ LARGEST_NUMBER, SMALLEST_SCALE = 10**15, Fraction(1, 10**9)
 _LONGEST, _FINEST = 2**53, 2**20
 # Readings whose noise hangs together are laid out in steps of this share of its standard deviation.
 _WHITE_STEP = Fraction(1, 2**24)
+# Standard deviations that totals of one table are never apart: beyond e^-40 even for Laplace noise.
+_FAR_APART = 30.0
 _LAW = Field(str, lambda name: choice(name, *get_args(LawName)))
 
 
@@ -152,8 +154,12 @@ class ForeignRecord(Record):
         for number in self.numbers:
             number.check()
         found = model.published_layout(domain, records, by_name)
+        _check_wholes(found, by_name, records)
         if self.covariance is not None:
-            return _whitened(found, self.numbers, self._covariance_matrix())
+            matrix = self._covariance_matrix()
+            if found.free:
+                return _whitened(found, self.numbers, matrix)
+            return _correlated(model, found, self.numbers, matrix, records)
         return _free(found, by_name) if found.free else _cells(found, by_name, records)
 
     def _covariance_matrix(self) -> np.ndarray:
@@ -226,6 +232,28 @@ class ForeignRecord(Record):
             raise ValueError("of numbers that others published nothing else is known")
 
 
+def _check_wholes(
+    found: PublishedLayout, numbers: Mapping[str, PublishedNumber], records: int | None
+) -> None:
+    """Raise if numbers that all add up to the number of records are farther apart than their noise can be."""
+    seen = [] if records is None else [("records", Fraction(records), 0.0)]
+    for names in found.wholes:
+        some = [numbers[name] for name in names]
+        if any(number.clipped for number in some):
+            continue
+        # the standard deviation of Laplace noise is the larger one
+        variance = sum(2 * float(number.scale) ** 2 + float(number.rounded or 0) ** 2 for number in some)
+        name = names[0].replace("=", " = ") if len(names) == 1 else f"the margin with {names[0]!r:.40}"
+        seen.append((name, sum((number.value for number in some), Fraction(0)), variance))
+    for name, total, variance in seen[1:]:
+        first, other, its = seen[0]
+        if abs(total - other) > 1 + _FAR_APART * (variance + its) ** 0.5:
+            raise UsageError(
+                f"these are no margins of one table: {first} adds up to {float(other):,.6g} and {name} to "
+                f"{float(total):,.6g}, too far apart for their noise."
+            )
+
+
 def _free(found: PublishedLayout, numbers: Mapping[str, PublishedNumber]) -> Laid:
     """Lay sums of real numbers out, each on a grid on which its own number lies."""
     values, grids, noise = [], [], []
@@ -265,11 +293,6 @@ def _with_grid(layout: Layout, grids: Sequence[Fraction]) -> Layout:
 
 def _whitened(found: PublishedLayout, numbers: Sequence[PublishedNumber], covariance: np.ndarray) -> Laid:
     """Lay sums out in combinations whose Gaussian noise is independent, with standard deviation 1."""
-    if not found.free:
-        raise UsageError(
-            "a covariance is read for means; counts of labels need independent noise.",
-            hint="give the scale of each number, if the noise is independent",
-        )
     root = np.linalg.inv(np.linalg.cholesky(covariance))
     places = [found.places[number.of] for number in numbers]
     rows = np.array([[float(v * place.unit) for v in found.layout.rows[place.at]] for place in places])
@@ -284,6 +307,32 @@ def _whitened(found: PublishedLayout, numbers: Sequence[PublishedNumber], covari
     many = len(names)
     layout = FreeLayout.of(names, mixed, _WHITE_STEP, found.layout.shift, found.layout.half)
     return Laid(layout, readings[:many], noise)
+
+
+def _correlated(
+    model: Model,
+    found: PublishedLayout,
+    numbers: Sequence[PublishedNumber],
+    covariance: np.ndarray,
+    records: int | None,
+) -> Laid:
+    """Lay counts out, each read once, with noise that only all of them together have a density of."""
+    if not model.reads_correlated:
+        raise UsageError(
+            f"{model.name} needs independent noise; a covariance is read for counts of labels and for means.",
+            hint='dc.Categorical(["no", "yes"]) takes it',
+        )
+    rows = tuple(tuple(row) for row in covariance.tolist())
+    read: list[list[tuple[int, Noise]]] = [[] for _ in found.layout.names]
+    for at, number in enumerate(numbers):
+        reading = round(number.value)
+        read[found.places[number.of].at].append(
+            (reading, Correlated(at, rows, float(number.value - reading)))
+        )
+    unread = [at for at, some in enumerate(read) if not some]
+    if unread:
+        _guess_unread(found.layout.names, read, unread, records)
+    return Laid(found.layout, tuple(some[0][0] for some in read), tuple(some[0][1] for some in read))
 
 
 def _cells(found: PublishedLayout, numbers: Mapping[str, PublishedNumber], records: int | None) -> Laid:

@@ -36,6 +36,7 @@ from discreet.data.sources.queries import engine_of
 from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source, listed_names
 from discreet.errors import UsageError
+from discreet.names import closest
 from discreet.objects import spells_number
 
 
@@ -117,6 +118,16 @@ def column_names(data: Any) -> list[str]:
         return list(source.names or [])
 
 
+@concealed
+def header_names(data: Any) -> list[str]:
+    """Return the names of the columns; of a text file only if its first line does not look like a record."""
+    with closing(open_source(data)) as source:
+        names = list(source.names or [])
+        if source.header_of is not None and not _is_header(names, ()):
+            raise UsageError(f"the first line of {source.header_of} does not look like a header.")
+        return names
+
+
 def resolve(
     source: Source, columns: Sequence[str] | None, needs: Sequence[Need]
 ) -> tuple[list[int], list[str]]:
@@ -150,8 +161,10 @@ def resolve(
                 f"there is no column {name!r}: the first line of {source.header_of} does not look like a header."
             )
         if not found:
+            near = closest(name, source.names)
+            guess = "" if near is None else f"did you mean {near!r:.60}? "
             raise UsageError(
-                f"there is no column {name!r}.", hint=f"the columns are {listed_names(source.names)}"
+                f"there is no column {name!r}.", hint=f"{guess}the columns are {listed_names(source.names)}"
             )
         if len(found) > 1:
             raise UsageError(f"column {name!r} appears {len(found)} times.")

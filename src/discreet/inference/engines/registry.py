@@ -18,10 +18,20 @@ _OF_FAMILIES = (
 #: first. They are imported when they are needed, because some bring a compiler along.
 ENGINES: dict[str, tuple[str, ...]] = {
     "bernoulli": ("discreet.inference.models.bernoulli:EXACT", *_OF_FAMILIES),
-    "categorical": ("discreet.inference.models.categorical:EXACT", *_OF_FAMILIES),
+    "categorical": (
+        "discreet.inference.models.categorical:EXACT",
+        *_OF_FAMILIES[:1],
+        # counts whose noise hangs together, which no other engine reads
+        "discreet.inference.models.contingency_engine:CORRELATED",
+        *_OF_FAMILIES[1:],
+    ),
     "cluster_mean": (
         "discreet.inference.models.cluster_mean:GRID",
         "discreet.inference.models.cluster_mean:NAIVE",
+    ),
+    "contingency_table": (
+        "discreet.inference.models.contingency_engine:EXACT",
+        "discreet.inference.models.contingency_engine:GIBBS",
     ),
     "family": ("discreet.inference.engines.scalar.line_draws:EXACT", *_OF_FAMILIES),
     "hidden_markov": (

@@ -11,9 +11,10 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.counts.latent_cells import CellCounts, cell_counts
 from discreet.inference.counts.weights import dirichlet_columns
-from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.record_prior import CountPrior, RecordPrior
 from discreet.priors import Dirichlet
+from discreet.privacy.published import Correlated
 
 # Labels whose counts in the table are kept beside their probabilities.
 _MOST_KEPT = 1000
@@ -42,4 +43,9 @@ def categorical_counts(release: Release, prior: Dirichlet, records: CountPrior) 
     return cell_counts(alpha, np.array(values[:k]), noise[:k], records, usable)
 
 
-EXACT = Engine("exact", reads_all, draw, any_noise=True)
+def _refusal(release: Release) -> str | None:
+    correlated = release.foreign and any(isinstance(one, Correlated) for one in release.noise)
+    return "the noise of its counts hangs together" if correlated else None
+
+
+EXACT = Engine("exact", _refusal, draw, any_noise=True)
