@@ -231,7 +231,7 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
         raise UsageError("missing must be a share, an interval or an array of weights.", hint=_HINT)
     try:
         weights = np.asarray(missing, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # an object of a list may raise anything when it is asked for a number
         weights = np.empty(0)
     if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
         raise UsageError("missing weights must be a list of non-negative numbers, not all zero.", hint=_HINT)

@@ -24,7 +24,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -135,7 +135,9 @@ def connect(*paths: str) -> Any:
         },
     )
     connection.execute("SET disabled_optimizers = 'statistics_propagation,build_side_probe_side,join_order'")
-    connection.execute("SET enable_progress_bar = false")
+    # in a notebook without ipywidgets DuckDB refuses to be told, and has nothing to draw a bar with
+    with suppress(duckdb.Error):
+        connection.execute("SET enable_progress_bar = false")
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     return connection

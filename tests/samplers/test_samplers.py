@@ -1,0 +1,183 @@
+"""Likelihoods of releases in other people's samplers: ``make test-samplers`` has them in an environment of its own.
+
+NumPyro and PyMC draw from the same posterior as ``infer``, for five models; Stan programs are compiled by Stan.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+
+WHY = "it is not installed here: make test-samplers installs it"
+
+
+def _share() -> dc.Release:
+    return dc.release([1, 0, 0, 1, 1, None] * 30, dc.Bernoulli(), epsilon=0.5)
+
+
+def _clipped() -> dc.Release:
+    return dc.foreign(dc.Bernoulli(), records=60, values={"yes": 0}, noise="geometric", scale=6, clipped=0)
+
+
+def _shares() -> dc.Release:
+    values = [12.5, 30, 18]
+    return dc.foreign(dc.Categorical(["a", "b", "c"]), records=60, values=values, noise="laplace", scale=4)
+
+
+def _rate() -> dc.Release:
+    return dc.release([1, 2, 3, 0, 5] * 40, dc.Poisson(), bounds=(0, 12), epsilon=1, missing="none")
+
+
+def _wait() -> dc.Release:
+    waits = [0.2, 1.4, 3.1, 0.7, 2.2] * 40
+    return dc.release(waits, dc.Exponential(), bounds=(0, 12), epsilon=1, missing="none")
+
+
+#: Each release, and the prior that all three samplers take: its name and its numbers.
+MODELS: dict[str, tuple[Callable[[], dc.Release], str, tuple[Any, ...]]] = {
+    "share": (_share, "Beta", (2.0, 3.0)),
+    "clipped share": (_clipped, "Beta", (1.0, 1.0)),
+    "shares": (_shares, "Dirichlet", ([1.0, 2.0, 1.0],)),
+    "Poisson rate": (_rate, "Gamma", (3.0, 1.0)),
+    "exponential rate": (_wait, "Gamma", (3.0, 2.0)),
+}
+
+
+def ours(release: dc.Release, prior: str, numbers: tuple[Any, ...]) -> np.ndarray:
+    made = getattr(dc.priors, prior)(*numbers)
+    return next(iter(dc.infer(release, prior=made, draws=20_000, rng=1).draws.values()))
+
+
+def check(found: np.ndarray, effective: np.ndarray, expected: np.ndarray) -> None:
+    """Means within 4.5 standard errors of both samples, and standard deviations within 12%."""
+    found, expected = found.reshape(len(found), -1), expected.reshape(len(expected), -1)
+    sd = expected.std(axis=0)
+    error = sd * np.sqrt(1 / np.maximum(effective.ravel(), 1) + 1 / len(expected))
+    assert (np.abs(found.mean(axis=0) - expected.mean(axis=0)) < 4.5 * error).all()
+    np.testing.assert_allclose(found.std(axis=0), sd, rtol=0.12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_numpyro_agrees(name: str) -> None:
+    numpyro = pytest.importorskip("numpyro", reason=WHY)
+    import jax
+    from numpyro import distributions as dist
+    from numpyro.diagnostics import effective_sample_size
+
+    jax.config.update("jax_enable_x64", True)
+    make, prior, numbers = MODELS[name]
+    release = make()
+    likelihood = release.likelihood()
+
+    def model() -> None:
+        theta = numpyro.sample("theta", getattr(dist, prior)(*map(np.asarray, numbers)))
+        likelihood.numpyro("release", **{likelihood.parameter: theta})
+
+    kernel = numpyro.infer.NUTS(model)
+    chains = numpyro.infer.MCMC(kernel, num_warmup=500, num_samples=4000, progress_bar=False)
+    chains.run(jax.random.PRNGKey(1))
+    drawn = np.asarray(chains.get_samples()["theta"])
+    check(drawn, effective_sample_size(drawn[None]), ours(release, prior, numbers))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pymc_agrees(name: str) -> None:
+    pymc = pytest.importorskip("pymc", reason=WHY)
+    import arviz
+
+    make, prior, numbers = MODELS[name]
+    release = make()
+    likelihood = release.likelihood()
+    with pymc.Model():
+        theta = getattr(pymc, prior)("theta", *numbers)
+        likelihood.pymc("release", **{likelihood.parameter: theta})
+        # the curve of a family of one parameter has a gradient only in JAX and NumPy: slices need none
+        step = pymc.Slice() if prior == "Gamma" else None
+        drawn = pymc.sample(
+            2000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False, step=step
+        ).posterior["theta"]
+    effective = np.asarray(arviz.ess(drawn)["theta"])
+    check(drawn.to_numpy().reshape(4000, *drawn.shape[2:]), effective, ours(release, prior, numbers))
+
+
+def test_stan_takes_the_programs(tmp_path: Path) -> None:
+    """Stan's own compiler, which comes in the wheel of httpstan, reads them: names, types and sizes of arguments."""
+    httpstan = pytest.importorskip("httpstan", reason=WHY)
+    compiler = Path(httpstan.__file__).parent / "stanc"
+    for at, (make, _, _) in enumerate(MODELS.values()):
+        program = tmp_path / f"model{at}.stan"
+        program.write_text(make().to_stan())
+        done = subprocess.run(
+            [compiler, "--o", str(tmp_path / "out.hpp"), str(program)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+    program.write_text(make().to_stan().replace("log_sum_exp", "log_sum_of_exp").replace("real t", "real u"))
+    assert subprocess.run([compiler, str(program)], capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["share", "shares", "Poisson rate"])
+def test_stan_agrees(name: str) -> None:
+    """Compiled and sampled by PyStan, under a flat prior; a minute of compiling for each."""
+    stan = pytest.importorskip("stan", reason=WHY)
+    make, prior, _ = MODELS[name]
+    release = make()
+    # flat on the parameter
+    numbers = {"Beta": (1.0, 1.0), "Dirichlet": ([1.0] * 3,), "Gamma": (1.0, 1e-9)}[prior]
+    fit = stan.build(release.to_stan(), random_seed=1).sample(num_chains=2, num_samples=2000)
+    drawn = np.asarray(fit[release.likelihood().parameter]).T
+    drawn = drawn[:, 0] if drawn.shape[1] == 1 else drawn
+    check(drawn, np.full(drawn.shape[1:], 800.0), ours(release, prior, numbers))
+
+
+def hierarchy(trial: int) -> tuple[float, float]:
+    """Return the truth and its rank among draws: 30 private tables whose shares come from one population."""
+    import jax
+    import numpyro
+    from jax import numpy as jnp
+    from numpyro import distributions as dist
+
+    rng = np.random.default_rng([21, trial])
+    centre, spread = rng.normal(0, 1), abs(rng.normal(0, 0.5))
+    shares = 1 / (1 + np.exp(-(centre + spread * rng.standard_normal(30))))
+    rows = [(rng.random(80) < p).astype(int).tolist() for p in shares]
+    forms = [dc.release(one, dc.Bernoulli(), epsilon=0.5, missing="none").likelihood() for one in rows]
+
+    def model() -> None:
+        middle = numpyro.sample("middle", dist.Normal(0, 1))
+        width = numpyro.sample("width", dist.HalfNormal(0.5))
+        with numpyro.plate("tables", 30):
+            away = numpyro.sample("away", dist.Normal(0, 1))
+        p = jax.nn.sigmoid(middle + width * away)
+        numpyro.factor("releases", jnp.sum(jnp.stack([one.jax(p=p[i]) for i, one in enumerate(forms)])))
+
+    jax.config.update("jax_enable_x64", True)
+    chains = numpyro.infer.MCMC(numpyro.infer.NUTS(model), num_warmup=400, num_samples=1000, thinning=5,
+                                progress_bar=False)  # fmt: skip
+    chains.run(jax.random.PRNGKey(trial))
+    drawn = {name: np.asarray(x) for name, x in chains.get_samples().items()}
+    return tuple(
+        float((drawn[name] < truth).mean()) for name, truth in (("middle", centre), ("width", spread))
+    )  # pyright: ignore[reportReturnType]
+
+
+@pytest.mark.slow
+def test_a_hierarchy_over_thirty_releases_is_calibrated() -> None:
+    """Ranks of both parameters of the population, over 100 trials."""
+    pytest.importorskip("numpyro", reason=WHY)
+    from discreet.validation.ranks import uniformity
+
+    ranks = np.array([hierarchy(trial) for trial in range(100)])
+    for column in ranks.T:
+        assert uniformity(column).least_p_value > 5e-4
