@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-engines test-spark test-browser lint types wall unit slow docs pages bench studies evidence clean
+.PHONY: help demo test test-engines test-spark test-browser test-samplers examples lint types wall unit slow docs pages bench studies evidence clean
 
 help:
 	@echo "make demo    install and run the demo"
@@ -13,6 +13,8 @@ help:
 	@echo "make test-engines  tests on Spark Connect, Dask and Ibis, in an environment of their own"
 	@echo "make test-spark    the same tests on Apache Spark, which needs Java 17 or newer"
 	@echo "make test-browser  the report in Debian's Chromium (apt-get install chromium)"
+	@echo "make test-samplers likelihoods of releases in NumPyro, PyMC and Stan, in an environment of their own"
+	@echo "make examples run the notebooks in examples/ again, in the same environment"
 	@echo "make slow    the long statistical sweeps"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make pages   run what the README and the docs show again, and update the output"
@@ -51,6 +53,13 @@ test-spark: .venv-spark/.installed
 
 test-browser: .venv-browser/.installed
 	.venv-browser/bin/python -m pytest tests/browser -q $(FOREIGN)
+
+# other people's samplers, and the notebooks that use them
+test-samplers: .venv-examples/.installed
+	.venv-examples/bin/python -m pytest tests/samplers -q $(FOREIGN)
+
+examples: .venv-examples/.installed
+	.venv-examples/bin/python scripts/run_examples.py
 
 # what is inside those packages warns about versions of pandas and leaves sockets to the end of the process
 FOREIGN := -W ignore::FutureWarning -W ignore::DeprecationWarning -W ignore::ResourceWarning
@@ -130,6 +139,6 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-engines .venv-spark .venv-browser build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
+	rm -rf $(VENV) .venv-engines .venv-spark .venv-browser .venv-examples build dist docs/_build discreet-demo benchmarks/data src/discreet.egg-info \
 		.pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks studies scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
