@@ -191,7 +191,9 @@ def test_labels_whose_noise_hangs_together(known: bool, rng: np.random.Generator
     )
     n = tables.sum(axis=1)
     weight = np.exp(gammaln(n + 1.0) - gammaln(n + 3.0)) * stats.multivariate_normal.pdf(
-        tables, y, COVARIANCE
+        tables,
+        y,
+        COVARIANCE,  # pyright: ignore[reportArgumentType]
     )
     weight /= weight.sum()
     mean = weight @ tables

@@ -44,7 +44,7 @@ def categorical_counts(release: Release, prior: Dirichlet, records: CountPrior) 
 
 
 def _refusal(release: Release) -> str | None:
-    correlated = release.foreign and any(isinstance(one, Correlated) for one in release.noise)
+    correlated = release.mechanism.foreign and any(isinstance(one, Correlated) for one in release.noise)
     return "the noise of its counts hangs together" if correlated else None
 
 

@@ -31,7 +31,7 @@ def readings_of(question: Question) -> MarginReadings:
     counted = release.domain.missing == "count"
     if counted:
         alpha = np.pad(alpha, [(0, 1)] * alpha.ndim, constant_values=MISSING_WEIGHT)
-    own = not release.foreign
+    own = not release.mechanism.foreign
     return MarginReadings(
         alpha.shape,
         alpha.ravel(),
@@ -127,7 +127,7 @@ GIBBS = Engine("gibbs", _too_large, walk_tables, _seconds, any_noise=True, foret
 
 
 def _independent(release: Release) -> str | None:
-    if not release.foreign or not any(isinstance(one, Correlated) for one in release.noise):
+    if not release.mechanism.foreign or not any(isinstance(one, Correlated) for one in release.noise):
         return "the noise of its counts is independent"
     labels = len(release.model.labels or ())
     return f"it has {labels} labels, and chains take {MOST_CELLS}" if labels > MOST_CELLS else None
