@@ -16,33 +16,26 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
 
-COIN = "dc.audit(dc.Bernoulli(), epsilon=1, runs=20_000, end_to_end=600, rng=1)"
-MEAN = "dc.audit(dc.Mean(), bounds=(0, 100), epsilon=1, runs=20_000, end_to_end=600, rng=1)"
-GAUSSIAN = (
-    "dc.audit(dc.Mean(), bounds=(0, 100), rho=0.5, mechanism='gaussian', runs=20_000, end_to_end=600, rng=1)"
-)
-PEOPLE = (
-    "dc.audit(dc.Mean(), bounds=(0, 100), epsilon=1, column='x', unit='id', per_unit='mean', runs=10_000, "
-    "end_to_end=60, rng=1)"
-)
-CAPPED = (
-    "dc.audit(dc.Mean(), bounds=(0, 100), epsilon=1, column='x', unit='id', max_rows=2, n=2, "
-    "pair=({'id': ['a'] * 9, 'x': [0.0] * 9}, {'id': ['a'] * 9, 'x': [100.0] * 9}), runs=10_000, "
-    "end_to_end=60, rng=1)"
-)
-GROUPS = (
-    "dc.audit(dc.Mean(), bounds=(0, 100), epsilon=1, column='x', by='g', groups=['a', 'b'], runs=20_000, "
-    "end_to_end=60, rng=1)"
-)
-SAMPLES = (
-    "dc.audit(dc.mechanisms.RenyiPosterior('beta:6,12', order=2, epsilon=1), impute=0, runs=10_000, "
-    "end_to_end=60, rng=1)"
-)
-# the fault is a tenth of epsilon, and the worst pair is a value that goes missing
-MISSING = (
-    "dc.audit(dc.Mean(), bounds=(0, 100), epsilon=2, column='x', runs=200_000, end_to_end=60, rng=1, "
-    "pair=({'x': [0.0, 100.0]}, {'x': [0.0, None]}))"
-)
+
+def _audit(what: str, *, runs: int = 2000, end_to_end: int = 60) -> str:
+    """Return the call of an audit; faults in sums and sensitivities show without many runs."""
+    return f"dc.audit({what}, runs={runs}, end_to_end={end_to_end}, rng=1)"
+
+
+_MEAN = "dc.Mean(), bounds=(0, 100), epsilon=1"
+_PEOPLE = f"{_MEAN}, column='x', unit='id'"
+COIN, MEAN = _audit("dc.Bernoulli(), epsilon=1"), _audit(_MEAN)
+# noise that is too small, and nothing but noise to show it
+NOISE = _audit("dc.Bernoulli(), epsilon=1", runs=20_000, end_to_end=600)
+MEAN_NOISE = _audit(_MEAN, runs=10_000, end_to_end=600)
+GAUSSIAN = _audit("dc.Mean(), bounds=(0, 100), rho=0.5, mechanism='gaussian'")
+GAUSSIAN_NOISE = _audit("dc.Mean(), bounds=(0, 100), rho=0.5, mechanism='gaussian'", runs=20_000)
+PEOPLE, CAPPED = _audit(f"{_PEOPLE}, per_unit='mean', n=2"), _audit(f"{_PEOPLE}, max_rows=2, n=2")
+MEMBERS = _audit(f"{_PEOPLE}, per_unit='mean', by='g', groups=['a', 'b', 'c'], max_groups=2, n=2", runs=400)
+GROUPS = _audit(f"{_MEAN}, column='x', by='g', groups=['a', 'b']")
+LINE = _audit("dc.models.LinearRegression('y', ['x'], bounds={'y': (0, 1), 'x': (0, 1)}), epsilon=1")
+BAYES = _audit("dc.models.NaiveBayes({'c': ['no', 'yes']}, {'f': (0, 1)}), epsilon=1")
+SAMPLES = _audit("dc.mechanisms.RenyiPosterior('beta:6,12', order=2, epsilon=1), impute=0")
 
 
 @dataclass(frozen=True)
@@ -65,29 +58,40 @@ secure_draw = SecureDraw()
 
 FAULTS = {
     "noise 20% too small: sampler": Fault(
-        "samplers/secure.py", "for_laplace, scale=scale)", "for_laplace, scale=0.8 * scale)", COIN
+        "samplers/secure.py", "for_laplace, scale=scale)", "for_laplace, scale=0.8 * scale)", NOISE
     ),
     "noise 20% too small: Gaussian sampler": Fault(
-        "samplers/secure.py", "for_gaussian, scale=sigma)", "for_gaussian, scale=0.8 * sigma)", GAUSSIAN
+        "samplers/secure.py", "for_gaussian, scale=sigma)", "for_gaussian, scale=0.8 * sigma)", GAUSSIAN_NOISE
     ),
     "noise 20% too small: scales": Fault("mechanisms/noise.py", _SCALE, f"{_SCALE} * 4 / 5", MEAN),
     "noise 20% too small: single draws": Fault(
-        "samplers/secure.py", "return int(_adds(noise)(0))", "return round(0.8 * int(_adds(noise)(0)))", MEAN
+        "samplers/secure.py",
+        "return int(_adds(noise)(0))",
+        "return round(0.8 * int(_adds(noise)(0)))",
+        MEAN_NOISE,
     ),
     "float sum: blocks": Fault(
         "data/summaries/sums.py", "return np.floor(steps, out=steps)", "return steps", MEAN
     ),
     "float sum: groups": Fault(
         "data/summaries/sums.py",
-        "totals[j] = np.bincount(group, weights, minlength=n_groups)",
-        "totals[j] = np.bincount(group, weights + 0.4, minlength=n_groups)",
+        "self._steps(j, features, out[at])",
+        "out[at] = sum(features[k] * c for k, c in self._terms[j]) + self._constants[j]",
         GROUPS,
+    ),
+    "float sum: engine": Fault("data/summaries/engine_sums.py", ".floor().cast(nw.Int64)", "", MEAN),
+    "float sum: products": Fault("data/summaries/product_sums.py", "np.floor(z, out=z)", "z -= 0.5", LINE),
+    "float sum: moments": Fault(
+        "data/summaries/moment_sums.py",
+        "np.floor(t * float(1 / grid) + 0.5), group",
+        "t * float(1 / grid), group",
+        BAYES,
     ),
     "usable count forgotten: sensitivity": Fault(
         "models/shapes.py",
         'return max(between, from_nothing) if missing == "count" else between',
         "return between",
-        MISSING,
+        MEAN,
     ),
     "usable count forgotten: noise": Fault(
         "mechanisms/noise.py",
@@ -99,7 +103,7 @@ FAULTS = {
         "curator/draw.py",
         'records=reading.n_records if asked.neighbors == "replace" else None',
         'records=max(1, reading.data.values[-1]) if asked.neighbors == "replace" else None',
-        MEAN,
+        COIN,
     ),
     "seeded generator: one for all": Fault(
         "samplers/secure.py", "\nsecure_draw = SecureDraw()\n", _SEEDED, COIN
@@ -128,6 +132,9 @@ FAULTS = {
         "l1, l2_squared = Fraction(3, 2), Fraction(5, 4)",
         CAPPED,
     ),
+    "unit counted as a row: groups": Fault(
+        "models/grouped.py", "several = Fraction(self.max_groups or 1)", "several = Fraction(1)", MEMBERS
+    ),
     "bound read wrongly: upper one forgotten": Fault(
         "data/summaries/sums.py",
         "z = np.clip(x, m.low, m.high, out=out)",
@@ -139,6 +146,15 @@ FAULTS = {
         "clamp=not (identity and max(edges) <= 1)))",
         "clamp=False))\n            out[-1] = Map(*numbers[:3], 2 * numbers[3], clamp=False)",
         MEAN,
+    ),
+    "bound read wrongly: engine": Fault(
+        "data/summaries/engine_sums.py", ".clip(m.low, m.high) if clip", ".clip(m.low, None) if clip", MEAN
+    ),
+    "bound read wrongly: products": Fault(
+        "data/summaries/product_sums.py",
+        "        np.clip(z, -1.0, 1.0, out=z)\n",
+        "        z = (x - shift) * slope\n",
+        LINE,
     ),
     "sensitivity half as large: shape": Fault(
         "models/shapes.py",
@@ -154,9 +170,21 @@ FAULTS = {
     ),
     "sensitivity half as large: mechanism": Fault(
         "mechanisms/noise.py",
-        'return layout.l1_sensitivity if self.norm == "l1" else layout.l2_sensitivity',
-        'return layout.l1_sensitivity / 2 if self.norm == "l1" else layout.l2_sensitivity / 2',
+        "if isinstance(self.budget, PerUnit) else layout.l1_sensitivity",
+        "if isinstance(self.budget, PerUnit) else layout.l1_sensitivity / 2",
         MEAN,
+    ),
+    "sensitivity half as large: Laplace scale": Fault(
+        "mechanisms/noise.py",
+        "return self.sensitivity(layout) / self.epsilon",
+        "return self.sensitivity(layout) / self.epsilon / 2",
+        MEAN,
+    ),
+    "sensitivity half as large: Gaussian scale": Fault(
+        "mechanisms/noise.py",
+        "return sqrt_up(layout.l2_sensitivity**2 / (2 * rho))",
+        "return sqrt_up(layout.l2_sensitivity**2 / (8 * rho))",
+        GAUSSIAN,
     ),
     "sensitivity half as large: groups": Fault("models/grouped.py", "l1 *= 2", "l1 *= 1", GROUPS),
 }
@@ -165,7 +193,7 @@ FAULTS = {
 def planted(fault: Fault, folder: Path) -> dict[str, object]:
     """Plant a fault in a copy of the package, audit it there, and return what was found."""
     copy = folder / "src"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("*.egg-info"))
     file = copy / "discreet" / fault.path
     text = file.read_text(encoding="utf-8")
     assert fault.before in text, f"{fault.path} no longer has this text"

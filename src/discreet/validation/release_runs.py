@@ -37,6 +37,8 @@ from discreet.validation.outputs import released
 _BUDGETS = ("epsilon", "delta", "rho")
 #: Arguments of a release that an audit does not take: it reads no data of anybody's.
 _NOT_HERE = ("table", "query", "ledger", "dataset", "analyst", "about", "explain")
+#: Stands for the key by which rows of a person are chosen, where two readings are to choose the same.
+KEY = b"0123456789abcdef"
 #: What is published where no group is.
 _NOTHING = "nothing is published"
 _FRESH = (

@@ -22,11 +22,12 @@ from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.validation.audit_result import StructureCheck
+from discreet.validation.exact_changes import exact_changes
 from discreet.validation.learned_events import output_classes
 from discreet.validation.neighboring_tables import TableSpace
 from discreet.validation.outputs import Outputs, tabulated
 from discreet.validation.privacy_bounds import epsilon_at_least
-from discreet.validation.release_runs import ReleaseRuns, same_data
+from discreet.validation.release_runs import KEY, ReleaseRuns, same_data
 
 if TYPE_CHECKING:
     from discreet.validation.audit import FunctionRuns
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 FALSE_ALARM = 1e-4
 #: People of the table on which order, engine and chunking are varied, and how often it is cut in two.
 _PEOPLE, _CUTS = 61, 8
-_KEY = b"0123456789abcdef"
 _FRESH_RUNS, _PATIENCE = 3, 600
 # outputs of a class that the other table never gives, to be looked at
 _SEVERAL = 8
@@ -61,6 +61,7 @@ def release_checks(
         found = [StructureCheck("end to end", False, f"a whole release failed: {problem.message}")]
     found += _noise(runs, tables, outputs, rng)
     if space is not None:
+        found += exact_changes(runs, space, rng)
         found += _invariances(runs, space, rng)
     return (*found, _fresh_processes(fresh))
 
@@ -253,9 +254,9 @@ def _invariances(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator)
     rows = space.records(people)
 
     def totals(data: Any) -> dict[str, Any]:
-        return {name: one.data for name, one in runs.readings(data, row_key=_KEY).items()}
+        return {name: one.data for name, one in runs.readings(data, row_key=KEY).items()}
 
-    if any(one.data is None for one in runs.readings(rows, row_key=_KEY).values()):
+    if any(one.data is None for one in runs.readings(rows, row_key=KEY).values()):
         return
     base = totals(rows)
 
@@ -312,7 +313,10 @@ def _other_ways(rows: Mapping[str, list[Any]], folder: Path) -> Iterator[tuple[s
     if find_spec("polars") is not None:
         import polars
 
-        yield "Polars", polars.from_arrow(table)
+        held = polars.DataFrame(table)
+        yield "Polars", held
+        # read by the engine itself, as a database is
+        yield "Polars, lazily", held.lazy()
     if find_spec("pandas") is not None:
         yield "pandas", table.to_pandas()
     pyarrow.csv.write_csv(table, folder / "rows.csv")

@@ -1,0 +1,85 @@
+"""How far one person can move the exact totals, set against the noise on them: a check without any chance.
+
+Noise that is drawn as promised keeps its promise for every pair of neighbors if the totals of no pair are further
+apart than its scales allow: under discrete Laplace noise of scales b_j the privacy loss is at most sum_j |change_j| /
+b_j, and some outputs reach it; under discrete Gaussian noise of parameters sigma_j the divergence of order a is at most
+a sum_j change_j^2 / 2 sigma_j^2. So a sensitivity that is too small, rows of a person that were not put together and
+bounds that do not hold show in a few pairs of tables, however rare the outputs are that would tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.mechanisms.noise import NoiseMechanism
+from discreet.validation.audit_result import StructureCheck
+from discreet.validation.neighboring_tables import Pair, Person, TableSpace
+from discreet.validation.release_runs import KEY, ReleaseRuns
+
+#: Changes of one value or person that are tried from the worst pair on.
+_CLIMB = 24
+#: People have so many times the rows that may count.
+_MORE_ROWS = 3
+# the norm of a mechanism's sensitivity, for the promises that its totals can be held against
+_NORMS = {"pure": "l1", "zero_concentrated": "l2"}
+
+
+def exact_changes(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator) -> list[StructureCheck]:
+    """Return the check of the largest change that is found; none where noise is not all that a release draws."""
+    promised = runs.guarantee.to_neighbors()
+    norm = _NORMS.get(promised.kind)
+    mechanisms = [one.mechanism for one in runs.asked.values()]
+    if norm is None or any(not isinstance(one, NoiseMechanism) or one.norm != norm for one in mechanisms):
+        return []
+    if space.unit is not None:
+        space = replace(space, rows=_MORE_ROWS * space.rows)
+    losses = _Losses(runs, space, norm)
+    pairs = [pair for some in space.pairs(rng) for pair in some]
+    found = [losses.of(pair) for pair in pairs]
+    if None in found:
+        return []
+    worst, at = max((loss, k) for k, loss in enumerate(found) if loss is not None)
+    pair = pairs[at]
+    for _ in range(_CLIMB):
+        other = space.varied(pair, rng)
+        loss = losses.of(other) or Fraction(0)
+        if loss > worst:
+            worst, pair = loss, other
+    (name, budget) = next(iter(promised.budgets().items()))
+    tried = f"{len(found) + _CLIMB:,} pairs of neighboring tables"
+    words = f"{name} = {float(worst):.4g} of the promised {float(budget):.4g} is the most that {tried} cost"
+    return [StructureCheck("exact changes", worst <= budget, words)]
+
+
+class _Losses:
+    """What pairs of tables cost, of which each table is read once."""
+
+    def __init__(self, runs: ReleaseRuns, space: TableSpace, norm: str) -> None:
+        self._runs, self._space, self._norm = runs, space, norm
+        self._known: dict[tuple[Person, ...], list[tuple[Any, Any]] | None] = {}
+
+    def of(self, pair: Pair) -> Fraction | None:
+        """Return the exact loss between two tables; None if totals are read after the first random number."""
+        both = [self._read(people) for people in pair.people()]
+        if both[0] is None or both[1] is None:
+            return None
+        loss = Fraction(0)
+        for (one, record), (other, _) in zip(*both, strict=True):
+            for first, second, grid, scale in zip(
+                one.values, other.values, one.layout.grid, record.scale, strict=True
+            ):
+                moved = abs(first - second) * grid / scale
+                loss += moved if self._norm == "l1" else moved**2 / 2
+        return loss
+
+    def _read(self, people: tuple[Person, ...]) -> list[tuple[Any, Any]] | None:
+        if people not in self._known:
+            # the rows of a person that count are chosen by the same key in both tables
+            made = self._runs.readings(self._space.records(people), row_key=KEY).values()
+            held = [(one.data, one.record) for one in made if one.data is not None]
+            self._known[people] = held if len(held) == len(made) else None
+        return self._known[people]
