@@ -156,6 +156,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": lambda: {"model": dc.Bernoulli(), "n": 20, "epsilon": 1},
     "planning.deployments": dict,
     "planning.draws_for_answers": lambda: {"loss": 0.1},
+    "planning.loss_of_answers": lambda: {"draws": 100},
     "calibrate": lambda: {
         "model": dc.Bernoulli(),
         "n": 20,

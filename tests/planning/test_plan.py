@@ -188,6 +188,61 @@ def test_how_many_draws_answers_need() -> None:
             dc.planning.draws_for_answers(**wrong)
 
 
+def test_answers_lose_what_the_draws_and_the_private_prior_cost() -> None:
+    asked: dict[str, Any] = {"candidates": 5, "questions": 2, "utility_range": (0, 10), "left_out": 0.02}
+    draws = dc.planning.draws_for_answers(1.0, **asked)
+    assert dc.planning.loss_of_answers(draws, **asked) <= 1.0 < dc.planning.loss_of_answers(draws - 1, **asked)
+    # a restricted prior costs twice what it leaves out, of the whole range, however many draws there are
+    free = {**asked, "left_out": 0.0}
+    more = dc.planning.loss_of_answers(draws, **asked) - dc.planning.loss_of_answers(draws, **free)
+    assert more == pytest.approx(2 * 0.02 * 10)
+    with pytest.raises(UsageError, match="no number of draws"):
+        dc.planning.draws_for_answers(0.3, **asked)
+    with pytest.raises(UsageError, match="left_out must be"):
+        dc.planning.loss_of_answers(10, left_out=1)
+
+
+def test_the_bound_on_regret_holds_for_every_pair_of_posteriors(rng: np.random.Generator) -> None:
+    """Lemma 14: whoever takes the best answer under one belief loses at most its distance under another."""
+    for _ in range(200):
+        one, other = rng.dirichlet(np.full(6, 0.5), size=2)
+        utility = rng.random((6, 9))
+        regret = (other @ utility).max() - (other @ utility)[np.argmax(one @ utility)]
+        assert regret <= np.abs(one - other).sum() + 1e-12
+
+
+# -- people --------------------------------------------------------------------------------------------
+
+
+def test_a_person_of_one_record_is_planned_like_a_record() -> None:
+    share = {"model": dc.Bernoulli(), "n": 90, "epsilon": 1}
+    one, other = planned(**share), planned(**share, unit="id", per_unit="any")
+    assert (one.width, one.unit) == (other.width, None)
+    assert other.unit == "id"
+    assert "90 people" in other.summary()
+    assert other.guarantee().unit == "id"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", [True, False])
+def test_people_with_several_rows_get_the_width_that_was_planned(
+    table: bool, rng: np.random.Generator
+) -> None:
+    def people(n: int) -> dict[str, np.ndarray]:
+        # beta values of mean 30 and sd 12, of which a row repeats its person's or has its own: correlation 1/2
+        values = rng.beta(4.075, 9.508, (4, n, 3)) * 100
+        own = np.where(rng.random((n, 3)) < np.sqrt(0.5), values[0][:, :1], values[1])
+        return {"id": np.repeat(np.arange(n), 3), "value": own.ravel()}
+
+    public = people(2000) if table else {"mean": 30, "sd": 12}
+    plan = planned(model=dc.Mean(), n=400, bounds=(0, 100), epsilon=1, unit="id", max_rows=3, public=public)
+    assert plan.width > planned(**MEAN | {"n": 400}, epsilon=1).width
+    declared = {"model": dc.Mean(), "bounds": (0, 100), "column": "value", "unit": "id", "max_rows": 3}
+    widths = achieved(plan, lambda _: people(400), 24, rng, **declared)
+    error = widths.std(ddof=1) / np.sqrt(widths.size)
+    assert abs(widths.mean() - plan.width) < 0.05 * plan.width + 3.3 * error
+
+
 @pytest.mark.slow
 def test_the_number_of_records_is_solved_for() -> None:
     enough = planned(model=dc.Bernoulli(), epsilon=0.5, width=0.05, public={"p": 0.3})
@@ -245,6 +300,10 @@ def regression(rng: np.random.Generator, n: int) -> tuple[Any, dict[str, np.ndar
         ({**MEAN, "epsilon": 1, "public": {"mean": 30, "sd": 90}}, "no column within the bounds"),
         ({"model": "bernoulli", "n": 10, "epsilon": 1}, "model must be a family"),
         ({"model": {}, "n": 10, "epsilon": 1}, "no model"),
+        ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "unit": "id"}, "unit needs per_unit"),
+        ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "per_unit": "any"}, "need unit"),
+        ({**MEAN, "epsilon": 1, "unit": "id", "max_rows": 2, "groups": 3}, "takes per_unit"),
+        ({**MEAN, "epsilon": 1, "unit": "id", "max_rows": 2, "public": {"id": [1, 2]}}, "table of two columns"),
         ({"model": {"a": dc.Bernoulli()}, "n": 10, "epsilon": 1, "width": {"a": 1}}, "either a budget"),
     ],
 )

@@ -21,6 +21,7 @@ from discreet.cli.options import (
     read_bounds,
     read_model,
 )
+from discreet.cli.people_options import MaxRows, PerUnit, Unit
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
@@ -57,6 +58,9 @@ def plan(
         int | None,
         typer.Option(metavar="N", help="Into how many groups the records fall."),
     ] = None,
+    unit: Unit = None,
+    per_unit: PerUnit = None,
+    max_rows: MaxRows = None,
     prior: PriorText = None,
     public: Annotated[
         list[str] | None,
@@ -102,6 +106,9 @@ def plan(
             missing=missing,
             neighbors=neighbors,
             groups=groups,
+            unit=unit,
+            per_unit=per_unit,
+            max_rows=max_rows,
             prior=None if prior == "weak" else prior,
             public=_public(public),
             parameter=parameter,

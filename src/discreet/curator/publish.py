@@ -15,7 +15,7 @@ from discreet.curator.declare import Declaration, declare, filter_of
 from discreet.curator.declared import Declared
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
-from discreet.domain.unit import NullUnit
+from discreet.domain.unit import NullUnit, Unit
 from discreet.errors import DataError, UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
@@ -333,6 +333,7 @@ def privatize(
     *,
     columns: tuple[str, ...],
     neighbors: Neighbors,
+    unit: Unit | None = None,
 ) -> Release:
     """Release exact totals that are known already, in layout order and grid steps, for simulation."""
     layout, mechanism = model.layout(domain, neighbors), mechanism.within(model, domain, neighbors)
@@ -346,6 +347,7 @@ def privatize(
         neighbors=neighbors,
         layout=layout,
         guarantees=guarantees,
+        unit=unit,
     )
     public = n_records if neighbors == "replace" else None
     record = mechanism.plan(model, domain, public, layout)

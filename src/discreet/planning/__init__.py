@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from discreet.planning.division import Division
-from discreet.planning.draws_needed import draws_for_answers
+from discreet.planning.draws_needed import draws_for_answers, loss_of_answers
 from discreet.planning.plan import Plan, plan
 from discreet.planning.risk import deployments
 
-__all__ = ["Division", "Plan", "deployments", "draws_for_answers", "plan"]
+__all__ = ["Division", "Plan", "deployments", "draws_for_answers", "loss_of_answers", "plan"]

@@ -17,6 +17,7 @@ from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.base import Model
 from discreet.planning.risk import risk_in_words
+from discreet.planning.simulated_people import ALIKE, People
 from discreet.planning.simulated_tables import Tables, expected_tables
 from discreet.planning.solving import ENDLESS, FEW, Budget, solve, solve_records
 from discreet.privacy.guarantees import check_neighbors
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.planning.division import Division
 
-#: Simulated tables; fewer of families of numbers, which are read by chains, and of groups.
+#: Simulated tables; fewer of families of numbers, which are read by chains, of groups and of people with rows.
 _FEWER, _ALL = 8, 24
 _DELTA = 1e-6
 
@@ -64,6 +65,8 @@ class Plan:
     public: bool = False
     wanted: float | None = None
     groups: int | None = None
+    #: The column that tells people apart, who are protected then; None if a record is protected.
+    unit: str | None = None
     budget: Budget = field(repr=False, default_factory=lambda: Budget("laplace", "epsilon"))
     tables: Tables | None = field(repr=False, compare=False, default=None)
     again: Callable[..., Any] | None = field(repr=False, compare=False, default=None)
@@ -104,7 +107,8 @@ class Plan:
 
     def guarantee(self) -> Any:
         """Return what a release under this plan promises."""
-        return self.budget.at(self.spent).guarantee(self.neighbors)
+        promised = self.budget.at(self.spent).guarantee(self.neighbors)
+        return promised if self.unit is None else promised.for_unit(self.unit)
 
     def summary(self) -> str:
         """Return the plan in words."""
@@ -114,7 +118,8 @@ class Plan:
             for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
             if value is not None
         )
-        what = f"{self.model}, {self.n:,} records" + (f" in {self.groups:,} groups" if self.groups else "")
+        who = "records" if self.unit is None else "people"
+        what = f"{self.model}, {self.n:,} {who}" + (f" in {self.groups:,} groups" if self.groups else "")
         lines = [
             f"{what}: {spent} ({self.mechanism} noise, neighbors: {self.neighbors})",
             f"{percent} interval of {self.parameter}: expected width {self.width:.4g}"
@@ -135,6 +140,7 @@ class Plan:
             "model",
             "n",
             "groups",
+            "unit",
             "parameter",
             "prob",
             "neighbors",
@@ -170,6 +176,9 @@ def plan(
     missing: Missing | None = None,
     neighbors: Neighbors = "replace",
     groups: Any = None,
+    unit: str | None = None,
+    per_unit: Any = None,
+    max_rows: int | None = None,
     prior: Any = None,
     public: Any = None,
     parameter: str | None = None,
@@ -188,7 +197,7 @@ def plan(
         (:class:`Division`), so that their widths, each as a share of what it is without data, add up to the least; or,
         with ``width`` by name, so that every wanted width is met.
     n
-        About how many records (people, if a release has ``unit``) the table has. Leave it out and give both a budget
+        About how many records (people, with ``unit``) the table has. Leave it out and give both a budget
         and ``width`` to have it solved for: how many records are enough.
     epsilon, delta, rho
         The budget. Leave it out and give ``width`` to have it solved for.
@@ -199,6 +208,11 @@ def plan(
     groups
         Into how many groups the records fall, about equally many in each, or their names; the width is then that of
         one group.
+    unit, per_unit, max_rows
+        As in :func:`release`: the column that tells people apart, who are then protected, and what of their rows
+        counts. With ``per_unit`` a person is one record, and ``public`` is about such records. With ``max_rows`` every
+        person has so many rows, of which any two have a correlation of 0.5; or ``public`` is a table of public people,
+        by column, with ``unit`` among them, whose people are drawn again with all their rows.
     prior
         As in :func:`infer`.
     public
@@ -227,6 +241,9 @@ def plan(
             "missing": missing,
             "neighbors": neighbors,
             "groups": groups,
+            "unit": unit,
+            "per_unit": per_unit,
+            "max_rows": max_rows,
             "prior": prior,
         }
         said |= {"public": public, "parameter": parameter, "prob": prob, "rng": int(rng.integers(2**31))}
@@ -239,8 +256,12 @@ def plan(
         "missing": missing,
         "neighbors": neighbors,
         "groups": groups,
+        "unit": unit,
+        "per_unit": per_unit,
+        "max_rows": max_rows,
         "prob": prob,
     }
+    people = People.read(unit, per_unit, max_rows)
     if isinstance(model, Mapping):
         from discreet.planning.division import divide_budget
 
@@ -273,14 +294,17 @@ def plan(
     if named:
         choose_mechanism(mechanism, epsilon, delta, rho)
     number = _number_of_groups(groups)
+    if number is not None and people is not None and people.max_rows is not None:
+        raise UsageError("a plan for groups takes per_unit: max_rows is for people without groups.")
     tables = expected_tables(
         model,
         mechanism=budget.at(1.0),
         n=n,
-        size=_FEWER if number is not None or (model.has_numbers and model.assumption) else _ALL,
+        size=_FEWER if number or max_rows or (model.has_numbers and model.assumption) else _ALL,
         prior=prior,
         public=public,
         groups=number,
+        people=people,
         parameter=parameter,
         prob=prob,
         neighbors=neighbors,
@@ -321,10 +345,11 @@ def plan(
         sd=found.sd,
         floor=floor,
         ceiling=ceiling,
-        expects=_expects(public),
+        expects=_expects(public, people),
         public=public is not None,
         wanted=wanted,
         groups=number,
+        unit=None if tables.unit is None else tables.unit.column,
         budget=budget,
         tables=tables,
         again=again,
@@ -336,14 +361,18 @@ def _one(model: Model, **said: Any) -> Plan:
     return instance(plan(model, **said), "model", Plan, "one model")
 
 
-def _expects(public: Any) -> str:
+def _expects(public: Any, people: People | None) -> str:
+    if people is not None and people.is_table(public):
+        return "people like public ones, each with all rows"
+    rows = ""
+    if people is not None and people.max_rows is not None:
+        rows = f"; {people.max_rows:,} rows of every person, any two with a correlation of {ALIKE:g}"
     if public is None:
-        return "what the prior, or experience with bounded columns, lets expect"
+        return "what the prior, or experience with bounded columns, lets expect" + rows
     if isinstance(public, Mapping):
-        return ", ".join(
-            f"{name} about {value}" for name, value in public.items() if np.ndim(value) == 0
-        ) or ("records like public ones")
-    return f"records like {np.size(public):,} public ones"
+        named = [f"{name} about {value}" for name, value in public.items() if np.ndim(value) == 0]
+        return (", ".join(named) or "records like public ones") + rows
+    return f"records like {np.size(public):,} public ones" + rows
 
 
 def _number_of_groups(groups: Any) -> int | None:

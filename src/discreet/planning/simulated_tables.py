@@ -16,6 +16,7 @@ from discreet.curator.declare import declare
 from discreet.curator.draw import read_totals
 from discreet.curator.publish import privatize
 from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.unit import Unit
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.inference.analyst import infer
@@ -25,6 +26,7 @@ from discreet.mechanisms.noise import Laplace
 from discreet.models.base import Model
 from discreet.models.grouped import read_groups
 from discreet.objects import as_array
+from discreet.planning.simulated_people import COLUMN, People
 
 #: Larger tables are simulated with so many records and scaled: a width depends on the shape of a table, not its digits.
 _MOST_ROWS = 20_000
@@ -64,6 +66,7 @@ class Tables:
     alike: bool = False
     #: Whether there are chains that are much faster than other engines; their errors average out over tables.
     chains: bool = False
+    unit: Unit | None = None
     _known: dict[Any, Width] = field(default_factory=dict, repr=False, compare=False)
 
     def width(self, mechanism: Mechanism, most: int | None = None) -> Width:
@@ -116,6 +119,7 @@ class Tables:
             mechanism,
             columns=self.columns,
             neighbors=self.neighbors,
+            unit=self.unit,
         )
         found = infer(release, prior=self.prior, engine=engine, draws=draws, rng=table)
         return list(found.values()) if isinstance(found, Mapping) else [found]
@@ -151,33 +155,40 @@ def expected_tables(
     prior: Any,
     public: Any,
     groups: int | None,
+    people: People | None,
     parameter: str | None,
     prob: float,
     neighbors: Neighbors,
     rng: np.random.Generator,
     **declared: Any,
 ) -> Tables:
-    """Simulate ``size`` tables of ``n`` records as the prior, or what is public, lets one expect them."""
+    """Simulate ``size`` tables of ``n`` records, or people, as the prior, or what is public, lets one expect them."""
     own = model.read_columns(None)
     name = parameter or ("" if own else model.draw_names[0])
     if own is None and name.partition("[")[0] not in model.draw_names:
         raise _no_parameter(model, name, model.draw_names)
-    model = mechanism.suited(model)
+    single = model = mechanism.suited(model)
+    if people is not None:
+        model = people.suited(model)
     whole, relation = model, neighbors
-    columns, parts = own or ("column",), 1
+    columns, parts = own or (COLUMN,), 1
     if groups is not None:
         parts, relation = min(groups, _MOST_GROUPS), "add_remove"
         whole = read_groups(model, "group", [f"group {k}" for k in range(parts)])
-        columns = ("column", "group")
+        columns = (COLUMN, "group")
     each = max(1, n // (groups or 1))
     domain = model.read_domain(
         declared.get("bounds"), declared.get("outside") or "clip", declared.get("missing") or "count"
     )
-    read_prior = model.read_prior(prior, domain)
+    unit = None if people is None else people.unit(model, columns, domain)
     if own is None:
-        family = model.require(RecordSums, "a plan is for a family, or for a model with public records")
-        shapes = _shapes(family, domain, read_prior, public, size, rng)
+        family = single.require(RecordSums, "a plan is for a family, or for a model with public records")
+        rough = None if people is not None and people.is_table(public) else public
+        shapes = _shapes(family, domain, family.read_prior(prior, domain), rough, size, rng)
         drawn = [lambda n, shape=shape: _rows(family, domain, shape, n, rng) for shape in shapes]
+        if people is not None:
+            drawn = [people.rows(one, public, rng) for one in drawn]
+            declared |= people.declared
     else:
         table = public_columns(own, public)
         drawn = [lambda n: resampled(table, n, rng)] * size
@@ -205,6 +216,7 @@ def expected_tables(
         np.clip(flipped, 1e-6, 1 - 1e-6),
         alike=public is not None,
         chains=model.engines in _CHAINS,
+        unit=unit,
     )
     return tables if own is None else tables.naming(mechanism)
 
