@@ -191,7 +191,9 @@ def test_how_many_draws_answers_need() -> None:
 def test_answers_lose_what_the_draws_and_the_private_prior_cost() -> None:
     asked: dict[str, Any] = {"candidates": 5, "questions": 2, "utility_range": (0, 10), "left_out": 0.02}
     draws = dc.planning.draws_for_answers(1.0, **asked)
-    assert dc.planning.loss_of_answers(draws, **asked) <= 1.0 < dc.planning.loss_of_answers(draws - 1, **asked)
+    assert (
+        dc.planning.loss_of_answers(draws, **asked) <= 1.0 < dc.planning.loss_of_answers(draws - 1, **asked)
+    )
     # a restricted prior costs twice what it leaves out, of the whole range, however many draws there are
     free = {**asked, "left_out": 0.0}
     more = dc.planning.loss_of_answers(draws, **asked) - dc.planning.loss_of_answers(draws, **free)
@@ -303,7 +305,10 @@ def regression(rng: np.random.Generator, n: int) -> tuple[Any, dict[str, np.ndar
         ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "unit": "id"}, "unit needs per_unit"),
         ({"model": dc.Bernoulli(), "n": 10, "epsilon": 1, "per_unit": "any"}, "need unit"),
         ({**MEAN, "epsilon": 1, "unit": "id", "max_rows": 2, "groups": 3}, "takes per_unit"),
-        ({**MEAN, "epsilon": 1, "unit": "id", "max_rows": 2, "public": {"id": [1, 2]}}, "table of two columns"),
+        (
+            {**MEAN, "epsilon": 1, "unit": "id", "max_rows": 2, "public": {"id": [1, 2]}},
+            "table of two columns",
+        ),
         ({"model": {"a": dc.Bernoulli()}, "n": 10, "epsilon": 1, "width": {"a": 1}}, "either a budget"),
     ],
 )

@@ -14,6 +14,7 @@ import discreet as dc
 from discreet.data.summaries.sums import BlockSums
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.models.shapes import Interval
+from discreet.validation.exact_changes import exact_changes
 from discreet.validation.neighboring_tables import Pair, TableSpace
 from discreet.validation.outputs import tabulated
 from discreet.validation.privacy_bounds import (
@@ -234,8 +235,53 @@ def test_the_path_of_a_release_passes_every_check(
     # reported, not judged; and the other processes are for the slow tests
     assert found.pop("timing") is None
     assert found.pop("fresh processes") is None
-    assert set(found) == {"end to end", "file", "noise", "row order", "chunking", "engine"}
+    assert set(found) == {"end to end", "file", "noise", "exact changes", "row order", "chunking", "engine"}
     assert all(found.values())
+
+
+EXACT = {
+    "a share": (dc.Bernoulli(), {"epsilon": 1}),
+    "a mean": (dc.Mean(), {"epsilon": 1, "bounds": (0, 100)}),
+    "records added": (dc.Mean(), {"epsilon": 1, "bounds": (0, 100), "neighbors": "add_remove"}),
+    "Gaussian noise": (dc.Mean(), {"rho": 0.5, "bounds": (0, 100), "mechanism": "gaussian"}),
+    "groups": (dc.Mean(), {"epsilon": 1, "bounds": (0, 1), "column": "x", "by": "g", "groups": ["a", "b"]}),
+    "several": ({"a": dc.Bernoulli(), "b": dc.Mean()}, {"epsilon": 1, "bounds": {"b": (0, 1)}}),
+    "a regression": (
+        dc.models.LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)}),
+        {"epsilon": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_the_worst_pair_costs_all_that_is_promised_and_no_more(case: str, rng: np.random.Generator) -> None:
+    model, settings = EXACT[case]
+    runs = ReleaseRuns.of(model, settings)
+    (found,) = exact_changes(runs, runs.space(4), rng)
+    assert found.passed
+    # the largest change is among the pairs that are tried, to three digits: no sensitivity is larger than it must be
+    words = found.words.split()
+    assert float(words[2]) == pytest.approx(float(words[6]), rel=2e-3)
+
+
+def test_a_sensitivity_that_is_too_small_by_a_tenth_is_caught_exactly(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    right = NoiseMechanism.scales
+    monkeypatch.setattr(
+        NoiseMechanism, "scales", lambda self, layout: tuple(b * 9 / 10 for b in right(self, layout))
+    )
+    for model, settings in EXACT.values():
+        runs = ReleaseRuns.of(model, settings)
+        assert exact_changes(runs, runs.space(4), rng)[0].passed is False
+
+
+def test_what_is_no_noise_on_totals_has_no_exact_change(rng: np.random.Generator) -> None:
+    runs = ReleaseRuns.of(
+        dc.Bernoulli(),
+        {"mechanism": dc.mechanisms.RenyiPosterior("beta:6,12", order=2, epsilon=1), "impute": 0},
+    )
+    assert exact_changes(runs, runs.space(4), rng) == []
 
 
 @pytest.mark.slow
