@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.noise import NoiseMechanism
 from discreet.validation.audit_result import StructureCheck
 from discreet.validation.neighboring_tables import Pair, Person, TableSpace
 from discreet.validation.release_runs import KEY, ReleaseRuns
@@ -24,7 +23,7 @@ from discreet.validation.release_runs import KEY, ReleaseRuns
 _CLIMB = 24
 #: People have so many times the rows that may count.
 _MORE_ROWS = 3
-# the norm of a mechanism's sensitivity, for the promises that its totals can be held against
+# the norm in which noise that gives such a promise is measured
 _NORMS = {"pure": "l1", "zero_concentrated": "l2"}
 
 
@@ -32,8 +31,8 @@ def exact_changes(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator
     """Return the check of the largest change that is found; none where noise is not all that a release draws."""
     promised = runs.guarantee.to_neighbors()
     norm = _NORMS.get(promised.kind)
-    mechanisms = [one.mechanism for one in runs.asked.values()]
-    if norm is None or any(not isinstance(one, NoiseMechanism) or one.norm != norm for one in mechanisms):
+    parts = [one.guarantees.get("statistics") for one in runs.asked.values()]
+    if norm is None or any(part is None or part.to_neighbors().kind != promised.kind for part in parts):
         return []
     if space.unit is not None:
         space = replace(space, rows=_MORE_ROWS * space.rows)
