@@ -1,6 +1,6 @@
 """Audit every mechanism of the package and write the table of the docs: `python scripts/make_audit_table.py`.
 
-    python scripts/make_audit_table.py            every case, some minutes
+    python scripts/make_audit_table.py            every case, about ten minutes
     python scripts/make_audit_table.py NAME …     these alone; the others keep what was found before
 
 What was found is kept in studies/results/audits.json; docs/explanation/audited-mechanisms.md is made of it.
@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "studies" / "results" / "audits.json"
 PAGE = ROOT / "docs" / "explanation" / "audited-mechanisms.md"
 _START, _END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
+
+#: Whole releases of each case that are compared with the runs.
+_END_TO_END = 200
 
 Case = tuple[str, str, Callable[..., Any]]
 
@@ -49,39 +52,39 @@ def _cases() -> dict[str, Case]:
     bought = m.PrivateQuantiles("0.25", "0.75", within=(0, 100), epsilon=1, cells=16)
     return {
         "laplace-bernoulli": ("`Laplace`", "`Bernoulli`", _model(dc.Bernoulli(), 100_000, epsilon=1)),
-        "laplace-mean": ("`Laplace`", "`Mean`", _model(dc.Mean(), 100_000, epsilon=1, **wide)),
+        "laplace-mean": ("`Laplace`", "`Mean`", _model(dc.Mean(), 20_000, epsilon=1, **wide)),
         "laplace-added": (
             "`Laplace`", "`Categorical`, records added or removed",
-            _model(dc.Categorical(["a", "b", "c"]), 100_000, epsilon=1, neighbors="add_remove"),
+            _model(dc.Categorical(["a", "b", "c"]), 20_000, epsilon=1, neighbors="add_remove"),
         ),
         "laplace-people": (
             "`Laplace`", "`Mean` of people with several rows",
-            _model(dc.Mean(), 50_000, epsilon=1, column="x", unit="id", per_unit="mean", **wide),
+            _model(dc.Mean(), 10_000, epsilon=1, column="x", unit="id", per_unit="mean", **wide),
         ),
         "laplace-capped": (
             "`Laplace`", "`Mean`, two rows of each person",
-            _model(dc.Mean(), 50_000, epsilon=1, column="x", unit="id", max_rows=2, **wide),
+            _model(dc.Mean(), 10_000, epsilon=1, column="x", unit="id", max_rows=2, **wide),
         ),
         "laplace-groups": (
             "`Laplace`", "`Mean` in two groups",
-            _model(dc.Mean(), 50_000, epsilon=1, column="x", by="g", groups=["a", "b"], **wide),
+            _model(dc.Mean(), 10_000, epsilon=1, column="x", by="g", groups=["a", "b"], **wide),
         ),
-        "laplace-bayes": ("`Laplace`", "`NaiveBayes`", _model(bayes, 50_000, epsilon=1)),
-        "laplace-line": ("`Laplace`", "`LinearRegression`", _model(line, 50_000, epsilon=1)),
+        "laplace-bayes": ("`Laplace`", "`NaiveBayes`", _model(bayes, 10_000, epsilon=1)),
+        "laplace-line": ("`Laplace`", "`LinearRegression`", _model(line, 10_000, epsilon=1)),
         "laplace-several": (
             "`Laplace`", "`Bernoulli` and `Mean` together",
-            _model({"a": dc.Bernoulli(), "b": dc.Mean()}, 50_000, epsilon=1, bounds={"b": (0, 1)}),
+            _model({"a": dc.Bernoulli(), "b": dc.Mean()}, 10_000, epsilon=1, bounds={"b": (0, 1)}),
         ),
         "laplace-metric": (
             "`Laplace(metric=…)`", "`Mean`",
             _mechanism(
-                m.Laplace(metric="absolute", epsilon_per_unit="0.01"), 50_000, model=dc.Mean(), **wide
+                m.Laplace(metric="absolute", epsilon_per_unit="0.01"), 10_000, model=dc.Mean(), **wide
             ),
         ),
-        "gaussian-rho": ("`Gaussian`", "`Mean`", _model(dc.Mean(), 100_000, rho=0.5, mechanism="gaussian", **wide)),
+        "gaussian-rho": ("`Gaussian`", "`Mean`", _model(dc.Mean(), 20_000, rho=0.5, mechanism="gaussian", **wide)),
         "gaussian-approx": (
             "`Gaussian`", "`Bernoulli`",
-            _model(dc.Bernoulli(), 100_000, epsilon=1, delta="0.01", mechanism="gaussian", missing="none"),
+            _model(dc.Bernoulli(), 20_000, epsilon=1, delta="0.01", mechanism="gaussian", missing="none"),
         ),
         "fit-check": (
             "`Laplace`, fit check", "`Normal`",
@@ -151,7 +154,7 @@ def _cases() -> dict[str, Case]:
 def record(name: str, case: Case) -> dict[str, Any]:
     """Audit one case, and return what the page needs."""
     mechanism, model, run = case
-    found = run(rng=20)
+    found = run(rng=20, end_to_end=_END_TO_END)
     return {
         "mechanism": mechanism,
         "model": model,
@@ -201,8 +204,10 @@ def write_page(kept: dict[str, Any]) -> None:
 def main(names: list[str]) -> None:
     cases = _cases()
     for name in names or cases:
+        found = record(name, cases[name])
+        # read only now, so that several can be made side by side
         kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-        kept[name] = record(name, cases[name])
+        kept[name] = found
         print(name, row(kept[name]), kept[name]["seconds"], kept[name]["failed"], flush=True)
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         write_page(kept)

@@ -6,7 +6,9 @@
 An audit needs nothing but a function of a table. diffprivlib needs an older scikit-learn and runs in an environment of
 its own: another process is told a table and how often to run, and answers with outputs. Its linear regression takes the
 lower bound of a feature twice where it should take both (issue 104 of its repository), so that a feature with bounds
-(0, 1) gets no noise on its sum of squares.
+(0, 1) gets no noise on its sum of squares. Floating-point noise has holes of its own, which the audit finds in all of
+its mechanisms; so outputs are also rounded to a grid, where nothing speaks against its Laplace noise, and the
+regression is still told apart.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import discreet as dc
 
@@ -59,6 +63,11 @@ def diffprivlib(python: str, what: str) -> Callable[[Any, int], list[Any]]:
     return run
 
 
+def on_a_grid(function: Callable[[Any, int], list[Any]]) -> Callable[[Any, int], list[Any]]:
+    """Return the same outputs rounded to 2^-20, which takes the holes of floating-point noise away."""
+    return lambda table, times: (np.round(np.array(function(table, times)) * 2**20) / 2**20).tolist()
+
+
 def environment() -> str:
     """Return a Python that has diffprivlib, in an environment that is made on the first run."""
     python = PEER / "bin" / "python"
@@ -75,6 +84,9 @@ def main() -> None:
     parser.add_argument("--python", help="an interpreter that has diffprivlib")
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--check", action="store_true", help="exit 1 unless the known fault is found")
+    parser.add_argument(
+        "--only", default="", help="cases whose name contains this; others keep what was found"
+    )
     asked = parser.parse_args()
     python = asked.python or environment()
     cases = {
@@ -84,14 +96,22 @@ def main() -> None:
         "diffprivlib, mean": (diffprivlib(python, "mean"), NUMBERS, asked.runs),
         "diffprivlib, LinearRegression": (diffprivlib(python, "regression"), POINTS, asked.runs // 5),
     }
-    found = {}
+    cases |= {
+        f"{name}, on a grid": (on_a_grid(cases[name][0]), *cases[name][1:])
+        for name in ("diffprivlib, Laplace", "diffprivlib, LinearRegression")
+    }
+    found = json.loads(RESULTS.read_text(encoding="utf-8")) if asked.only and RESULTS.exists() else {}
     for name, (function, pair, runs) in cases.items():
+        if asked.only not in name:
+            continue
         result = dc.audit(function, pair=pair, epsilon=1, runs=runs, batched=True, rng=1)
         print(f"{name}\n{result.summary()}\n", flush=True)
         found[name] = result.to_dict()
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if asked.check and not (
-        found["diffprivlib, LinearRegression"]["violated"] and found["OpenDP, Laplace"]["passed"]
+    wrong = [name for name, one in found.items() if one["violated"]]
+    if asked.check and (
+        "diffprivlib, LinearRegression, on a grid" not in wrong
+        or {"OpenDP, Laplace", "diffprivlib, Laplace, on a grid"} & set(wrong)
     ):
         sys.exit("the known fault was not found, or a mechanism without one was called wrong")
 
