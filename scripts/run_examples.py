@@ -30,9 +30,11 @@ def run(path: Path, *, write: bool) -> str | None:
         client.execute()
     except CellExecutionError as error:
         return str(error)
-    for cell in notebook.cells:
+    for cell in (one for one in notebook.cells if one.cell_type == "code"):
         # times at which cells ran say nothing, and change with every run
         cell.metadata.pop("execution", None)
+        # nor do warnings of other packages about the environment, which name its folders
+        cell["outputs"] = [one for one in cell.get("outputs", []) if one.get("name") != "stderr"]
     notebook.metadata["language_info"] = {"name": "python"}
     if write:
         nbformat.write(notebook, path)
