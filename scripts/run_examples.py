@@ -4,6 +4,7 @@ A notebook that raises ends the run with its name and the error. With --check no
 or beginnings of them, run those alone.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import argparse

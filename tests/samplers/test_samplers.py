@@ -3,6 +3,7 @@
 NumPyro and PyMC draw from the same posterior as ``infer``, for five models; Stan programs are compiled by Stan.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import subprocess
