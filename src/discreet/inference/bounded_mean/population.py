@@ -7,7 +7,7 @@ Given the table's mean m, relative variance s = v / (m (1 - m)) and U usable rec
   on log s: kurtosis, and the covariance with m), divided by a factor F because real columns have heavier tails than a
   beta distribution. How much heavier depends on the room that the bounds leave: with R the distance of the mean to the
   farther bound in standard deviations, F has median 1 where R < 4, 1.7 at 6 to 9, and 3 beyond, with a tenth above 20
-  (954 columns of R's data sets, bounds rounded up from their range). So log F ~ Normal(0.5 + 0.9 x, (0.6 + 0.5 x)^2),
+  (954 columns of R's data sets, bounds rounded up from their range). So log F ~ Normal(0.3 + x, 0.36 (1 + x)^2),
   x = log(R / 3) with R between 3 and 11, on the side of caution: a column of that tenth has its sd in seven of eight
   95% intervals;
 * the population's mean is Beta(c N + s'/2, (1 - c) N + s'/2) with N = U / s' - 1, whose variance is that of a mean
@@ -74,7 +74,7 @@ def _heavier_tails(m: np.ndarray, s: np.ndarray, rng: np.random.Generator) -> np
     """Draw the factor F by which the variance of a column's variance exceeds that of a beta distribution."""
     room = np.maximum(m, 1 - m) / np.sqrt(m * (1 - m) * s)
     x = np.log(np.clip(room, 3.0, 11.0) / 3.0)
-    return np.exp(0.5 + 0.9 * x + (0.6 + 0.5 * x) * rng.standard_normal(m.shape))
+    return np.exp(0.3 + x + 0.6 * (1 + x) * rng.standard_normal(m.shape))
 
 
 def _working_beta(m: np.ndarray, s: np.ndarray, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
