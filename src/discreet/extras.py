@@ -21,6 +21,7 @@ REQUIREMENTS = {
     "duckdb": "duckdb",
     "formulaic": "discreet[formulas]",
     "h5netcdf": "h5netcdf",
+    "jinja2": "discreet[studio]",
     "jax": "jax",
     "matplotlib": "matplotlib",
     "narwhals": "narwhals",
@@ -35,10 +36,13 @@ REQUIREMENTS = {
     "pymc": "pymc",
     "pyreadstat": "pyreadstat",
     "pytensor": "pymc",
+    "python_multipart": "discreet[studio]",
     "rich": "rich",
     "sklearn": "discreet[sklearn]",
     "sqlalchemy": "sqlalchemy",
+    "starlette": "discreet[studio]",
     "typer": "typer",
+    "uvicorn": "discreet[studio]",
     "xarray": "xarray",
 }
 #: What is needed together: a call that misses one of a group names all that are missing of it.

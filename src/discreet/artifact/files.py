@@ -16,10 +16,11 @@ _LONGEST_STEM = 40
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; move it over ``path`` if the block succeeds, else remove it.
 
-    The temporary file is created at once, so an unwritable place is found before the work inside the block.
+    The temporary file is created at once, so an unwritable place is found before the work inside the block. Only its
+    owner can read a ``private`` one.
     """
     target = read_path(path)
     try:
@@ -27,7 +28,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise DataError(f"cannot write {target}: it is a folder.")
         # the kernel applies the umask to this mode; asking for the umask would mean setting it, for all threads
         temporary = target.parent / f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.part"
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
     except DataError:
         raise
     except OSError as problem:
@@ -59,9 +60,12 @@ def read_text(path: str | os.PathLike[str], what: str, most: int) -> str:
         raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
 
 
-def write_text(path: str | os.PathLike[str], content: str) -> None:
+def write_text(path: str | os.PathLike[str], content: str, *, private: bool = False) -> None:
     """Write ``content`` to ``path`` atomically and durably."""
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as out:
+    with (
+        replacing(path, private=private) as temporary,
+        open(temporary, "w", encoding="utf-8", newline="\n") as out,
+    ):
         out.write(content)
         out.flush()
         os.fsync(out.fileno())

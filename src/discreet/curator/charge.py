@@ -16,19 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Payer:
-    """Who pays for a release: a data set of a ledger and, if analysts have budgets, an analyst of it."""
+    """Who pays for a release: a data set of a ledger and, if analysts have budgets, an analyst of it.
+
+    With a ``request``, a charge that was made before is found again instead of being made twice.
+    """
 
     ledger: Ledger
     dataset: str
     analyst: str | None
+    request: str | None = None
 
     def check(self, *parts: Guarantee, where: str | None) -> None:
         """Raise if the budget does not allow these guarantees together, for rows that satisfy the public filter."""
-        self.ledger.check(self.dataset, *parts, analyst=self.analyst, where=where)
+        self.ledger.check(self.dataset, *parts, analyst=self.analyst, where=where, request=self.request)
 
     def charge(self, *parts: Guarantee, model: str, where: str | None) -> Charge:
         """Charge them durably, or raise."""
-        return self.ledger.charge(self.dataset, *parts, analyst=self.analyst, model=model, where=where)
+        return self.ledger.charge(
+            self.dataset, *parts, analyst=self.analyst, model=model, where=where, request=self.request
+        )
 
     def released(self, charge: Charge, checksums: Sequence[tuple[str, str]]) -> None:
         """Record what was released for a charge: identifiers and checksums."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from discreet.domain.declarations import Missing, Neighbors, Outside
@@ -49,3 +50,4 @@ class Declared(TypedDict, total=False):
     dataset: str | None
     analyst: str | None
     about: Mapping[str, Any] | None
+    keep: str | PathLike[str] | None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from discreet.arguments import flag, shown
@@ -83,6 +84,7 @@ def release(
     dataset: str | None = None,
     analyst: str | None = None,
     about: Mapping[str, Any] | None = None,
+    keep: str | PathLike[str] | None = None,
     explain: bool = False,
 ) -> Release | dict[str, Release] | Explanation:
     """Release private statistics of one column (or several) for a model, or private samples of its parameters.
@@ -178,6 +180,8 @@ def release(
     about
         Public declarations in words, such as ``{"curators": "Clinic", "intended_use": "staffing"}``: written into the
         file as they are, for registries of releases. :data:`discreet.artifact.about.FIELDS` lists the fields.
+    keep
+        A folder for this release alone: after a crash, the same call returns the same release, charged once.
     explain
         Instead of a release return an :class:`Explanation` of what it would do: the queries that would run and what
         would leave the engine, sensitivity, scales of noise, cost. Nothing is charged or drawn, and nothing in
@@ -246,7 +250,7 @@ def release(
         shares = divide(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
         chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
         several = declare_several(data, model, chosen, **declarations)
-        return _explained(several, payer) if explain else _publish(several, payer, SECURE, dataset)
+        return _explained(several, payer) if explain else _kept(keep, several, payer, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
@@ -255,7 +259,7 @@ def release(
 
         declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
     asked = declare(data, model, choose_mechanism(mechanism, **budget), **declarations)
-    return _explained({"": asked}, payer) if explain else _publish({"": asked}, payer, SECURE, dataset)[""]
+    return _explained({"": asked}, payer) if explain else _kept(keep, {"": asked}, payer, dataset)[""]
 
 
 def _explained(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanation:
@@ -264,15 +268,30 @@ def _explained(asked: Mapping[str, Declaration], payer: Payer | None) -> Explana
     return explain(asked, payer)
 
 
-def _publish(
-    asked: Mapping[str, Declaration], payer: Payer | None, source: RandomSource, dataset: str | None
+def _kept(
+    folder: Any, asked: Mapping[str, Declaration], payer: Payer | None, dataset: str | None
 ) -> dict[str, Release]:
-    """Read the rows, charge all releases at once, and draw them.
+    """Publish; with a folder, once, however often it is asked for."""
+    if folder is None:
+        return _publish(asked, payer, SECURE, dataset)
+    from discreet.curator.keep import once
+
+    return once(folder, asked, payer, dataset, lambda who, kept: _publish(asked, who, SECURE, dataset, kept))
+
+
+def _publish(
+    asked: Mapping[str, Declaration],
+    payer: Payer | None,
+    source: RandomSource,
+    dataset: str | None,
+    kept: Callable[[Callable[[], dict[str, Release]]], dict[str, Release]] = lambda drawn: drawn(),
+) -> dict[str, Release]:
+    """Read the rows, charge all releases at once, and draw them; ``kept`` draws, and makes it durable.
 
     Privacy
     -------
-    The charge is durable before the first random number is drawn. What comes after it (noise, the entry ``released``,
-    the file) may fail, and then the budget is spent for nothing. An entry ``released`` precedes every file.
+    The charge is durable before the first random number is drawn. What comes after it may fail, and then the budget is
+    spent for nothing. An entry ``released`` precedes every file that is given to anybody.
     """
     parts: list[Guarantee] = [part for one in asked.values() for part in one.guarantees.values()]
     where = filter_of(asked)
@@ -283,10 +302,12 @@ def _publish(
     if len({one.n_records for one in readings.values()}) > 1:
         raise DataError("the data did not stay the same while it was read.")
     if payer is None:
-        return {name: draw(one, source, dataset=dataset) for name, one in readings.items()}
+        return kept(lambda: {name: draw(one, source, dataset=dataset) for name, one in readings.items()})
     charge = payer.charge(*parts, model="; ".join(one.label for one in asked.values()), where=where)
     stamp = LedgerStamp(charge.ledger, charge.sequence, charge.hash)
-    made = {name: draw(one, source, dataset=dataset, stamp=stamp) for name, one in readings.items()}
+    made = kept(
+        lambda: {name: draw(one, source, dataset=dataset, stamp=stamp) for name, one in readings.items()}
+    )
     payer.released(charge, [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()])
     return made
 

@@ -9,22 +9,27 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.arguments import shown
+from discreet.arguments import real, shown
 from discreet.domain.where import Condition
-from discreet.errors import BudgetError, UsageError
+from discreet.errors import BudgetError, LedgerError, UsageError
 from discreet.ledger.amounts import asked_of, in_words
 from discreet.ledger.filters import (
     Countable,
     Terms,
     Totals,
     added,
+    chargeable,
+    countable,
     counted,
     fits,
+    guarantee_json,
+    read_guarantee,
     read_terms,
     remaining,
     spent,
     terms_of,
 )
+from discreet.ledger.hash_chain import VERSION, Entry
 from discreet.ledger.partitions import Part, Partition, part_of
 from discreet.ledger.store import EVERYBODY, Session
 from discreet.privacy.guarantees import Guarantee
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.artifact.stamp import LedgerStamp
 
 _LONGEST_NAME = 200
+_REQUEST = re.compile(r"[0-9A-Za-z-]{8,64}")
 # What Unicode calls default ignorable and Python printable: two names that differ in these alone look the same.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
@@ -123,6 +129,35 @@ def after_charge(
     return after
 
 
+def charged_before(
+    session: Session, request: str | None, dataset: str, analyst: str | None, parts: Sequence[Guarantee]
+) -> Entry | None:
+    """Return the charge that was made for a request; raise if it is another one, or if its files are out."""
+    if request is None:
+        return None
+    if not isinstance(request, str) or not _REQUEST.fullmatch(request):
+        raise UsageError("request must be a text of 8 to 64 letters, digits and hyphens.")
+    found = session.requested(request)
+    if found is None:
+        return None
+    asked = [guarantee_json(chargeable(part)) for part in parts]
+    said = found.content
+    if (said["dataset"], said["analyst"], said["guarantees"]) != (dataset, analyst, asked):
+        raise UsageError("the ledger has a charge for this request, and it is another one.")
+    if session.released_under(found.sequence) is not None:
+        raise UsageError(
+            "what was charged for this request was released already.",
+            hint="look for its file: nothing is drawn twice under one charge",
+        )
+    return found
+
+
+def check_patience(patience: float) -> None:
+    """Raise unless this is a number of seconds."""
+    if not 0 <= real(patience, "patience") < 1e6:
+        raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")
+
+
 def _refused(
     dataset: str, analyst: str, terms: Terms, totals: Totals, parts: Sequence[Guarantee]
 ) -> BudgetError:
@@ -181,6 +216,20 @@ def check_derived(session: Session, ledger: str, stamp: LedgerStamp | None) -> N
             "analysts of this data set have budgets of their own, and coarser files are charged to nobody.",
             hint="make a release of its own for that analyst",
         )
+
+
+def begun(first: Entry | None, url: str, wanted: Countable | None) -> tuple[bool, Countable | None]:
+    """Return whether a ledger is sealed, and its default budget, as its first entry says; raise if that is another."""
+    if first is None or first.kind != "ledger" or first.content.get("version") != VERSION:
+        raise LedgerError(f"the first entry of the ledger {url} is damaged, or of an unknown version.")
+    stored = first.content["budget"]
+    recorded = None if stored is None else countable(read_guarantee(stored), "budget")
+    if wanted not in (None, recorded):
+        raise UsageError(
+            "this ledger has another default budget, and budgets cannot be changed.",
+            hint=f"its default is {in_words(recorded.budgets()) if recorded else 'none: open data sets by name'}",
+        )
+    return bool(first.content["sealed"]), recorded
 
 
 def opened_before(

@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.arguments import real, shown
 from discreet.domain.where import read_where
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
@@ -17,19 +16,20 @@ from discreet.ledger.accounts import (
     Charge,
     add_partition,
     after_charge,
+    begun,
+    charged_before,
     check_derived,
+    check_patience,
     checked_name,
     opened_before,
     unknown,
 )
-from discreet.ledger.amounts import in_words
 from discreet.ledger.filters import (
     Terms,
     Totals,
     chargeable,
     countable,
     guarantee_json,
-    read_guarantee,
     read_terms,
     terms_of,
 )
@@ -74,7 +74,7 @@ class Ledger:
     """
 
     def __init__(self, url: str, budget: Guarantee | None = None, *, patience: float = 60.0) -> None:
-        _check_patience(patience)
+        check_patience(patience)
         self._default = None if budget is None else countable(budget, "budget")
         self._key = chain.key_from_environment()
         self._store = Store(url, patience)
@@ -87,24 +87,12 @@ class Ledger:
         with self._store.reading() as session:
             self._id = session.head().ledger
             first = session.entry(0)
-        if first is None or first[1].kind != "ledger" or first[1].content.get("version") != chain.VERSION:
-            raise LedgerError(
-                f"the first entry of the ledger {self.url} is damaged, or of an unknown version."
-            )
-        self._sealed = bool(first[1].content["sealed"])
-        stored = first[1].content["budget"]
-        recorded = None if stored is None else countable(read_guarantee(stored), "budget")
-        if self._default not in (None, recorded):
-            raise UsageError(
-                "this ledger has another default budget, and budgets cannot be changed.",
-                hint=f"its default is {in_words(recorded.budgets()) if recorded else 'none: open data sets by name'}",
-            )
-        self._default = recorded
+        self._sealed, self._default = begun(first and first[1], self.url, self._default)
 
     @classmethod
     def create(cls, url: str, *, patience: float = 60.0) -> Ledger:
         """Create a ledger without a default budget, unless there is one: every data set must then be opened by name."""
-        _check_patience(patience)
+        check_patience(patience)
         blank = cls.__new__(cls)
         blank._default, blank._key = None, chain.key_from_environment()
         blank._store = Store(url, patience)
@@ -187,12 +175,18 @@ class Ledger:
         return account
 
     def check(
-        self, dataset: str, *parts: Guarantee, analyst: str | None = None, where: str | None = None
+        self,
+        dataset: str,
+        *parts: Guarantee,
+        analyst: str | None = None,
+        where: str | None = None,
+        request: str | None = None,
     ) -> None:
         """Raise what :meth:`charge` would raise now; nothing is charged."""
         with self._store.reading() as session:
             self._key_fits(session.head())
-            after_charge(session, self._default, dataset, analyst, parts, read_where(where))
+            if charged_before(session, request, dataset, analyst, parts) is None:
+                after_charge(session, self._default, dataset, analyst, parts, read_where(where))
 
     def charge(
         self,
@@ -201,6 +195,7 @@ class Ledger:
         analyst: str | None = None,
         model: str | None = None,
         where: str | None = None,
+        request: str | None = None,
     ) -> Charge:
         """Charge a data set, durably, or raise :class:`BudgetError` and change nothing.
 
@@ -217,10 +212,16 @@ class Ledger:
         where
             The public filter of the rows that the release is about, which :func:`release` passes on; if it names a
             part of a declared partition, the charge is about that part. :meth:`verify` compares it with the file.
+        request
+            A random text of the caller's. The same request is charged once: later calls return the charge that is
+            there, until its release is noted.
         """
         condition = read_where(where)
         with self._store.writing() as session:
             head = self._checked_head(session)
+            made = charged_before(session, request, dataset, analyst, parts)
+            if made is not None:
+                return Charge(self._id, made.sequence, made.hash, dataset, analyst)
             after = after_charge(session, self._default, dataset, analyst, parts, condition)
             about = part_of(after[0][1].partitions, condition)
             if session.account(dataset) is None:
@@ -232,6 +233,7 @@ class Ledger:
                 "guarantees": [guarantee_json(chargeable(part)) for part in parts],
                 # absent otherwise, so that entries stay what they were
                 **({} if about is None else {"where": str(condition), "part": list(about)}),
+                **({} if request is None else {"request": request}),
             }
             made = self._append(session, head, "charge", content)
             for scope, terms, totals in after:
@@ -241,15 +243,18 @@ class Ledger:
         return Charge(self._id, made.sequence, made.hash, dataset, analyst)
 
     def released(self, charge: Charge, releases: Sequence[tuple[str, str]]) -> None:
-        """Note the identifiers and checksums of what was released under a charge; once."""
+        """Note the identifiers and checksums of what was released under a charge; once, and nothing else after it."""
         with self._store.writing() as session:
             head = self._checked_head(session)
             found = session.entry(charge.sequence)
             if charge.ledger != self._id or found is None or found[1].hash != charge.hash:
                 raise UsageError("this charge is not in this ledger.")
-            if session.is_released(charge.sequence):
-                raise UsageError("the releases of this charge were noted already.")
             listed = [{"id": one, "sha256": checksum} for one, checksum in releases]
+            noted = session.released_under(charge.sequence)
+            if noted == listed:
+                return
+            if noted is not None:
+                raise UsageError("the releases of this charge were noted already, and they are others.")
             self._append(session, head, "released", {"charge": charge.sequence, "releases": listed})
 
     def derived(self, release: Release, id: str, sha256: str) -> None:
@@ -322,7 +327,7 @@ class Ledger:
         from discreet.ledger.trouble import no_ledger
         from discreet.ledger.verify import verify
 
-        _check_patience(patience)
+        check_patience(patience)
         store = Store(url, patience)
         if not store.exists():
             raise no_ledger(store.name)
@@ -392,8 +397,3 @@ class Ledger:
         if self._key is None:
             return None
         return chain.seal_head(self._key, entry.ledger, entry.sequence, entry.hash)
-
-
-def _check_patience(patience: float) -> None:
-    if not 0 <= real(patience, "patience") < 1e6:
-        raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")

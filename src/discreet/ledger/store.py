@@ -212,10 +212,17 @@ class Session:
         row = self._connection.execute(query).first()
         return None if row is None else (row[0], read_entry(row[1]))
 
-    def is_released(self, charge: int) -> bool:
-        """Tell whether a charge has its ``released`` entry."""
-        query = sa.select(_ENTRIES.c.sequence).where(_ENTRIES.c.charge == charge)
-        return self._connection.execute(query).first() is not None
+    def released_under(self, charge: int) -> list[dict[str, str]] | None:
+        """Return what the ``released`` entry of a charge lists, if there is one."""
+        query = sa.select(_ENTRIES.c.body).where(_ENTRIES.c.charge == charge)
+        row = self._connection.execute(query).first()
+        return None if row is None else read_entry(row[0]).content["releases"]
+
+    def requested(self, request: str) -> Entry | None:
+        """Return the charge that was made for a request, if there is one; ``request`` is checked already."""
+        query = sa.select(_ENTRIES.c.body).where(_ENTRIES.c.body.like(f'%"request":"{request}"%'))
+        found = (read_entry(row[0]) for row in self._connection.execute(query))
+        return next((one for one in found if one.content.get("request") == request), None)
 
     def append(self, entry: Entry, seal: str | None) -> None:
         """Add an entry and move the head."""
