@@ -5,14 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-engines test-spark test-browser test-samplers examples lint types wall unit slow docs pages bench studies evidence clean
+.PHONY: browser-if-there help demo studio test test-engines test-spark test-browser test-samplers examples lint types wall unit slow docs pages bench studies evidence clean
 
 help:
 	@echo "make demo    install and run the demo"
-	@echo "make test    install and run lint, types, the wall contract and the tests"
+	@echo "make studio  install and open the web page for curators and analysts"
+	@echo "make test    install and run lint, types, the wall contract and the tests; in Chromium too, if it is there"
 	@echo "make test-engines  tests on Spark Connect, Dask and Ibis, in an environment of their own"
 	@echo "make test-spark    the same tests on Apache Spark, which needs Java 17 or newer"
-	@echo "make test-browser  the report in Debian's Chromium (apt-get install chromium)"
+	@echo "make test-browser  the report and the studio in Debian's Chromium (apt-get install chromium)"
 	@echo "make test-samplers likelihoods of releases in NumPyro, PyMC and Stan, in an environment of their own"
 	@echo "make examples run the notebooks in examples/ again, in the same environment"
 	@echo "make slow    the long statistical sweeps"
@@ -27,7 +28,18 @@ help:
 demo: $(VENV)/.installed
 	$(BIN)/discreet demo
 
-test: lint unit
+studio: $(VENV)/.installed-studio
+	$(BIN)/discreet studio
+
+test: lint unit browser-if-there
+
+# the tests in a real browser, or a line that says that they were not run
+browser-if-there:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then \
+	  $(MAKE) test-browser; \
+	else \
+	  echo "NOT RUN: the tests in a browser, because there is no Chromium (apt-get install chromium)"; \
+	fi
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -128,6 +140,10 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-studio: $(VENV)/.installed
+	$(PIP) -e '.[studio]'
 	@touch $@
 
 $(VENV)/.installed-studies: $(VENV)/.installed-dev

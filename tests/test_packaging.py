@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PRIVATE = {"curator", "data", "mechanisms", "samplers"}
 #: Allowed to import both sides.
-BOTH = {"cli", "planning", "sklearn", "validation"}
+BOTH = {"cli", "planning", "sklearn", "studio", "validation"}
 #: Hold nothing that could reach rows: no imports of the package at all.
 PLAIN = {"datasets", "version"}
 

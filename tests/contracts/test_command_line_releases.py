@@ -44,7 +44,8 @@ FILES: dict[str, dict[str, Any]] = {
 #: Made by options instead (--max-rows, --by), or from a function, which only Python has.
 ELSEWHERE = {"cluster_mean": "max_rows", "grouped": "by", "declared_loss": None}
 #: --column is repeated; several models at once are several commands.
-OTHER_WORDS = {"columns": "column", "split": None}
+# a command that is killed is run again with the file that it was to write; ``keep`` is for programs that go on
+OTHER_WORDS = {"columns": "column", "split": None, "keep": None}
 
 
 @pytest.mark.parametrize("name", sorted({*MODELS, *REGISTERED}))

@@ -28,6 +28,7 @@ from discreet.cli.report import report
 from discreet.cli.respond import respond
 from discreet.cli.show import show
 from discreet.cli.sign import sign, verify
+from discreet.cli.studio import studio
 
 
 class _Command(TyperCommand):
@@ -152,6 +153,7 @@ _VERBS: dict[str, Callable[[], typer.Typer]] = {"ledger": _ledger, "profiles": _
 _START, _CURATOR, _ANALYST = "Start here", "Curator: holds the rows", "Analyst: holds a release file"
 _EITHER, _LOCAL = "Either: simulates, reads no data", "Without a curator: everybody perturbs their own data"
 _add(demo, _START, "discreet demo --epsilon 0.1 -o try")
+_add(studio, _START, "discreet studio")
 _add(declare, _CURATOR, "discreet declare patients.csv -m naive_bayes -o patients.toml")
 _add(check, _CURATOR, "discreet check patients.csv -m normal -c systolic_bp --bounds=60,220")
 _add(release, _CURATOR, "discreet release patients.csv -m bernoulli -c smoker --epsilon 0.5 -o smoking.json")

@@ -13,6 +13,7 @@ from discreet.reporting.density import has_curve, smooth_density, support_of
 _WIDE, _HIGH, _SIDE, _FOOT = 720, 240, 16, 30
 _ROW, _NAMES, _NUMBERS = 26, 190, 170
 _TICKS = 5
+_LEFT = 64
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,44 @@ def _svg(parts: Sequence[str], height: float, words: str, more: str = "") -> str
         f'<svg viewBox="0 0 {_WIDE} {height:.0f}" role="img" aria-label="{escape(words)}" {more}>'
         f"{''.join(parts)}</svg>"
     )
+
+
+def curves_svg(
+    lines: Sequence[tuple[str, Sequence[float], Sequence[float], float]], at: float, words: str
+) -> str:
+    """Draw what a budget buys: a line for each question, falling from 1 to its floor, and where each stands now.
+
+    Each of ``lines`` is a name, budgets, widths as shares of what they are without data, and the share at ``at``.
+    """
+    first, last = min(min(xs) for _, xs, _, _ in lines), max(max(xs) for _, xs, _, _ in lines)
+    first, last = min(first, at), max(last, at)
+    low, high, floor = float(np.log10(first)), float(np.log10(last)), _HIGH - _FOOT
+    axis = Axis(low, high, _LEFT, _WIDE - _LEFT - _SIDE)
+    powers = [10.0**k * m for k in range(int(np.floor(low)) - 1, int(np.ceil(high)) + 1) for m in (1, 3)]
+    parts = []
+    for power in powers:
+        if first <= power <= last:
+            x = axis.at(float(np.log10(power)))
+            parts.append(
+                f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{floor}"/>'
+                f'<text class="quiet" x="{x:.1f}" y="{floor + 18}" text-anchor="middle">{power:g}</text>'
+            )
+    for share in (0.0, 0.5, 1.0):
+        y = floor - share * (floor - 22)
+        parts.append(
+            f'<line class="rule" x1="{_LEFT}" x2="{_WIDE - _SIDE}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text class="quiet" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{100 * share:.0f}%</text>'
+        )
+    here = axis.at(float(np.log10(at)))
+    parts.append(f'<line class="here" x1="{here:.1f}" x2="{here:.1f}" y1="8" y2="{floor}"/>')
+    for k, (_, xs, ys, now) in enumerate(lines):
+        points = " ".join(
+            f"{axis.at(float(np.log10(x))):.1f},{floor - min(y, 1.0) * (floor - 22):.1f}"
+            for x, y in zip(xs, ys, strict=True)
+        )
+        y = floor - min(now, 1.0) * (floor - 22)
+        parts.append(
+            f'<polyline class="line-{k % 6}" fill="none" stroke-width="2.2" points="{points}"/>'
+            f'<circle class="dot-{k % 6}" r="6" cx="{here:.1f}" cy="{y:.1f}"/>'
+        )
+    return _svg(parts, _HIGH, words)

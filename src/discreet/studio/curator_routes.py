@@ -1,0 +1,330 @@
+"""The curator's pages: from a table to release files, step by step. Only the marked page shows what rows hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from discreet.curator.check import NOTICE, check
+from discreet.datasets import clinic_survey
+from discreet.errors import DiscreetError, UsageError
+from discreet.ledger import Ledger
+from discreet.ledger.amounts import in_words
+from discreet.ledger.history import history
+from discreet.privacy.guarantees import PureDP
+from discreet.studio import plans, recipes, uploads
+from discreet.studio.asked_questions import KINDS, RULES, WITH_BOUNDS, read_question
+from discreet.studio.drafts import Draft, Drafts, columns_of
+from discreet.studio.pages import Forbidden, Refused, Visit, answered
+from discreet.studio.plans import Plans
+from discreet.studio.publication import Publication, explained
+
+STEPS = ("data", "unit", "questions", "budget", "review", "done")
+_MOST_STEPS = 30
+
+
+def begin(studio: Any) -> None:
+    """Make what the curator's pages hold while the studio runs."""
+    drafts = Drafts(studio.folder / "drafts")
+    studio.rooms |= {"drafts": drafts, "plans": Plans(), "publication": Publication(drafts, studio)}
+
+
+def _drafts(visit: Visit) -> Drafts:
+    return visit.studio.rooms["drafts"]
+
+
+def _draft(visit: Visit) -> Draft:
+    try:
+        return _drafts(visit).load(visit.part("id"))
+    except UsageError:
+        raise Refused(404) from None
+
+
+def _step(visit: Visit, step: str, draft: Draft, **values: Any) -> Response:
+    return visit.page(f"{step}.html", draft=draft, step=step, steps=STEPS, **values)
+
+
+def _new(visit: Visit) -> Response:
+    return visit.to(f"/curate/{_drafts(visit).new().id}/data")
+
+
+def _remove(visit: Visit) -> Response:
+    draft = _draft(visit)
+    if visit.studio.rooms["publication"].is_running(draft.id):
+        raise UsageError("its releases are being made.", hint="wait for them")
+    _drafts(visit).remove(draft.id)
+    return visit.to("/")
+
+
+# -- the table ----------------------------------------------------------------------------------------
+
+
+def _data(visit: Visit) -> Response:
+    draft = _draft(visit)
+    if visit.request.method == "GET":
+        return _step(visit, "data", draft, name=Path(draft.data).name)
+    if visit.form.get("example"):
+        data, table, records = str(clinic_survey()), "", 2500
+    else:
+        data, table, records = (
+            visit.form.get("data", "").strip(),
+            visit.form.get("table", "").strip(),
+            draft.records,
+        )
+    if not data:
+        raise UsageError("name a file on this machine, or choose one.")
+    columns = columns_of(data, table)
+    _drafts(visit).forget_rows(draft)
+    _drafts(visit).change(
+        draft.id,
+        data=data,
+        table=table,
+        uploaded=False,
+        columns=columns,
+        questions=(),
+        unit="",
+        records=records,
+    )
+    return visit.to(f"/curate/{draft.id}/unit")
+
+
+async def _upload(request: Request) -> Response:
+    """Take a table's bytes; the answer says where to go on, or what is wrong."""
+    if not request.scope["state"]["csrf_header"]:
+        raise Forbidden(403)
+    drafts: Drafts = request.scope["studio"].rooms["drafts"]
+    base = request.scope["studio"].doors.base
+    try:
+        draft = drafts.load(request.path_params["id"])
+        if draft.frozen:
+            raise UsageError("this release has begun: its declarations stay as they are.")
+        path = await uploads.stream_to(request, drafts.place(draft.id))
+        try:
+            columns = await run_in_threadpool(columns_of, str(path), "")
+        except DiscreetError:
+            path.unlink(missing_ok=True)
+            raise
+        drafts.change(
+            draft.id, data=str(path), table="", uploaded=True, columns=columns, questions=(), unit=""
+        )
+    except DiscreetError as problem:
+        return JSONResponse({"error": problem.message, "hint": problem.hint}, 400)
+    return JSONResponse({"next": f"{base}/curate/{draft.id}/unit"})
+
+
+def _unit(visit: Visit) -> Response:
+    draft = _draft(visit)
+    if visit.request.method == "GET":
+        return _step(visit, "unit", draft)
+    unit = visit.form.get("unit", "")
+    if unit and unit not in draft.columns:
+        raise UsageError("choose a column of the table.")
+    records = visit.form.get("records", "").replace(",", "").replace(".", "").strip()
+    if not records.isdecimal() or not 2 <= int(records) <= 10**12:
+        raise UsageError("say about how many records there are: a whole number of 2 or more.")
+    neighbors = "add_remove" if visit.form.get("neighbors") == "add_remove" else "replace"
+    _drafts(visit).change(draft.id, unit=unit, records=int(records), neighbors=neighbors)
+    return visit.to(f"/curate/{draft.id}/questions")
+
+
+# -- questions ----------------------------------------------------------------------------------------
+
+
+def _questions(visit: Visit) -> Response:
+    kind = visit.request.query_params.get("kind", "")
+    return _step(
+        visit, "questions", _draft(visit), kinds=KINDS, kind=kind if kind in KINDS else "", rules=RULES,
+        with_bounds=WITH_BOUNDS,
+    )  # fmt: skip
+
+
+def _fields(visit: Visit) -> Response:
+    kind = visit.request.query_params.get("kind", "")
+    values = {"kind": kind if kind in KINDS else "", "rules": RULES, "with_bounds": WITH_BOUNDS}
+    return visit.page("fields_part.html", draft=_draft(visit), **values)
+
+
+def _ask(visit: Visit) -> Response:
+    with _drafts(visit).lock:
+        draft = _draft(visit)
+        made = read_question(visit.form, draft.columns, [one.name for one in draft.questions])
+        # all that can be refused is refused now
+        explained(replace(draft, questions=(made,), ledger="", analyst=""), made)
+        _drafts(visit).change(draft.id, questions=(*draft.questions, made))
+    return visit.to(f"/curate/{draft.id}/questions")
+
+
+def _drop_question(visit: Visit) -> Response:
+    with _drafts(visit).lock:
+        draft = _draft(visit)
+        left = tuple(one for one in draft.questions if one.name != visit.form.get("name"))
+        _drafts(visit).change(draft.id, questions=left)
+    return visit.to(f"/curate/{draft.id}/questions")
+
+
+# -- budget -------------------------------------------------------------------------------------------
+
+
+def _budget(visit: Visit) -> Response:
+    draft = _draft(visit)
+    if visit.request.method == "GET":
+        return _step(visit, "budget", draft, **_bought(visit, draft), **_account(draft))
+    draft = _weighed(draft, visit)
+    ledger, dataset = visit.form.get("ledger", "").strip(), visit.form.get("dataset", "").strip()
+    if ledger and "://" not in ledger:
+        ledger = f"sqlite:///{ledger}"
+    analyst = visit.form.get("analyst", "").strip()
+    if ledger and not dataset:
+        raise UsageError("name the data set that the ledger charges.")
+    new = visit.form.get("new_epsilon", "").strip()
+    if ledger and new:
+        allowed = PureDP(new, neighbors=draft.neighbors)
+        Ledger.create(ledger).open(dataset, allowed.for_unit(draft.unit) if draft.unit else allowed)
+    elif ledger:
+        Ledger(ledger).account(dataset)
+    changed = {"epsilon": draft.epsilon, "questions": draft.questions, "ledger": ledger, "dataset": dataset}
+    _drafts(visit).change(draft.id, **changed, analyst=analyst if ledger else "")
+    onward = "budget" if new or visit.form.get("stay") else "review"
+    return visit.to(f"/curate/{draft.id}/{onward}")
+
+
+def _plan(visit: Visit) -> Response:
+    """Answer a slider: the picture, what each question gets, and the risk; nothing is saved."""
+    draft = _weighed(_draft(visit), visit)
+    return visit.page("plan_part.html", draft=draft, **_bought(visit, draft))
+
+
+def _weighed(draft: Draft, visit: Visit) -> Draft:
+    """Return the draft with the budget and the weights of the form."""
+    weights = {}
+    for k, one in enumerate(draft.questions):
+        said = visit.form.get(f"weight-{k}", str(one.weight))
+        if not said.isdecimal() or not 1 <= int(said) <= 9:
+            raise UsageError("a weight is a whole number from 1 to 9.")
+        weights[one.name] = int(said)
+    questions = tuple(replace(one, weight=weights[one.name]) for one in draft.questions)
+    found = replace(draft, epsilon=visit.form.get("epsilon", draft.epsilon).strip(), questions=questions)
+    _ = found.shares
+    return found
+
+
+def _bought(visit: Visit, draft: Draft) -> dict[str, Any]:
+    if not draft.questions:
+        return {"rows": [], "picture": "", "risk": [], "waiting": False}
+    shares = {name: float(share) for name, share in draft.shares.items()}
+    curves = visit.studio.rooms["plans"].curves(draft)
+    return {
+        "rows": plans.rows(draft.questions, curves, shares),
+        "picture": plans.picture(curves, shares, visit.say("budget.picture")),
+        "risk": plans.risk(draft),
+        "waiting": any(curve is None for curve in curves.values()),
+    }
+
+
+def _account(draft: Draft) -> dict[str, Any]:
+    """Return what the ledger says of the data set: what is left, and who spent what."""
+    if not draft.ledger:
+        return {"account": None, "left": "", "spending": [], "trouble": ""}
+    try:
+        kept = Ledger(draft.ledger)
+        account = kept.account(draft.dataset)
+        steps = [one for one in history(kept) if one.dataset == draft.dataset][-_MOST_STEPS:]
+    except DiscreetError as problem:
+        return {"account": None, "left": "", "spending": [], "trouble": problem.message}
+    left = in_words(account.remaining, down=True)
+    return {"account": account, "left": left, "spending": steps[::-1], "trouble": ""}
+
+
+# -- review and release -------------------------------------------------------------------------------
+
+
+def _review(visit: Visit) -> Response:
+    draft = _draft(visit)
+    if visit.request.method == "POST":
+        key = visit.form.get("key", "").strip()
+        if key and not Path(key).is_file():
+            raise UsageError("there is no key file of that name.")
+        draft = _drafts(visit).change(draft.id, key=key)
+        return visit.to(f"/curate/{draft.id}/review")
+    if not draft.questions:
+        return visit.to(f"/curate/{draft.id}/questions")
+    told = [(one, explained(draft, one)) for one in draft.questions]
+    return _step(
+        visit, "review", draft, told=told, command=recipes.command_text(draft), risk=plans.risk(draft),
+        python=recipes.python_text(draft), **_account(draft),
+    )  # fmt: skip
+
+
+def _release(visit: Visit) -> Response:
+    draft = _draft(visit)
+    visit.studio.rooms["publication"].begin(draft.id, visit.form.get("seal", ""))
+    return visit.to(f"/curate/{draft.id}/done")
+
+
+def _done(visit: Visit) -> Response:
+    draft, drafts = _draft(visit), _drafts(visit)
+    running = visit.studio.rooms["publication"].is_running(draft.id)
+    files = {one.name: drafts.file(draft, one) for one in draft.questions}
+    made = [
+        (one, files[one.name].exists(), files[one.name].with_name(f"{one.name}.json.sig").exists())
+        for one in draft.questions
+    ]
+    values = {"made": made, "running": running, "finished": drafts.is_finished(draft)}
+    if visit.partial:
+        return visit.page("done_part.html", draft=draft, **values)
+    return _step(visit, "done", draft, **values)
+
+
+def _file(visit: Visit) -> Response:
+    draft, name = _draft(visit), visit.part("name")
+    for one in draft.questions:
+        path = _drafts(visit).file(draft, one)
+        if name == path.name and path.exists():
+            return FileResponse(path, media_type="application/json", filename=name)
+        signature = path.with_name(f"{path.name}.sig")
+        if name == signature.name and path.exists() and signature.exists():
+            return FileResponse(signature, media_type="application/json", filename=name)
+    raise Refused(404)
+
+
+def _private(visit: Visit) -> Response:
+    """Show exact counts, on the one page that is marked private, and only when it was asked for."""
+    draft = _draft(visit)
+    if visit.request.method == "GET":
+        return visit.page("private.html", draft=draft, notice=NOTICE, seen=None)
+    seen = []
+    for one in draft.questions:
+        said = draft.declarations(one)
+        given = {name: said[name] for name in ("column", "table") if name in said}
+        if one.kind in WITH_BOUNDS:
+            given["bounds"] = [(one.low, one.high)]
+        found = check(draft.data, one.model(), **given)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        for column, each in found.items() if isinstance(found, dict) else ((one.column, found),):
+            seen.append((one, column, each.lines, each.warnings))
+    return visit.page("private.html", draft=draft, notice=NOTICE, seen=seen)
+
+
+ROUTES = [
+    Route("/curate/new", answered(_new), methods=["POST"]),
+    Route("/curate/{id}/remove", answered(_remove), methods=["POST"]),
+    Route("/curate/{id}/data", answered(_data), methods=["GET", "POST"]),
+    Route("/curate/{id}/upload", _upload, methods=["POST"]),
+    Route("/curate/{id}/unit", answered(_unit), methods=["GET", "POST"]),
+    Route("/curate/{id}/questions", answered(_questions)),
+    Route("/curate/{id}/fields", answered(_fields)),
+    Route("/curate/{id}/ask", answered(_ask), methods=["POST"]),
+    Route("/curate/{id}/drop-question", answered(_drop_question), methods=["POST"]),
+    Route("/curate/{id}/budget", answered(_budget), methods=["GET", "POST"]),
+    Route("/curate/{id}/plan", answered(_plan), methods=["POST"]),
+    Route("/curate/{id}/review", answered(_review), methods=["GET", "POST"]),
+    Route("/curate/{id}/release", answered(_release), methods=["POST"]),
+    Route("/curate/{id}/done", answered(_done)),
+    Route("/curate/{id}/files/{name}", answered(_file)),
+    Route("/curate/{id}/private", answered(_private), methods=["GET", "POST"]),
+]
