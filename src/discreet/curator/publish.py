@@ -184,8 +184,7 @@ def release(
         A folder for this release alone: after a crash, the same call returns the same release, charged once.
     explain
         Instead of a release return an :class:`Explanation` of what it would do: the queries that would run and what
-        would leave the engine, sensitivity, scales of noise, cost. Nothing is charged or drawn, and nothing in
-        it depends on a row.
+        would leave the engine, sensitivity, scales of noise, cost. Nothing is charged, drawn or taken from a row.
 
     Returns
     -------
