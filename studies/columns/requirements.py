@@ -125,7 +125,7 @@ def sd_width_claims(cells: Sequence[MeanCell], source: str) -> list[Claim]:
         ),
         Claim(
             source,
-            f"and at most {_OVER_FLOOR} of what the noise leaves to somebody who knows the column's tails, in every column",
+            f"and at most {_OVER_FLOOR} of what the noise leaves to somebody who knows its tails, in every column",
             over.max() <= _OVER_FLOOR,
             f"median {np.median(over):.2f}, at most {over.max():.2f} ({cells[int(over.argmax())].column})",
         ),
