@@ -109,12 +109,14 @@ def write_entrance(doors: Doors, folder: Path) -> Path:
 
 
 def _bound(port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise UsageError(f"port must be 0 to 65535, got {port}.", hint="0, or no --port, takes a free one")
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     # after a crash the same port can be had at once
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((HOST, port))
-    except (OSError, OverflowError):
+    except OSError:
         made.close()
         raise UsageError(f"port {port} on {HOST} is not free.", hint="another --port, or none") from None
     return made
