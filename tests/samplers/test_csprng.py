@@ -82,19 +82,23 @@ def test_the_process_ends_rather_than_draw_without_entropy(monkeypatch: pytest.M
 def test_a_signal_interrupts_the_caller_and_no_draw_leaves() -> None:
     """An exception in a callback would be lost: the draw runs where no handler does."""
 
-    class Struck(Exception):
+    # as Ctrl-C: what is no Exception is not taken for a thread that could not be started
+    class Struck(BaseException):
         pass
 
     def strike(*_: object) -> None:
         raise Struck
 
+    def draw(generator: np.random.Generator) -> list[np.ndarray]:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        # ten times as long as the signal waits, or longer: the draw goes on after it
+        return [generator.random(50_000) for _ in range(8)]
+
     before = signal.signal(signal.SIGALRM, strike)
     try:
         for _ in range(5):
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
             with pytest.raises(Struck):
-                # ten times as long as the signal waits, or longer: the draw goes on after it
-                undisturbed(lambda generator: [generator.random(50_000) for _ in range(8)])
+                undisturbed(draw)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
