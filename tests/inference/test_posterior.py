@@ -6,15 +6,20 @@ import json
 import pickle
 import subprocess
 import sys
+import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
+from xarray import DataTree
 
 import discreet as dc
 from discreet.errors import DataError, UsageError
 from discreet.inference import diagnostics as diagnostics_module
+from discreet.inference import exports
 from discreet.inference.diagnostics import Diagnostics, bulk_ess, r_hat
+from discreet.inference.exports import data_tree
 from discreet.inference.posterior import Posterior
 
 EXACT = Diagnostics("exact", reason="counts can be enumerated", independent=True)
@@ -219,6 +224,41 @@ def test_arviz_keeps_chains_labels_and_engine(mixed: Posterior) -> None:
     assert group["covariance"].dims == ("chain", "draw", "covariance_dim_0", "covariance_dim_1")
     for dim in ("mean_dim_0", "covariance_dim_0", "covariance_dim_1"):
         assert np.asarray(group[dim]).tolist() == ["x", "y"]
+
+
+def test_arviz_has_the_prior_what_was_released_and_the_density(tmp_path: Path) -> None:
+    release = dc.release([1, 0, 0, 1] * 20, dc.Bernoulli(), epsilon=1, missing="none")
+    posterior = dc.infer(release, prior=dc.priors.Beta(2, 3), draws=400, rng=1)
+    tree = data_tree(posterior)
+    assert set(tree.children) == {"posterior", "observed_data", "prior", "sample_stats"}
+    (value,), (cell,) = release.totals.values, release.totals.grid
+    released = tree["observed_data"].to_dataset()["released"]
+    assert float(released.sel(statistic=release.totals.names[0])) == float(value * cell)
+    assert stats.kstest(np.asarray(tree["prior"]["p"]).ravel(), stats.beta(2, 3).cdf).pvalue > 1e-6
+    # up to a constant it is the log of the posterior's density, whose peak is among the draws
+    p, lp = (
+        np.asarray(tree[group][name]).ravel() for group, name in (("posterior", "p"), ("sample_stats", "lp"))
+    )
+    expected = release.likelihood().log_prob(p=p) + stats.beta.logpdf(p, 2, 3)
+    np.testing.assert_allclose(lp - lp.max(), expected - expected.max(), atol=1e-9)
+    posterior.save(tmp_path / "posterior.nc")
+    # a model that is no family has what was released alone, and samples have neither
+    mean = dc.infer(dc.release([1.0, 2, 3] * 20, dc.Mean(), bounds=(0, 5), epsilon=1), rng=1)
+    assert set(data_tree(mean).children) == {"posterior", "observed_data"}
+
+
+def test_an_older_arviz_gets_what_it_knows(mixed: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    class InferenceData:
+        @staticmethod
+        def from_datatree(tree: object) -> tuple[str, object]:
+            return "older", tree
+
+    older = types.ModuleType("arviz")
+    older.InferenceData = InferenceData  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "arviz", older)
+    for said, kind in (("0.23.4", tuple), ("1.3.0", DataTree)):
+        monkeypatch.setattr(exports, "version", lambda name, said=said: said)
+        assert isinstance(mixed.to_arviz(), kind)
 
 
 def test_what_it_is_about_travels_with_it(mixed: Posterior, tmp_path) -> None:

@@ -106,6 +106,14 @@ def test_pymc_agrees(name: str) -> None:
     check(drawn.to_numpy().reshape(4000, *drawn.shape[2:]), effective, ours(release, prior, numbers))
 
 
+def test_arviz_takes_a_posterior() -> None:
+    """Whichever ArviZ is installed: PyMC brings one before 1.0."""
+    arviz = pytest.importorskip("arviz", reason=WHY)
+    posterior = dc.infer(_share(), rng=1)
+    table = arviz.summary(posterior.to_arviz())
+    assert abs(float(table.loc["p", "mean"]) - posterior.mean()["p"]) < 0.01
+
+
 def test_stan_takes_the_programs(tmp_path: Path) -> None:
     """Stan's own compiler, which comes in the wheel of httpstan, reads them: names, types and sizes of arguments."""
     httpstan = pytest.importorskip("httpstan", reason=WHY)

@@ -168,7 +168,7 @@ def infer(
     expected = None if missing is None else expected_missing(missing, release)
     if release.samples is not None and (engine == "naive" or not sampled.is_read(release)):
         sampled.check(engine, prior, records)
-        answer, name, chains = sampled.answer(release), "samples", 1
+        answer, name, chains, given = sampled.answer(release), "samples", 1, None
         how = partial(
             Diagnostics,
             name,
@@ -182,13 +182,13 @@ def infer(
         _check_engine(release, engine)
         if isinstance(prior, str) and prior == WEAK:
             prior = None
-        read_prior = release.model.read_prior(prior, release.domain)
+        given = release.model.read_prior(prior, release.domain)
         asked_records = RecordPrior() if records is None else record_prior(records)
-        question = Question(release, read_prior, asked_records, draws, chains, rng, expected)
+        question = Question(release, given, asked_records, draws, chains, rng, expected)
         name, reason, answer = _ask(question, engine)
         fit = None if release.fit_check is None or name == "naive" else fit_result(question, answer.draws)
         how = cache(partial(diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
-    return posterior_of(release, answer, name, how, chains)
+    return replace(posterior_of(release, answer, name, how, chains), release=release, prior=given)
 
 
 def predicted_seconds(release: Release, draws: int) -> float:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import DiscreetError
 from discreet.extras import needed_for
 from discreet.inference.posterior import Posterior
 from discreet.inference.summary import axes_of
+from discreet.priors.base import Prior
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
+    from discreet.artifact import Release
     from discreet.inference.group_posteriors import GroupPosteriors
+
+#: Terms of a likelihood times draws that take about a second.
+_QUICK = 50_000_000
 
 
 def tidy_frame(posterior: Posterior) -> DataFrame:
@@ -59,10 +66,19 @@ def tidy_groups(groups: GroupPosteriors) -> DataFrame:
     return whole
 
 
-def data_tree(posterior: Posterior) -> DataTree:
-    """Return an ArviZ ``DataTree``, with the labels as coordinates."""
-    from importlib.metadata import PackageNotFoundError, version
+def for_arviz(posterior: Posterior) -> DataTree | Any:
+    """Return a tree, or what an installed ArviZ before 1.0 holds instead."""
+    tree = data_tree(posterior)
+    with suppress(PackageNotFoundError):
+        if int(version("arviz").partition(".")[0]) < 1:
+            from arviz import InferenceData  # pyright: ignore[reportMissingImports]
 
+            return InferenceData.from_datatree(tree)
+    return tree
+
+
+def data_tree(posterior: Posterior) -> DataTree:
+    """Return an ArviZ ``DataTree``: the posterior with labels as coordinates, and what it was made from."""
     with needed_for("to_arviz"):
         from arviz_base import from_dict
 
@@ -86,6 +102,27 @@ def data_tree(posterior: Posterior) -> DataTree:
         for name, words in (posterior.labels or {}).items()
         for dim, axis in zip(dims[name], axes_of(words, len(dims[name])), strict=True)
     }
-    return from_dict(
-        {"posterior": dict(how.chains)}, coords=coords, dims=dims, attrs={"posterior": attributes}
-    )
+    groups: dict[str, Any] = {"posterior": dict(how.chains)}
+    if (release := posterior.release) is not None and release.statistics is not None:
+        values = zip(release.statistics.values, release.statistics.grid, strict=True)
+        groups["observed_data"] = {"released": np.array([float(value * cell) for value, cell in values])}
+        dims["released"], coords["statistic"] = ["statistic"], list(release.statistics.names)
+        groups |= _from_prior(posterior, release)
+    return from_dict(groups, coords=coords, dims=dims, attrs={"posterior": attributes})
+
+
+def _from_prior(posterior: Posterior, release: Release) -> dict[str, Any]:
+    """Return draws from the prior and the log of the joint density, where the model is a family that has them."""
+    groups: dict[str, Any] = {}
+    if not isinstance(prior := posterior.prior, Prior):
+        return groups
+    with suppress(DiscreetError):
+        family = release.family
+        drawn = family.draw(prior, posterior.n_draws, np.random.default_rng(0))
+        groups["prior"] = {name: values[None] for name, values in drawn.items()}
+        likely = release.likelihood()
+        values = posterior.draws[likely.parameter]
+        if family.prior_on_parameter and likely.form.terms * posterior.n_draws <= _QUICK:
+            density = likely.log_prob(**{likely.parameter: values}) + prior.log_density(values)
+            groups["sample_stats"] = {"lp": density.reshape(posterior.n_chains, -1)}
+    return groups

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
+    from discreet.artifact import Release
     from discreet.decisions.base import Utility
     from discreet.decisions.response import Response
     from discreet.inference.histogram import Band, Distribution, QuantileInterval, Shares
@@ -76,6 +77,8 @@ class Posterior(RowQuestions):
         What was asked, such as "Mean of age"; the title of plots.
     units
         The unit of the column, or whether it holds dates: then draws of places are days since 1970-01-01.
+    release, prior
+        What was read, and under which prior, where the posterior is of one release; for :meth:`to_arviz`.
 
     Examples
     --------
@@ -95,6 +98,8 @@ class Posterior(RowQuestions):
     distribution: Distribution | None = field(default=None, kw_only=True)
     question: str | None = field(default=None, kw_only=True)
     units: Units = field(default=UNNAMED, kw_only=True)
+    release: Release | None = field(default=None, kw_only=True)
+    prior: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -310,17 +315,23 @@ class Posterior(RowQuestions):
         """Return the summary as a table, for notebooks."""
         return self.summary().to_html(self.about)
 
-    def to_arviz(self) -> DataTree:
-        """Return the draws as an ArviZ ``DataTree``, with the labels as coordinates."""
-        from discreet.inference.exports import data_tree
+    def to_arviz(self) -> DataTree | Any:
+        """Return the draws as ArviZ holds them, with the labels as coordinates: a ``DataTree``.
 
-        return data_tree(self)
+        Beside the posterior it has the released numbers (``observed_data``) and, for families, draws from the prior
+        (``prior``) and the log of the joint density at each draw where that is quick (``lp`` of ``sample_stats``).
+        If an ArviZ before 1.0 is installed, which knows no trees, it is an ``InferenceData``.
+        """
+        from discreet.inference.exports import for_arviz
+
+        return for_arviz(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the draws to a netCDF file that ArviZ and xarray read; whole or not at all."""
         from discreet.artifact.files import replacing
+        from discreet.inference.exports import data_tree
 
-        tree = self.to_arviz()
+        tree = data_tree(self)
         with replacing(path) as draft:
             tree.to_netcdf(draft, engine="h5netcdf")
 
