@@ -110,3 +110,40 @@ def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(dc.errors.MissingPackageError, match="needs jax"):
         share.likelihood().jax(p=0.3)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_totals_behind_the_noise_are_latent(mechanism: str, rng: np.random.Generator) -> None:
+    noise = dc.mechanisms.Laplace(0.5) if mechanism == "laplace" else dc.mechanisms.Gaussian(rho="0.1")
+    bayes = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "b"], "g": ["u", "v"]})
+    rows = {name: rng.choice(labels, 60).tolist() for name, labels in _LABELS.items()}
+    table = dc.release(rows, bayes, mechanism=noise)
+    found = table.likelihood()
+    totals = rng.integers(0, 30, (5, len(table.totals.names)))
+    away = np.array(table.totals.values) - totals
+    masses = sum(
+        noise.log_mass(away[:, j]) - noise.log_mass(np.array(0)) for j, noise in enumerate(table.noise)
+    )
+    np.testing.assert_allclose(found.log_prob(totals=totals), masses, rtol=1e-12)
+    assert found.parameter == "totals"
+    # sums are in the units they are released in, and have a likelihood if it is asked for
+    mean = dc.release([1.0, 2, 3, 4] * 20, dc.Mean(), bounds=(0, 5), mechanism=noise)
+    grid = np.array(mean.totals.grid, dtype=float)
+    at = np.array(mean.totals.values, dtype=float) * grid
+    likelihood = mean.likelihood(latent=True)
+    step = np.array([mean.noise[0].width * grid[0], 0, 0])
+    drop = 1.0 if mechanism == "laplace" else 0.5
+    assert likelihood.log_prob(totals=at) == 0
+    assert likelihood.log_prob(totals=at + step) == pytest.approx(-drop)
+
+
+_LABELS = {"c": ["no", "yes"], "f": ["a", "b"], "g": ["u", "v"]}
+
+
+def test_what_a_latent_likelihood_refuses() -> None:
+    share = dc.release([0, 1] * 20, dc.Bernoulli(), epsilon=1)
+    with pytest.raises(dc.errors.UsageError, match="part of your own model"):
+        share.likelihood(latent=True, missing=0.05)
+    clipped = dc.foreign(dc.Bernoulli(), records=60, values={"yes": 0}, noise="geometric", scale=6, clipped=0)
+    with pytest.raises(dc.errors.UsageError, match="no closed form"):
+        clipped.likelihood(latent=True)

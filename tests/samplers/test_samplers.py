@@ -41,6 +41,12 @@ def _wait() -> dc.Release:
     return dc.release(waits, dc.Exponential(), bounds=(0, 12), epsilon=1, missing="none")
 
 
+def _table() -> dc.Release:
+    bayes = dc.models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "b"]})
+    rows = {"c": ["no", "yes", "no"] * 40, "f": ["a", "b", "b", "a"] * 30}
+    return dc.release(rows, bayes, epsilon=0.5, missing="none")
+
+
 #: Each release, and the prior that all three samplers take: its name and its numbers.
 MODELS: dict[str, tuple[Callable[[], dc.Release], str, tuple[Any, ...]]] = {
     "share": (_share, "Beta", (2.0, 3.0)),
@@ -88,6 +94,38 @@ def test_numpyro_agrees(name: str) -> None:
     check(drawn, effective_sample_size(drawn[None]), ours(release, prior, numbers))
 
 
+def test_numpyro_reads_latent_counts() -> None:
+    """Counts of a table are latent: normal around what the shares lead to expect; infer knows them as integers."""
+    numpyro = pytest.importorskip("numpyro", reason=WHY)
+    import jax
+    from jax import numpy as jnp
+    from numpyro import distributions as dist
+    from numpyro.diagnostics import effective_sample_size
+
+    jax.config.update("jax_enable_x64", True)
+    release, n = _table(), 120
+    likelihood = release.likelihood()
+
+    def model() -> None:
+        p = numpyro.sample("p", dist.Dirichlet(jnp.ones(4)))
+        covariance = n * (jnp.diag(p) - jnp.outer(p, p))[:3, :3] + 1e-6 * jnp.eye(3)
+        first = numpyro.sample("counts", dist.MultivariateNormal(n * p[:3], covariance))
+        likelihood.numpyro("table", totals=jnp.append(first, n - first.sum()))
+
+    kernel = numpyro.infer.NUTS(model, target_accept_prob=0.9)
+    chains = numpyro.infer.MCMC(kernel, num_warmup=500, num_samples=3000, progress_bar=False)
+    chains.run(jax.random.PRNGKey(1))
+    drawn = np.asarray(chains.get_samples()["p"])
+    # the same model of the table: one Dirichlet prior of all four cells
+    share = drawn[:, 2] + drawn[:, 3]
+    posterior = dc.infer(release, prior=2.0, draws=20_000, rng=1)
+    found = posterior.scalars()["c[yes]"]
+    effective = float(effective_sample_size(share[None]))
+    error = found.std() * np.sqrt(1 / effective + 1 / 4000)
+    assert abs(share.mean() - found.mean()) < 4.5 * error + 0.1 * found.std()
+    np.testing.assert_allclose(share.std(), found.std(), rtol=0.15)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_pymc_agrees(name: str) -> None:
     pymc = pytest.importorskip("pymc", reason=WHY)
@@ -118,7 +156,7 @@ def test_stan_takes_the_programs(tmp_path: Path) -> None:
     """Stan's own compiler, which comes in the wheel of httpstan, reads them: names, types and sizes of arguments."""
     httpstan = pytest.importorskip("httpstan", reason=WHY)
     compiler = Path(httpstan.__file__).parent / "stanc"
-    for at, (make, _, _) in enumerate(MODELS.values()):
+    for at, make in enumerate([_table, *(make for make, _, _ in MODELS.values())]):
         program = tmp_path / f"model{at}.stan"
         program.write_text(make().to_stan())
         done = subprocess.run(

@@ -231,14 +231,18 @@ class Release:
             held = _counted(len(self.totals.names), "statistic")
         return f"<Release of {columns}: {self.model.name}, {held}, {self.promise}, {records}>"
 
-    def likelihood(self, *, records: Any = None, missing: Any = None) -> ReleaseLikelihood:
+    def likelihood(
+        self, *, records: Any = None, missing: Any = None, latent: bool | None = None
+    ) -> ReleaseLikelihood:
         """Return log p(y | theta) of the release, noise included, for a model of your own in NumPyro, PyMC or Stan.
 
-        ``records`` and ``missing`` are priors on numbers of records, as :func:`infer` takes them.
+        ``records`` and ``missing`` are priors on numbers of records, as :func:`infer` takes them. With ``latent``, and
+        by default for models of several columns, it is log p(y | totals): the exact totals (counts of a table, sums)
+        that ``release.totals.names`` lists are then latent variables of your model.
         """
         from discreet.inference.release_likelihood import likelihood
 
-        return likelihood(self, records=records, missing=missing)
+        return likelihood(self, records=records, missing=missing, latent=latent)
 
     def to_stan(self) -> str:
         """Return a Stan program whose data is the release: the likelihood, and a flat prior."""

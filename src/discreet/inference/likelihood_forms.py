@@ -7,6 +7,7 @@ r"""Likelihoods of a release as formulas of its parameter, for NumPy, JAX, PyTen
   with weights w that hold the noise, the ways to choose, and the prior on the number of usable records.
 * Shares of several labels: the same, one label after the other: a convolution over counts.
 * One parameter of another family: its logarithm at points, joined by a cubic curve.
+* Any model: what was released given the totals behind it, which are then latent in a model of one's own.
 
 All is up to a constant that does not depend on the parameter.
 """
@@ -233,6 +234,48 @@ class CurveForm(Form):
     def stan_type(self) -> tuple[str, str]:
         limits = {"log": "real<lower=0>", "logit": "real<lower=0, upper=1>", "identity": "real"}
         return "real", limits[self.axis]
+
+
+@dataclass(frozen=True)
+class TotalsForm(Form):
+    """The noise alone: the released numbers given the exact totals, or counts, that they stand for.
+
+    ``width`` is the scale of Laplace noise, or the sigma of Gaussian noise. Between the points of the grid it is the
+    same formula, so that totals may be real numbers in a sampler that has no others.
+    """
+
+    released: np.ndarray
+    width: np.ndarray
+    laplace: np.ndarray
+    parameter = "totals"
+    axes = 1
+
+    @property
+    def terms(self) -> int:
+        return self.released.size
+
+    def log_prob(self, theta: Any, arrays: Arrays) -> Any:
+        xp = arrays.xp
+        away = xp.abs(theta - self.released) / self.width
+        return 0.0 - xp.sum(xp.where(self.laplace, away, away**2 / 2), axis=-1)
+
+    def stan_function(self) -> str:
+        size = self.released.size
+        return (
+            f"  vector[{size}] released = {_column(self.released)};\n"
+            f"  vector[{size}] width = {_column(self.width)};\n"
+            f"  array[{size}] int laplace = {_array(self.laplace)};\n"
+            "  real found = 0;\n"
+            f"  for (i in 1:{size}) {{\n"
+            "    real away = abs(theta[i] - released[i]) / width[i];\n"
+            "    found -= laplace[i] ? away : square(away) / 2;\n"
+            "  }\n"
+            "  return found;\n"
+        )
+
+    @property
+    def stan_type(self) -> tuple[str, str]:
+        return "vector", f"vector[{self.released.size}]"
 
 
 def _shown(value: float) -> str:

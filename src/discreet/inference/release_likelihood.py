@@ -13,14 +13,22 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet import priors
-from discreet.arguments import generator
+from discreet.arguments import flag, generator
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
 from discreet.extras import needed_for
 from discreet.families.bernoulli import Bernoulli
 from discreet.families.categorical import Categorical
 from discreet.inference.engine import Question
-from discreet.inference.likelihood_forms import NUMPY, Arrays, CellsForm, CurveForm, Form, PairsForm
+from discreet.inference.likelihood_forms import (
+    NUMPY,
+    Arrays,
+    CellsForm,
+    CurveForm,
+    Form,
+    PairsForm,
+    TotalsForm,
+)
 from discreet.inference.missing_prior import expected_missing
 from discreet.inference.record_prior import CountPrior, record_prior
 from discreet.models.base import Model
@@ -106,8 +114,13 @@ class ReleaseLikelihood:
         return theta[self.parameter]
 
 
-def likelihood(release: Release, *, records: Any = None, missing: Any = None) -> ReleaseLikelihood:
-    """Return the likelihood of a release; ``records`` and ``missing`` are priors on counts, as in :func:`infer`."""
+def likelihood(
+    release: Release, *, records: Any = None, missing: Any = None, latent: bool | None = None
+) -> ReleaseLikelihood:
+    """Return the likelihood of a release; ``records`` and ``missing`` are priors on counts, as in :func:`infer`.
+
+    ``latent`` asks for that of the totals behind the noise; by default that is so for models of several columns.
+    """
     if release.samples is not None:
         raise UsageError(
             "a likelihood is of noisy totals, and this release holds samples.", hint="dc.infer reads samples"
@@ -117,6 +130,12 @@ def likelihood(release: Release, *, records: Any = None, missing: Any = None) ->
             "a release of groups has a likelihood for each.",
             hint="[one.likelihood() for one in release.by_group().values()]",
         )
+    if latent is None:
+        latent = release.model.read_columns(None) is not None
+    if flag(latent, "latent"):
+        if records is not None or missing is not None:
+            raise UsageError("the totals are latent: records and missing are part of your own model.")
+        return ReleaseLikelihood(_totals(release))
     made = release.model.closed_form(_FORMS)
     expected = None if missing is None else expected_missing(missing, release)
     prior = release.model.suggested_prior(release.domain)
@@ -124,6 +143,19 @@ def likelihood(release: Release, *, records: Any = None, missing: Any = None) ->
     if made is not None:
         return ReleaseLikelihood(made(question))
     return ReleaseLikelihood(_curve(question), "a cubic curve through exact values")
+
+
+def _totals(release: Release) -> TotalsForm:
+    """Return the likelihood of the totals, in the units that they are released in."""
+    kinds, grid = [noise.kind for noise in release.noise], np.array(release.totals.grid, dtype=float)
+    if "other" in kinds:
+        raise UsageError(
+            "the totals behind such published numbers have no closed form.", hint="dc.infer reads the release"
+        )
+    width = np.array([noise.width for noise in release.noise]) * grid
+    return TotalsForm(
+        np.array(release.totals.values, dtype=float) * grid, width, np.array(kinds) == "laplace"
+    )
 
 
 def _pairs(question: Question) -> PairsForm:
@@ -240,7 +272,7 @@ def _curve(question: Question) -> CurveForm:
 def _refused(model: Model) -> UsageError:
     return UsageError(
         f"{model.name} has no likelihood that other models can take.",
-        hint="shares of labels and families of one parameter have; dc.infer reads the release",
+        hint="latent=True gives that of the totals behind the noise; dc.infer reads the release",
     )
 
 
