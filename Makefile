@@ -123,6 +123,7 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/missing_values.py --check
 	$(BIN)/python studies/class_means.py --check
 	$(BIN)/python studies/planning.py --check
+	$(BIN)/python studies/regression_peers.py --check
 
 # the studies of real data alone, two at a time
 evidence: $(VENV)/.installed-studies
