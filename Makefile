@@ -49,8 +49,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python scripts/wrap_markdown.py --check
 	$(BIN)/python scripts/check_kinds.py
 
+# by file: what a worker compiled for one test of a file, the next ones have
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 -m slow

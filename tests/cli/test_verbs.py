@@ -149,7 +149,7 @@ def test_lines_end_without_blanks_and_keep_budgets_together(
 ) -> None:
     made = dc.release("data.csv", dc.Bernoulli(), column="smoker", mechanism="gaussian", rho=0.01)
     made.save("rho.json")
-    for width in range(40, 120):
+    for width in range(40, 120, 7):
         monkeypatch.setenv("COLUMNS", str(width))
         assert run(["show", "rho.json"]) == 0
         printed = capsys.readouterr().out

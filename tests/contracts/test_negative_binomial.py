@@ -188,7 +188,7 @@ def test_augment_agrees_with_enumeration(mechanism, rng):
     """Three records of counts clipped at 3: every table is summed over."""
     release = release_of([0, 3, 9], FAMILY, mechanism, rng, bounds=(0, 3), missing="none")
     m, d, weights = enumerated(release, PRIOR, 3)
-    drawn = augment_engine.draw(Question(release, PRIOR, record_prior(None), 3000, 2, rng)).draws
+    drawn = augment_engine.draw(Question(release, PRIOR, record_prior(None), 1500, 2, rng)).draws
     picked = rng.choice(m.size, 20_000, p=weights)
     # the grid of the enumeration is as coarse as a seventh of a unit of the logarithm
     jitter = rng.uniform(-0.5, 0.5, (2, picked.size)) * np.array([[11 / 89], [13 / 69]])

@@ -78,7 +78,7 @@ def test_chains_agree_with_enumeration(rng: np.random.Generator) -> None:
     release = published("rounded and clipped", n=6)
     exact = dc.infer(release, draws=4000, rng=rng)
     assert exact.diagnostics.engine == "exact"
-    chains = dc.infer(release, engine="gibbs", draws=4000, rng=rng)
+    chains = dc.infer(release, engine="gibbs", draws=1600, rng=rng)
     readings = readings_of(
         Question(release, MODEL.read_prior(None, None), RecordPrior(), 10, 1, np.random.default_rng(0))
     )
@@ -86,9 +86,9 @@ def test_chains_agree_with_enumeration(rng: np.random.Generator) -> None:
     weight = weights(tables, "rounded and clipped")
     mean = (weight[:, None] * tables).sum(axis=0)
     sd = np.sqrt((weight[:, None] * (tables - mean) ** 2).sum(axis=0))
-    for posterior, effective in ((exact, 4000), (chains, 1000)):
+    for posterior, effective in ((exact, 4000), (chains, 400)):
         assert posterior.table is not None
-        found = posterior.table.draws["count"].reshape(4000, 8).mean(axis=0)
+        found = posterior.table.draws["count"].reshape(-1, 8).mean(axis=0)
         assert (np.abs(found - mean) < 4.5 * sd / np.sqrt(effective)).all()
     summary = chains.summary()
     assert "warning: the chains" not in str(summary)
