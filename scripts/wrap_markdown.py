@@ -24,6 +24,8 @@ SKIPPED = {
     ".venv-engines",
     ".venv-spark",
     ".venv-browser",
+    ".venv-examples",
+    "site-packages",
     "_build",
     "node_modules",
     "discreet-demo",

@@ -231,7 +231,7 @@ def test_people_with_several_rows_are_refused(neighbors: Any) -> None:
 def test_groups_are_refused() -> None:
     rows = {"where": ["n", "s", "s"], "x": [1.0, 2.0, 3.0]}
     how: dict[str, Any] = {"column": "x", "bounds": (0, 9), "by": "where", "groups": ["n", "s"]}
-    with pytest.raises(dc.errors.UsageError, match="fit_check compares one column"):
+    with pytest.raises(dc.errors.UsageError, match="fit_check compares a column"):
         dc.release(rows, dc.Exponential(), epsilon=1, fit_check=0.2, **how)
 
 

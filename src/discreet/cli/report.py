@@ -53,7 +53,7 @@ def report(
     with busy("Inferring and writing …"):
         given = None if prior is None or prior.strip() == "weak" else prior
         written = write(
-            releases if len(files) > 1 else next(iter(releases.values())),
+            {str(file): file for file in files} if len(files) > 1 else files[0],
             output,
             prior=given if len(files) == 1 else dict.fromkeys(releases, given),
             prob=prob,

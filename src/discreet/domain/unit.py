@@ -128,7 +128,7 @@ def read_unit(
     """
     if per_unit is None:
         raise UsageError(
-            "unit needs per_unit, by which a person's rows become one record.",
+            "unit needs per_unit, by which a person's rows become one record, or max_rows.",
             hint=f"for example per_unit={allowed[0][0]!r}; {_listed(allowed[0])} are there",
         )
     rules: tuple[Rule, ...] = tuple(

@@ -47,8 +47,8 @@ def checkable(model: Model) -> Family:
     """Return the family whose fit to a column can be checked, or say why this model's cannot."""
     family = model.require(
         Family,
-        "fit_check compares one column of numbers with a family",
-        hint="leave out fit_check: it is for dc.Normal(), dc.Poisson() and other families of numbers",
+        "fit_check compares a column with a family that has a conjugate prior",
+        hint="leave out fit_check: it is for dc.Normal(), dc.Poisson() and other such families of numbers",
     )
     if not family.has_numbers or family.n_columns != 1:
         what = "counts labels" if not family.has_numbers else f"has {family.n_columns} columns"

@@ -94,6 +94,11 @@ class Likelihood(RecordSums):
         """Return Cov[t(x) | theta], with components on the last two axes."""
 
     @property
+    def wider(self) -> str:
+        """A family for columns that vary more than this one allows, as one writes it; empty if there is none."""
+        return ""
+
+    @property
     def can_sample(self) -> bool:
         """Whether records can be drawn: there is a :meth:`sample`."""
         return type(self).sample is not Likelihood.sample

@@ -31,6 +31,10 @@ class Poisson(Family):
     statistic_range = (0.0, np.inf)
 
     @property
+    def wider(self) -> str:
+        return "dc.NegativeBinomial()"
+
+    @property
     def support(self) -> Support:
         return Support(0.0, np.inf, discrete=True)
 

@@ -33,8 +33,11 @@ _OUTSIDE, _LEAST_OUTSIDE = 0.1, 0.05
 _LARGE, _MANY = 1.0, 100
 # A mean this near to a bound, as a share of their distance, has nearly all values there.
 _AT_A_BOUND = 0.005
-# Records whose standard deviation is below this, where the bounds are from -1 to 1, use a small part of them.
-_NARROW = 0.15
+# Records whose standard deviation is below this, where the bounds are from -1 to 1, use a small part of them; and noise
+# so many times the data's own uncertainty drowns a column.
+_NARROW, _DROWNS = 0.15, 3.0
+# An interval of the mean over so much of the bounds says next to nothing.
+_NOTHING = 1 / 3
 
 _FIXED = "the bounds were bought privately from the same records and are treated as fixed"
 
@@ -55,12 +58,21 @@ def warnings_about(question: Question, answer: Answer, engine: str) -> tuple[str
 def few_usable(release: Release) -> tuple[str, ...]:
     """Return a warning if hardly a value was usable; for the curator's screen too, since the count is public."""
     n = release.records
-    if n is None or release.samples is not None or release.domain.missing != "count" or release.where:
+    if release.samples is not None or release.foreign or release.domain.missing != "count":
         return ()
     reading = _usable_reading(release)
     if reading is None:
         return ()
     read, sd = reading
+    if n is None or release.where:
+        # of a group, or of what a filter keeps, nobody knows how many there should be: more than none
+        if read > 2 * sd:
+            return ()
+        what = "the filter" if release.where else "a label"
+        return (
+            f"no more records were counted than noise alone would make (about {max(round(read), 0):,}, give or take "
+            f"{2 * sd:,.0f}): is {what} or the column wrong, or is nobody there?",
+        )
     if read + _SURE * sd >= n / 2:
         return ()
     about = min(max(round(read), 0), n)
@@ -87,6 +99,9 @@ def _usable_reading(release: Release) -> tuple[float, float] | None:
 def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
     """Return warnings about what was released: few usable values, redaction, records out of bounds, noise."""
     said = few_usable(release)
+    if said:
+        # what else there is to say follows from that
+        return said
     if release.model.has_numbers and release.domain.outside == "redact":
         said += (REDACTED,)
     if answer.table is not None and "mean" in answer.table:
@@ -117,7 +132,16 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
     alike = float(np.median(table.get("design_effect", 1.0)))
     noise, scatter = float(np.var(table["mean"])), alike * spread**2 / max(usable, 1.0)
     said = _words(release, "mean", noise, scatter)
-    return said + _too_wide(release) if said and spread < _NARROW * (high - low) / 2 else said
+    ends = np.quantile(table["mean"], [0.025, 0.975])
+    share = float(ends[1] - ends[0]) / (high - low)
+    if share > _NOTHING:
+        return (
+            *said,
+            f"noise drowns the column: the table's mean may be anywhere in {share:.0%} of {_pairs(release)}",
+        )
+    if not said or spread >= _NARROW * (high - low) / 2:
+        return said
+    return said + _too_wide(release, noise, scatter)
 
 
 def _simulated(release: Release, draws: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -190,14 +214,16 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
         spread = min(spread, max(float(second - first**2), 0.0))
     said = _words(release, "sum", float(noise), usable * spread)
     if said and spread < _NARROW**2:
-        said += _too_wide(release)
+        said += _too_wide(release, float(noise), usable * spread)
     return said
 
 
-def _too_wide(release: Release) -> tuple[str, ...]:
+def _too_wide(release: Release, noise: float, scatter: float) -> tuple[str, ...]:
+    """Say that bounds are wide, given the variances of the noise and of the data."""
+    drowns = noise > _DROWNS**2 * scatter
+    how = "so wide that noise drowns the column" if drowns else "wide for this column"
     return (
-        f"the bounds {_pairs(release)} are so wide that noise drowns the column: narrower ones, from public "
-        "knowledge, bring less noise in proportion",
+        f"the bounds {_pairs(release)} are {how}: narrower ones, from public knowledge, bring less noise in proportion",
     )
 
 
@@ -215,14 +241,15 @@ def _pairs(release: Release) -> str:
 
 
 def _halving(release: Release) -> str:
-    """Say which budget would halve the noise."""
+    """Say which budget of the release would halve the noise; a fit check takes its share of that too."""
     if release.foreign:
         return "whoever published them added it"
     budgets = release.guarantees.get("statistics", release.guarantee).budgets()
+    more = release.guarantees["fit_check"].budgets() if "fit_check" in release.guarantees else {}
     if "rho" in budgets:
-        return f"rho = {plain(4 * budgets['rho'])} would halve it"
+        return f"rho = {plain(4 * (budgets['rho'] + more.get('rho', 0)))} would halve it"
     whose = " per unit" if "diameter" in budgets else ""
-    return f"epsilon = {plain(2 * budgets['epsilon'])}{whose} would halve it"
+    return f"epsilon = {plain(2 * (budgets['epsilon'] + more.get('epsilon', 0)))}{whose} would halve it"
 
 
 def _two_modes(release: Release, draws: Mapping[str, np.ndarray]) -> tuple[str, ...]:

@@ -134,9 +134,10 @@ def misfit(release: Release, found: FitResult | None) -> tuple[str, ...]:
     """Return a warning if the column does not look like the family."""
     if found is None or found.p >= UNLIKELY:
         return ()
+    wider = release.family.wider
     return (
         f"fit check: {found}: the column does not look {release.model.in_words}; release dc.Mean() or dc.Histogram() "
-        "instead, which assume nothing",
+        f"instead, which assume nothing{f', or {wider}' if wider else ''}",
     )
 
 

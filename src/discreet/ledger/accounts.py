@@ -32,6 +32,7 @@ from discreet.ledger.filters import (
 from discreet.ledger.hash_chain import VERSION, Entry
 from discreet.ledger.partitions import Part, Partition, part_of
 from discreet.ledger.store import EVERYBODY, Session
+from discreet.names import closest
 from discreet.privacy.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def after_charge(
         checked_name(analyst, "analyst")
     if found is None:
         if default is None:
-            raise unknown(dataset)
+            raise unknown(session, dataset)
         found = terms_of(default), Totals(), None
     scopes = [(EVERYBODY, found[0], found[1])]
     if found[2] is not None:
@@ -192,7 +193,7 @@ def add_partition(session: Session, dataset: str, made: Partition) -> tuple[Acco
     """Give a data set and its analysts a partition; return the account, and whether the partition is a new one."""
     found = session.account(checked_name(dataset, "dataset"))
     if found is None:
-        raise unknown(dataset)
+        raise unknown(session, dataset)
     terms = with_partition(found[0], made)
     if terms == found[0]:
         return Account(dataset, None, *found[:2]), False
@@ -251,9 +252,11 @@ def _asked(terms: Terms) -> tuple[Countable, Fraction]:
     return terms.budget, terms.renyi_share
 
 
-def unknown(dataset: str) -> UsageError:
-    """Return the error that a data set was never opened."""
-    return UsageError(f"the ledger has no data set {dataset!r:.60}.", hint=_OPEN_HINT)
+def unknown(session: Session, dataset: str) -> UsageError:
+    """Return the error that a data set was never opened; with the name that is most like it, if one is."""
+    near = closest(dataset, {known for known, *_ in session.accounts()})
+    hint = _OPEN_HINT if near is None else f"did you mean {near!r:.60}? otherwise {_OPEN_HINT}"
+    return UsageError(f"the ledger has no data set {dataset!r:.60}.", hint=hint)
 
 
 def checked_name(value: str, argument: str) -> str:

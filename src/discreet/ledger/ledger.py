@@ -279,7 +279,7 @@ class Ledger:
         with self._store.reading() as session:
             found = session.account(checked_name(dataset, "dataset"))
             if found is None:
-                raise unknown(dataset)
+                raise unknown(session, dataset)
             if analyst is None:
                 return Account(dataset, None, found[0], found[1])
             if found[2] is None:

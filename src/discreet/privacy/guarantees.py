@@ -36,7 +36,7 @@ def positive_budget(value: Number, name: str) -> Fraction:
     """Read a privacy budget, or explain that it must be positive and finite."""
     budget = exact(value, name)
     if budget <= 0:
-        raise UsageError(f"{name} must be positive, got {name}={value}.")
+        raise UsageError(f"{name} must be positive, got {name}={value}.", hint=f"for example {name}=0.5")
     return budget
 
 

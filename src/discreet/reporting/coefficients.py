@@ -62,7 +62,7 @@ def plot_coefficients(
             width[at] *= (high - low) ** power
     how = posterior.diagnostics
     hue, warning = look_of(how.engine)
-    note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; {how.engine} engine"
+    note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
     heading = Heading(
         8.2,
         title or f"Linear regression of {model.target.name}",
@@ -77,7 +77,7 @@ def plot_coefficients(
     name_rows(axes, [shorten(name) for name in model.weight_names[1:]])
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     for row, (low, *_, high) in zip(at, found, strict=True):
-        beside(axes, row, span(low, high, common_decimals([high - low])), QUIET)
+        beside(axes, row, f"{span(low, high, common_decimals([high - low]))} per unit", QUIET)
     label = ", ".join(filter(None, [f"change of {model.target.name}", posterior.units.of("mean")]))
     axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
     return finish(figure, path)

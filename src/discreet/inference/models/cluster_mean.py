@@ -15,7 +15,7 @@ from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.record_prior import RecordPrior
 
-_ASSUMED = "nothing assumed but the bounds, and that people are a sample"
+_ASSUMED = "nothing assumed but the bounds, and that people are a sample; the design effect errs on the side of caution"
 # low, middle and high in (rows, sum of z, sum of z^2)
 _ROW_SUMS = np.array([[0.25, -0.5, 0.25], [0.5, 0.0, -0.5], [0.25, 0.5, 0.25]])
 # weights add up to no whole number: they are counted in so many parts of the largest

@@ -20,14 +20,16 @@ from discreet.privacy import PureDP
 CLEAR = 2.0
 # an eigenvalue of features that hardly vary, on mapped bounds; what is asked for is enough for it
 _USUAL = 0.03
+# a larger factor is not told from so noisy moments
+_MOST_TIMES = 10.0
 
 
 def clearance(readings: Readings, n: float) -> tuple[float, float]:
     """Return the least eigenvalue of the noisy covariance of all terms, and the sd of the noise in its direction."""
     _, covariance = readings.at_face_value(n)
     mean_sds, product_sds = readings.sds
-    # directions are compared in units in which the terms vary alike
-    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-4))
+    # directions are compared in units in which the terms vary alike; how much a term varies is not known below noise
+    scale = np.sqrt(np.maximum(np.diag(covariance), np.maximum(np.diag(product_sds) / n, 1e-4)))
     spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     v = vectors[:, 0] / scale
     mean = np.clip(readings.means / n, -1, 1)
@@ -45,6 +47,8 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
     if least > CLEAR * sd:
         return ""
     times = max(CLEAR * sd / max(least, _USUAL), 1.1)
+    about = "about" if times <= _MOST_TIMES else "more than"
+    times = min(times, _MOST_TIMES)
     promised = question.release.guarantees["statistics"]
     if isinstance(promised, PureDP):
         budget = f"epsilon = {_rounded(float(promised.epsilon) * times)}"
@@ -55,7 +59,7 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
         )
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of slopes is mostly "
-        f"the prior's; about {budget}, or {_rounded(n * times)} records, would change that"
+        f"the prior's; {about} {budget}, or {_rounded(n * times)} records, would change that"
     )
 
 
