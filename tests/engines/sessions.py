@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 
 def connect_server() -> tuple[Any, Any]:
@@ -77,12 +78,25 @@ def new_session() -> Any:
 
 
 def spark_frame(session: Any, table: pa.Table, pieces: int = 2) -> Any:
-    frame = session.createDataFrame(table)
+    # rows given here are part of the plan, which is sent with every question: many of them are read from files
+    frame = session.read.parquet(_files(table)) if len(table) > _MANY else session.createDataFrame(table)
     for field in table.schema:
         if pa.types.is_timestamp(field.type):
             # what has no time zone gets that of the session
             frame = frame.withColumn(field.name, frame[field.name].cast("timestamp_ntz"))
     return frame.repartition(pieces)
+
+
+_MANY = 1_000_000
+
+
+def _files(table: pa.Table) -> str:
+    """Write rows to a folder of Parquet files that is removed at the end, and return its path."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    for at in range(0, len(table), _MANY):
+        pq.write_table(table.slice(at, _MANY), Path(folder.name) / f"part-{at}.parquet")
+    return folder.name
 
 
 def dask_frame(table: pa.Table, pieces: int = 3) -> Any:
