@@ -40,9 +40,6 @@ PATIENCE = 240_000
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
-    pytest.mark.skip(
-        reason="not passing yet: on the page of groups Chromium reports an inline style that is blocked"
-    ),
 ]
 
 

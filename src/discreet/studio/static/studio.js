@@ -73,6 +73,8 @@ function uploading() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  // htmx notes the address of the page, for a history that is switched off; nothing is to stay in the browser
+  window.sessionStorage.clear();
   ready(document);
   uploading();
   document.body.addEventListener("htmx:afterSwap", (event) => {
