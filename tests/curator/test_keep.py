@@ -150,6 +150,42 @@ def test_a_damaged_file_is_one_line(ledger: dc.Ledger) -> None:
         make()
 
 
+def test_a_folder_that_others_can_write_into_is_refused_before_anything_is_charged(ledger: dc.Ledger) -> None:
+    Path("kept").mkdir()
+    os.chmod("kept", 0o777)
+    with pytest.raises(DataError, match="others can write"):
+        make()
+    assert entries(ledger, "charge") == 0
+    os.chmod("kept", 0o700)
+    Path("kept/lock").symlink_to("elsewhere")
+    with pytest.raises(DataError, match="cannot keep"):
+        make()
+    assert entries(ledger, "charge") == 0
+    assert not Path("elsewhere").exists()
+
+
+def test_a_release_of_another_folder_does_not_pass_for_this_one(ledger: dc.Ledger) -> None:
+    make()
+    make(keep="another")
+    Path("another/kept.json").replace("kept/kept.json")
+    with pytest.raises(DataError, match="another request"):
+        make()
+    assert entries(ledger, "charge") == 2
+
+
+def test_a_charge_about_other_rows_is_another_one(ledger: dc.Ledger) -> None:
+    ledger.open("parts", dc.PureDP(1))
+    ledger.declare_partition("parts", "region", ["north", "south"])
+    asked = "0123-4567"
+    one = ledger.charge("parts", dc.PureDP("0.1"), where="region = 'north'", request=asked)
+    assert ledger.charge("parts", dc.PureDP("0.1"), where="region = 'north'", request=asked) == one
+    for other in ("region = 'south'", None):
+        with pytest.raises(UsageError, match="another one"):
+            ledger.charge("parts", dc.PureDP("0.1"), where=other, request=asked)
+        with pytest.raises(UsageError, match="another one"):
+            ledger.check("parts", dc.PureDP("0.1"), where=other, request=asked)
+
+
 def test_a_request_is_charged_once_in_the_ledger_itself(ledger: dc.Ledger) -> None:
     asked = "0123-4567"
     one = ledger.charge("clinic", dc.PureDP("0.1"), request=asked)

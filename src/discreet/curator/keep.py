@@ -52,6 +52,8 @@ class Keeper:
         content = _read(self._folder / _KEPT)
         if content is None:
             return None
+        if content.get("request") != self.request:
+            raise DataError(f"{self._folder} holds the release of another request: it was tampered with.")
         if content.get("failed") is not None:
             raise DataError(str(content["failed"]), hint="this release was charged and has ended")
         made = {name: Release.from_json(text) for name, text in content["releases"].items()}
@@ -83,7 +85,10 @@ def keeping(
     place = read_path(folder)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        _own(place)
+        lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except DataError:
+        raise
     except OSError as problem:
         raise DataError(f"cannot keep a release in {place}: {problem.strerror or 'no folder'}.") from None
     try:
@@ -131,6 +136,17 @@ def fingerprint(asked: Mapping[str, Declaration], dataset: str | None, payer: Pa
         # where the rows are, if that has a name; never what they are
         said.append(str(one.data) if isinstance(one.data, str | os.PathLike) else type(one.data).__name__)
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def _own(folder: Path) -> None:
+    """Raise unless the folder is this user's, and nobody else can put files into it: they would pass for a release."""
+    found = folder.stat()
+    # root may be given a folder of somebody else's, in which that somebody could plant files
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise DataError(
+            f"others can write into {folder}: a release is kept in a folder of your own.",
+            hint=f"name a new folder, or chmod 700 {folder}",
+        )
 
 
 def _request(folder: Path, declared: str) -> str:

@@ -131,7 +131,12 @@ def after_charge(
 
 
 def charged_before(
-    session: Session, request: str | None, dataset: str, analyst: str | None, parts: Sequence[Guarantee]
+    session: Session,
+    request: str | None,
+    dataset: str,
+    analyst: str | None,
+    parts: Sequence[Guarantee],
+    where: Condition | None,
 ) -> Entry | None:
     """Return the charge that was made for a request; raise if it is another one, or if its files are out."""
     if request is None:
@@ -143,7 +148,10 @@ def charged_before(
         return None
     asked = [guarantee_json(chargeable(part)) for part in parts]
     said = found.content
-    if (said["dataset"], said["analyst"], said["guarantees"]) != (dataset, analyst, asked):
+    # what was charged about one part of a partition does not pay for another; about the whole it pays for any
+    about = None if where is None else str(where)
+    noted = (said["dataset"], said["analyst"], said["guarantees"], said.get("where", about))
+    if noted != (dataset, analyst, asked, about):
         raise UsageError("the ledger has a charge for this request, and it is another one.")
     if session.released_under(found.sequence) is not None:
         raise UsageError(

@@ -185,8 +185,9 @@ class Ledger:
         """Raise what :meth:`charge` would raise now; nothing is charged."""
         with self._store.reading() as session:
             self._key_fits(session.head())
-            if charged_before(session, request, dataset, analyst, parts) is None:
-                after_charge(session, self._default, dataset, analyst, parts, read_where(where))
+            condition = read_where(where)
+            if charged_before(session, request, dataset, analyst, parts, condition) is None:
+                after_charge(session, self._default, dataset, analyst, parts, condition)
 
     def charge(
         self,
@@ -219,7 +220,7 @@ class Ledger:
         condition = read_where(where)
         with self._store.writing() as session:
             head = self._checked_head(session)
-            made = charged_before(session, request, dataset, analyst, parts)
+            made = charged_before(session, request, dataset, analyst, parts, condition)
             if made is not None:
                 return Charge(self._id, made.sequence, made.hash, dataset, analyst)
             after = after_charge(session, self._default, dataset, analyst, parts, condition)
