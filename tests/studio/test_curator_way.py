@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,10 +190,43 @@ def test_an_upload_that_a_crash_left_behind_is_removed_at_the_next_start(tmp_pat
     visitor.client.post(
         f"{visitor.base}/curate/{visitor.draft}/upload", content=b"a,b\n1,2\n", headers=headers
     )
-    (place / "rows.part").write_text("half")
+    (place / "part-0123.csv").write_text("half")
     assert (place / "rows.csv").exists()
     Visitor(tmp_path / "studio")
-    assert not list(place.glob("rows*"))
+    assert not list(place.glob("*.csv"))
+
+
+def test_the_rows_of_a_release_that_has_begun_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither another table nor another upload takes the place of what is being read; nor does one of two at once."""
+    visitor = Visitor(tmp_path / "studio")
+    visitor.begin()
+    url = f"{visitor.base}/curate/{visitor.draft}/upload"
+    place = tmp_path / "studio" / "drafts" / visitor.draft
+    headers = {"origin": ORIGIN, "x-csrf-token": visitor.csrf, "x-file-name": "a.csv"}
+    content = dc.datasets.clinic_survey().read_bytes()
+    visitor.client.post(url, content=content, headers=headers)
+    visitor.step("ask", QUESTIONS[0])
+    seal = visitor.seal(visitor.get(f"/curate/{visitor.draft}/review").text)
+    drafts = visitor.studio.rooms["drafts"]
+    taken = drafts.take_rows
+
+    def late(id_: str, arrived: Path, columns: tuple[str, ...]) -> Any:
+        # the release begins while the second upload is on its way
+        assert (place / "rows.csv").read_bytes() == content
+        drafts.save(replace(drafts.load(id_), frozen=True))
+        return taken(id_, arrived, columns)
+
+    monkeypatch.setattr(drafts, "take_rows", late)
+    assert visitor.client.post(url, content=b"smoker\nyes\n", headers=headers).status_code == 400
+    answer = visitor.post(f"/curate/{visitor.draft}/data", {"example": "1"})
+    assert answer.status_code == 400
+    assert "has begun" in answer.text
+    assert (place / "rows.csv").read_bytes() == content
+    assert not list(place.glob("part-*"))
+    visitor.step("release", {"seal": seal})
+    assert len(visitor.released()) == 1
 
 
 def test_signed_files_if_there_is_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

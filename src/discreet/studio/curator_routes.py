@@ -55,10 +55,7 @@ def _new(visit: Visit) -> Response:
 
 
 def _remove(visit: Visit) -> Response:
-    draft = _draft(visit)
-    if visit.studio.rooms["publication"].is_running(draft.id):
-        raise UsageError("its releases are being made.", hint="wait for them")
-    _drafts(visit).remove(draft.id)
+    visit.studio.rooms["publication"].remove(_draft(visit).id)
     return visit.to("/")
 
 
@@ -79,18 +76,7 @@ def _data(visit: Visit) -> Response:
         )
     if not data:
         raise UsageError("name a file on this machine, or choose one.")
-    columns = columns_of(data, table)
-    _drafts(visit).forget_rows(draft)
-    _drafts(visit).change(
-        draft.id,
-        data=data,
-        table=table,
-        uploaded=False,
-        columns=columns,
-        questions=(),
-        unit="",
-        records=records,
-    )
+    _drafts(visit).choose_rows(draft.id, data, table, columns_of(data, table), records)
     return visit.to(f"/curate/{draft.id}/unit")
 
 
@@ -101,18 +87,13 @@ async def _upload(request: Request) -> Response:
     drafts: Drafts = request.scope["studio"].rooms["drafts"]
     base = request.scope["studio"].doors.base
     try:
-        draft = drafts.load(request.path_params["id"])
-        if draft.frozen:
-            raise UsageError("this release has begun: its declarations stay as they are.")
-        path = await uploads.stream_to(request, drafts.place(draft.id))
+        draft = drafts.load_open(request.path_params["id"])
+        arrived = await uploads.stream_to(request, drafts.place(draft.id))
         try:
-            columns = await run_in_threadpool(columns_of, str(path), "")
-        except DiscreetError:
-            path.unlink(missing_ok=True)
-            raise
-        drafts.change(
-            draft.id, data=str(path), table="", uploaded=True, columns=columns, questions=(), unit=""
-        )
+            columns = await run_in_threadpool(columns_of, str(arrived), "")
+            drafts.take_rows(draft.id, arrived, columns)
+        finally:
+            arrived.unlink(missing_ok=True)
     except DiscreetError as problem:
         return JSONResponse({"error": problem.message, "hint": problem.hint}, 400)
     return JSONResponse({"next": f"{base}/curate/{draft.id}/unit"})

@@ -118,12 +118,35 @@ class Drafts:
     def change(self, id_: str, **changes: Any) -> Draft:
         """Change what is declared, unless a release has begun."""
         with self.lock:
-            draft = self.load(id_)
-            if draft.frozen:
-                raise UsageError(
-                    "this release has begun: its declarations stay as they are.", hint="begin a new one"
-                )
-            return self.save(replace(draft, **changes))
+            return self.save(replace(self.load_open(id_), **changes))
+
+    def load_open(self, id_: str) -> Draft:
+        """Read a draft that can still be changed, or raise if a release has begun."""
+        draft = self.load(id_)
+        if draft.frozen:
+            raise UsageError(
+                "this release has begun: its declarations stay as they are.", hint="begin a new one"
+            )
+        return draft
+
+    def choose_rows(self, id_: str, data: str, table: str, columns: tuple[str, ...], records: int) -> Draft:
+        """Make a table on this machine the draft's; an upload before it is removed, questions are asked anew."""
+        with self.lock:
+            before = self.load_open(id_)
+            chosen = {"data": data, "table": table, "columns": columns, "records": records}
+            made = self.save(replace(before, **chosen, uploaded=False, questions=(), unit=""))
+            self.forget_rows(before)
+            return made
+
+    def take_rows(self, id_: str, arrived: Path, columns: tuple[str, ...]) -> Draft:
+        """Make an uploaded table the draft's, unless a release has begun; the one before it is removed."""
+        with self.lock:
+            before = self.load_open(id_)
+            self.forget_rows(before)
+            target = arrived.with_name(f"rows.{arrived.name.partition('.')[2]}")
+            arrived.replace(target)
+            made = replace(before, data=str(target), table="", uploaded=True, columns=columns)
+            return self.save(replace(made, questions=(), unit=""))
 
     def remove(self, id_: str) -> None:
         """Remove a draft, and the upload with it."""
@@ -161,7 +184,7 @@ class Drafts:
                     self.forget_rows(draft)
                     if draft.uploaded and not draft.frozen:
                         self.save(replace(draft, data="", uploaded=False, columns=()))
-            for part in place.glob("*.part"):
+            for part in (*place.glob("*.part"), *place.glob("part-*")):
                 part.unlink(missing_ok=True)
 
 

@@ -51,6 +51,13 @@ class Publication:
         found = self._running.get(id_)
         return found is not None and found.is_alive()
 
+    def remove(self, id_: str) -> None:
+        """Remove a draft, unless its releases are being made."""
+        with self._lock, self._drafts.lock:
+            if self.is_running(id_):
+                raise UsageError("its releases are being made.", hint="wait for them")
+            self._drafts.remove(id_)
+
     def _run(self, draft: Draft) -> None:
         problems: dict[str, str] = {}
         try:
@@ -67,7 +74,8 @@ class Publication:
             if not problems:
                 self._drafts.forget_rows(draft)
         finally:
-            self._studio.busy -= 1
+            with self._lock:
+                self._studio.busy -= 1
 
     def _make(self, draft: Draft, question: Question) -> None:
         """Make the release of one question, unless its file is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import secrets
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,14 +15,17 @@ _ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
 
 
 async def stream_to(request: Request, folder: Path) -> Path:
-    """Write the body of a request into a folder, and return the file; an upload that stops leaves nothing behind."""
+    """Write the body of a request into a new file of a folder; an upload that stops leaves nothing behind.
+
+    Its name begins with ``part-`` and ends as the sender's did. It is nobody's until :meth:`Drafts.take_rows` makes it
+    the draft's, so that of two uploads at once, or of one beside a release, neither writes into what the other reads.
+    """
     name = unquote(request.headers.get("x-file-name", ""))[-200:].lower()
     ending = next((one for one in sorted(_ENDINGS, key=len, reverse=True) if name.endswith(one)), None)
     if ending is None:
         raise UsageError("the file's name must end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .xlsx.")
-    draft = folder / "rows.part"
-    draft.unlink(missing_ok=True)
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    arriving = folder / f"part-{secrets.token_hex(8)}{ending}"
+    handle = os.open(arriving, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         try:
             async for chunk in request.stream():
@@ -31,18 +34,9 @@ async def stream_to(request: Request, folder: Path) -> Path:
                     view = view[os.write(handle, view) :]
         finally:
             os.close(handle)
-        for old in folder.glob("rows.*"):
-            if old != draft:
-                old.unlink()
-        target = folder / f"rows{ending}"
-        os.replace(draft, target)
-    except ClientDisconnect:
-        raise UsageError("the upload was interrupted.") from None
-    finally:
-        draft.unlink(missing_ok=True)
-    return target
-
-
-def shown_name(request: Request) -> str:
-    """Return the name of the uploaded file, for the page: it is the curator's own."""
-    return re.sub(r"[^\w .()-]", "", unquote(request.headers.get("x-file-name", "")))[-80:]
+    except BaseException as problem:
+        arriving.unlink(missing_ok=True)
+        if isinstance(problem, ClientDisconnect):
+            raise UsageError("the upload was interrupted.") from None
+        raise
+    return arriving
