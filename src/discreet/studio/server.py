@@ -116,6 +116,8 @@ def _bound(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((HOST, port))
+        # at once: a browser that is faster than the server waits instead of being refused
+        made.listen(64)
     except OSError:
         made.close()
         raise UsageError(f"port {port} on {HOST} is not free.", hint="another --port, or none") from None
