@@ -192,7 +192,7 @@ def test_an_upload_that_a_crash_left_behind_is_removed_at_the_next_start(tmp_pat
     )
     (place / "part-0123.csv").write_text("half")
     assert (place / "rows.csv").exists()
-    Visitor(tmp_path / "studio")
+    Visitor(tmp_path / "studio").application.load()
     assert not list(place.glob("*.csv"))
 
 

@@ -22,8 +22,9 @@ class Visitor:
     def __init__(self, folder: Path, *, analyst: bool = False) -> None:
         self.doors = Doors(PORT)
         self.studio = Studio(self.doors, folder, analyst)
+        self.application = Application(self.studio)
         self.client = TestClient(
-            Application(self.studio),
+            self.application,
             base_url=ORIGIN,
             headers={"accept-language": "en"},
             raise_server_exceptions=True,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
@@ -37,16 +38,19 @@ class Studio:
     lock: Lock = field(default_factory=Lock)
     #: Releases that are being made: the studio does not shut down under them.
     busy: int = 0
+    #: Set when somebody looks at the first page.
+    greeted: Event = field(default_factory=Event)
 
 
 class Application:
-    """The pages behind the guard."""
+    """The pages behind the guard. The first one needs nothing that takes long to import; the others are loaded once."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
         studio.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.chmod(studio.folder, 0o700)
-        self._routes = Router(_routes(studio), redirect_slashes=False)
+        self._first = Router(_FIRST, redirect_slashes=False)
+        self._rest: Router | None = None
         self._guarded = Guard(self._inside, studio.doors)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -56,32 +60,35 @@ class Application:
         scope["studio"] = self.studio
         scope["path"] = scope["path"].removeprefix(self.studio.doors.base)
         scope["root_path"] = ""
+        first = scope["path"] in ("/", "/language") or scope["path"].startswith("/static/")
         try:
-            await self._routes(scope, receive, send)
+            routes = self._first if first else await run_in_threadpool(self.load)
+            await routes(scope, receive, send)
         except Forbidden as refused:
             await PlainTextResponse(f"{refused.status}\n", refused.status)(scope, receive, send)
 
+    def load(self) -> Router:
+        """Import all pages, and what they call; remove what a crash left behind."""
+        with self.studio.lock:
+            if self._rest is None:
+                self._rest = Router(_rest(self.studio), redirect_slashes=False)
+            return self._rest
 
-def _routes(studio: Studio) -> list[Route]:
+
+def _rest(studio: Studio) -> list[Route]:
     from discreet.studio import analyst_routes
 
-    routes = [
-        Route("/", answered(_home)),
-        Route("/language", answered(_language), methods=["POST"]),
-        Route("/static/{name}", _static),
-        *analyst_routes.ROUTES,
-    ]
-    if not studio.analyst_only:
-        from discreet.studio import curator_routes
+    if studio.analyst_only:
+        return analyst_routes.ROUTES
+    from discreet.studio import curator_routes
 
-        curator_routes.begin(studio)
-        routes += curator_routes.ROUTES
-    return routes
+    curator_routes.begin(studio)
+    return [*analyst_routes.ROUTES, *curator_routes.ROUTES]
 
 
 def _home(visit: Visit) -> Response:
-    drafts = [] if visit.studio.analyst_only else visit.studio.rooms["drafts"].listed()
-    return visit.page("home.html", drafts=drafts)
+    visit.studio.greeted.set()
+    return visit.page("home.html")
 
 
 def _language(visit: Visit) -> Response:
@@ -96,3 +103,10 @@ def _language(visit: Visit) -> Response:
 async def _static(request: Request) -> Response:
     found = _STATIC.get(request.path_params["name"])
     return PlainTextResponse("404\n", 404) if found is None else FileResponse(found[0], media_type=found[1])
+
+
+_FIRST = [
+    Route("/", answered(_home)),
+    Route("/language", answered(_language), methods=["POST"]),
+    Route("/static/{name}", _static),
+]

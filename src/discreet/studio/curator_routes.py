@@ -54,6 +54,10 @@ def _new(visit: Visit) -> Response:
     return visit.to(f"/curate/{_drafts(visit).new().id}/data")
 
 
+def _listed(visit: Visit) -> Response:
+    return visit.page("drafts_part.html" if visit.partial else "drafts.html", drafts=_drafts(visit).listed())
+
+
 def _remove(visit: Visit) -> Response:
     visit.studio.rooms["publication"].remove(_draft(visit).id)
     return visit.to("/")
@@ -293,6 +297,7 @@ def _private(visit: Visit) -> Response:
 
 ROUTES = [
     Route("/curate/new", answered(_new), methods=["POST"]),
+    Route("/curate/drafts", answered(_listed)),
     Route("/curate/{id}/remove", answered(_remove), methods=["POST"]),
     Route("/curate/{id}/data", answered(_data), methods=["GET", "POST"]),
     Route("/curate/{id}/upload", _upload, methods=["POST"]),

@@ -20,7 +20,7 @@ from discreet.studio.guard import HOST, Doors
 if TYPE_CHECKING:
     import uvicorn
 
-    from discreet.studio.application import Studio
+    from discreet.studio.application import Application, Studio
 
 #: Seconds without a request after which the studio ends.
 IDLE = 60 * 60
@@ -83,7 +83,7 @@ def serve(*, port: int = 0, browser: bool = True, analyst: bool = False, folder:
     print(f"Open {entrance.as_uri()}", flush=True)
     if browser:
         Thread(target=_open, args=(entrance,), daemon=True).start()
-    Thread(target=_warm, args=(analyst,), daemon=True).start()
+    Thread(target=_warm, args=(application,), daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
             asyncio.run(run())
@@ -140,12 +140,15 @@ def _open(entrance: Path) -> None:
     webbrowser.open(entrance.as_uri())
 
 
-def _warm(analyst: bool) -> None:
+def _warm(application: Application) -> None:
     """Load what pages will need, while the first page is looked at."""
+    application.studio.greeted.wait()
+    # not before that page has its style
+    time.sleep(_TICK / 3)
     with suppress(ImportError):
+        application.load()
         import discreet.inference.analyst
-        import discreet.reporting.inline_svg
-    if not analyst:
+    if not application.studio.analyst_only:
         with suppress(ImportError):
             import discreet.curator.publish
             import discreet.planning.plan  # noqa: F401
