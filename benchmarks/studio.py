@@ -82,7 +82,9 @@ def main() -> int:
         _write_rows(rows, int(options.gigabytes * 1e9))
         for way, peak, seconds in _large(Path(folder), rows):
             failed |= peak > PEAK_MEGABYTES
-            print(f"{way:<13} {peak:.0f} MB at most, {seconds:.0f} s, {rows.stat().st_size / 1e9:.1f} GB (limit 500 MB)")
+            print(
+                f"{way:<13} {peak:.0f} MB at most, {seconds:.0f} s, {rows.stat().st_size / 1e9:.1f} GB (limit 500 MB)"
+            )
     return int(options.check and failed)
 
 
@@ -144,7 +146,9 @@ def _ask(page: Any, question: dict[str, str]) -> None:
 
 def _write_rows(path: Path, size: int) -> None:
     """Write a CSV file of about that many bytes; what is in it does not matter."""
-    block = "".join(f"{18 + k % 80},{'FM'[k % 2]},{('no', 'yes')[k % 3 == 0]},note number {k}\n" for k in range(200_000))
+    block = "".join(
+        f"{18 + k % 80},{'FM'[k % 2]},{('no', 'yes')[k % 3 == 0]},note number {k}\n" for k in range(200_000)
+    )
     with open(path, "w") as out:
         out.write("age,sex,smoker,note\n")
         while out.tell() < size:

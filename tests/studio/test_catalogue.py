@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette", reason="the studio's packages are not there: pip install 'discreet[studio]'")
 
 from discreet.studio import catalogue
-from discreet.studio.asked_questions import KINDS, RULES
+from discreet.studio.asked_questions import KINDS, NOISES, RULES
 from discreet.studio.catalogue import LANGUAGES, chosen_language, texts
 from tests.studio.visitor import Visitor
 
@@ -38,7 +38,7 @@ def test_pages_ask_for_keys_that_are_there_and_no_key_is_left_over() -> None:
     asked |= {f"questions.{part}_{kind}" for part in ("kind", "example", "said") for kind in KINDS}
     asked |= {f"rules.{rule}" for rules in RULES.values() for rule in rules}
     asked |= {f"steps.{step}" for step in ("data", "unit", "questions", "budget", "review", "done")}
-    asked |= {"questions.said_bought", "questions.said_bounds"}
+    asked |= {"questions.said_bought", "questions.said_bounds", *(f"questions.noise_{one}" for one in NOISES)}
     assert {key for key in asked if not key.endswith("_")} == set(texts("en"))
 
 

@@ -18,6 +18,8 @@ from discreet.rational import exact, plain
 
 #: What can be asked, in the order of the page.
 KINDS = ("share", "average", "distribution", "categories", "predicts")
+#: Which noise is added; Gaussian noise takes a delta.
+NOISES = ("laplace", "gaussian")
 #: Kinds that are about numbers with bounds, and those that can be asked for every group.
 WITH_BOUNDS = ("average", "distribution")
 #: How the rows of one person become one record, by kind.
@@ -47,10 +49,18 @@ class Question:
     labels: tuple[str, ...] = ()
     by: str = ""
     groups: tuple[str, ...] = ()
+    private: bool = False
+    where: str = ""
+    noise: str = "laplace"
     features: tuple[str, ...] = ()
     rule: str = ""
     unit_label: str = ""
     weight: int = 2
+
+    @property
+    def takes_delta(self) -> bool:
+        """Whether its promise has an exception of small probability."""
+        return self.private or self.noise == "gaussian"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -94,7 +104,7 @@ class Question:
         """Return the columns that may predict, with their labels or bounds."""
         return dict(_feature(line) for line in self.features)
 
-    def arguments(self, epsilon: Fraction, unit: str) -> dict[str, Any]:
+    def arguments(self, epsilon: Fraction, delta: Fraction, unit: str) -> dict[str, Any]:
         """Return the arguments of ``release`` beside data and model; amounts are exact decimals as texts."""
         said: dict[str, Any] = {}
         if self.kind != "predicts":
@@ -110,7 +120,15 @@ class Question:
             else:
                 said["bounds"] = [(self.low, self.high)]
         said["epsilon"] = plain(spent)
-        if self.by:
+        if self.takes_delta:
+            said["delta"] = plain(delta)
+        if self.noise != "laplace":
+            said["mechanism"] = self.noise
+        if self.where:
+            said["where"] = self.where
+        if self.private:
+            said |= {"by": self.by, "groups": "private"}
+        elif self.by:
             said |= {"by": [self.by], "groups": {self.by: list(self.groups)}}
         if unit:
             if self.kind == "predicts":
@@ -122,9 +140,13 @@ class Question:
             said["unit_label"] = self.unit_label
         return said
 
-    def planned(self) -> dict[str, Any]:
-        """Return the arguments of ``plan`` beside model, size, budget and neighbors."""
+    def planned(self, delta: Fraction) -> dict[str, Any]:
+        """Return the arguments of ``plan`` beside model, size, epsilon and neighbors."""
+        if self.private:
+            raise UsageError("how many groups will be published is not known, so it cannot be planned.")
         said: dict[str, Any] = {}
+        if self.noise != "laplace":
+            said |= {"mechanism": self.noise, "delta": plain(delta)}
         if self.kind in WITH_BOUNDS:
             said["bounds"] = [(self.low, self.high)]
         if len(self.groups) > 1:
@@ -149,7 +171,8 @@ def read_question(form: Mapping[str, str], columns: Sequence[str], taken: Sequen
             "give the smallest and the largest value that is possible, from public knowledge.",
             hint="age: 0 and 120; never look at the rows for it",
         )
-    by = form.get("by", "")
+    by = form.get("by", "") if kind != "predicts" else ""
+    private = bool(form.get("private")) and bool(by)
     made = Question(
         name=_free(f"{column}-{kind}" + (f"-by-{by}" if by else ""), taken),
         kind=kind,
@@ -158,13 +181,16 @@ def read_question(form: Mapping[str, str], columns: Sequence[str], taken: Sequen
         high=high,
         bought=bool(form.get("bought")) and kind in WITH_BOUNDS,
         labels=_lines(form.get("labels", "")) if kind in ("share", "categories", "predicts") else (),
-        by=by if kind != "predicts" else "",
-        groups=_lines(form.get("groups", "")) if by and kind != "predicts" else (),
+        by=by,
+        groups=_lines(form.get("groups", "")) if by and not private else (),
+        private=private,
+        where=form.get("where", "").strip(),
+        noise=form.get("noise", "") if form.get("noise", "") in NOISES else "laplace",
         features=_lines(form.get("features", ""), commas=False) if kind == "predicts" else (),
         rule=form.get("rule", "") if form.get("rule", "") in RULES[kind] else "",
         unit_label=form.get("unit_label", "").strip(),
     )
-    if by and kind != "predicts" and len(made.groups) < 2:
+    if by and not private and len(made.groups) < 2:
         raise UsageError("name the groups, a line for each: labels that everybody may know.")
     made.model()
     return made
@@ -177,6 +203,21 @@ def shares(total: str, questions: Sequence[Question]) -> dict[str, Fraction]:
         raise UsageError("epsilon must lie between 0 and 100.")
     weights = sum(one.weight for one in questions)
     return {one.name: rounded(whole * one.weight / weights) for one in questions}
+
+
+def delta_shares(total: str, questions: Sequence[Question]) -> dict[str, Fraction]:
+    """Divide delta by weight among the questions that take one, as decimals that are rounded down; others get zero."""
+    whole = exact(total, "delta")
+    if not 0 < whole < Fraction(1, 100):
+        raise UsageError(
+            "delta must be above 0 and well below one divided by the number of people.", hint="1e-6"
+        )
+    weights = sum(one.weight for one in questions if one.takes_delta)
+    unit = 10**15
+    return {
+        one.name: Fraction(int(whole * one.weight / weights * unit), unit) if one.takes_delta else Fraction(0)
+        for one in questions
+    }
 
 
 def rounded(value: Fraction) -> Fraction:

@@ -17,13 +17,12 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.ledger import Ledger
 from discreet.ledger.amounts import in_words
 from discreet.ledger.history import history
-from discreet.privacy.guarantees import PureDP
 from discreet.studio import plans, recipes, uploads
-from discreet.studio.asked_questions import KINDS, RULES, WITH_BOUNDS, read_question
+from discreet.studio.asked_questions import KINDS, NOISES, RULES, WITH_BOUNDS, read_question
 from discreet.studio.drafts import Draft, Drafts, columns_of
 from discreet.studio.pages import Forbidden, Refused, Visit, answered
 from discreet.studio.plans import Plans
-from discreet.studio.publication import Publication, explained
+from discreet.studio.publication import Publication, check_key, explained, statement
 
 STEPS = ("data", "unit", "questions", "budget", "review", "done")
 _MOST_STEPS = 30
@@ -125,13 +124,14 @@ def _questions(visit: Visit) -> Response:
     kind = visit.request.query_params.get("kind", "")
     return _step(
         visit, "questions", _draft(visit), kinds=KINDS, kind=kind if kind in KINDS else "", rules=RULES,
-        with_bounds=WITH_BOUNDS,
+        with_bounds=WITH_BOUNDS, noises=NOISES,
     )  # fmt: skip
 
 
 def _fields(visit: Visit) -> Response:
     kind = visit.request.query_params.get("kind", "")
     values = {"kind": kind if kind in KINDS else "", "rules": RULES, "with_bounds": WITH_BOUNDS}
+    values["noises"] = NOISES
     return visit.page("fields_part.html", draft=_draft(visit), **values)
 
 
@@ -169,11 +169,17 @@ def _budget(visit: Visit) -> Response:
         raise UsageError("name the data set that the ledger charges.")
     new = visit.form.get("new_epsilon", "").strip()
     if ledger and new:
-        allowed = PureDP(new, neighbors=draft.neighbors)
+        allowed = draft.allowance(new)
         Ledger.create(ledger).open(dataset, allowed.for_unit(draft.unit) if draft.unit else allowed)
     elif ledger:
         Ledger(ledger).account(dataset)
-    changed = {"epsilon": draft.epsilon, "questions": draft.questions, "ledger": ledger, "dataset": dataset}
+    changed = {
+        "epsilon": draft.epsilon,
+        "delta": draft.delta,
+        "questions": draft.questions,
+        "ledger": ledger,
+        "dataset": dataset,
+    }
     _drafts(visit).change(draft.id, **changed, analyst=analyst if ledger else "")
     onward = "budget" if new or visit.form.get("stay") else "review"
     return visit.to(f"/curate/{draft.id}/{onward}")
@@ -194,8 +200,9 @@ def _weighed(draft: Draft, visit: Visit) -> Draft:
             raise UsageError("a weight is a whole number from 1 to 9.")
         weights[one.name] = int(said)
     questions = tuple(replace(one, weight=weights[one.name]) for one in draft.questions)
-    found = replace(draft, epsilon=visit.form.get("epsilon", draft.epsilon).strip(), questions=questions)
-    _ = found.shares
+    said = {name: visit.form.get(name, getattr(draft, name)).strip() for name in ("epsilon", "delta")}
+    found = replace(draft, questions=questions, **said)
+    _ = found.shares, found.deltas
     return found
 
 
@@ -233,13 +240,13 @@ def _review(visit: Visit) -> Response:
     draft = _draft(visit)
     if visit.request.method == "POST":
         key = visit.form.get("key", "").strip()
-        if key and not Path(key).is_file():
-            raise UsageError("there is no key file of that name.")
+        if key:
+            check_key(draft, key)
         draft = _drafts(visit).change(draft.id, key=key)
         return visit.to(f"/curate/{draft.id}/review")
     if not draft.questions:
         return visit.to(f"/curate/{draft.id}/questions")
-    told = [(one, explained(draft, one)) for one in draft.questions]
+    told = [(one, explained(draft, one), statement(draft, one)) for one in draft.questions]
     return _step(
         visit, "review", draft, told=told, command=recipes.command_text(draft), risk=plans.risk(draft),
         python=recipes.python_text(draft), **_account(draft),

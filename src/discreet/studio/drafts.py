@@ -19,7 +19,8 @@ from discreet.data.sources.database import rows_in
 from discreet.data.sources.opening import column_names
 from discreet.domain.declarations import Neighbors
 from discreet.errors import DiscreetError, UsageError
-from discreet.studio.asked_questions import Question, shares
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.studio.asked_questions import Question, delta_shares, shares
 
 _ID = re.compile(r"[0-9a-f]{16}")
 #: Most drafts in the folder, and columns shown.
@@ -41,6 +42,7 @@ class Draft:
     neighbors: Neighbors = "replace"
     questions: tuple[Question, ...] = ()
     epsilon: str = "1"
+    delta: str = "1e-6"
     ledger: str = ""
     dataset: str = ""
     analyst: str = ""
@@ -54,6 +56,22 @@ class Draft:
         return shares(self.epsilon, self.questions) if self.questions else {}
 
     @property
+    def deltas(self) -> dict[str, Any]:
+        """The delta of each question: zero for those that take none."""
+        return delta_shares(self.delta, self.questions)
+
+    @property
+    def takes_delta(self) -> bool:
+        """Whether any promise has an exception of small probability."""
+        return any(one.takes_delta for one in self.questions)
+
+    def allowance(self, epsilon: str) -> Guarantee:
+        """Return a budget of that epsilon, and of this delta if any question takes one."""
+        if self.takes_delta:
+            return ApproxDP(epsilon, self.delta, neighbors=self.neighbors)
+        return PureDP(epsilon, neighbors=self.neighbors)
+
+    @property
     def seal(self) -> str:
         """A hash of what is declared, so that a page shown earlier cannot release something else."""
         said = json.dumps({**asdict(self), "frozen": None, "problems": None}, sort_keys=True)
@@ -61,7 +79,8 @@ class Draft:
 
     def declarations(self, question: Question) -> dict[str, Any]:
         """Return all arguments of ``release`` for a question but data, model and where to keep it."""
-        said = question.arguments(self.shares[question.name], self.unit)
+        name = question.name
+        said = question.arguments(self.shares[name], self.deltas[name], self.unit)
         said["neighbors"] = self.neighbors
         if self.table:
             said["table"] = self.table

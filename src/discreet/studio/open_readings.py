@@ -229,6 +229,8 @@ def compared(reading: Reading, one: str, other: str) -> list[str]:
     found = reading.posterior()
     if isinstance(found, Posterior):
         raise UsageError("there are no groups to compare.")
+    if one == other:
+        raise UsageError("choose two different groups.")
     return str(found.compare(one, other)).splitlines()
 
 

@@ -110,19 +110,21 @@ def _guarded(handler: Handler, visit: Visit) -> Response:
     try:
         return handler(visit)
     except Refused as refused:
-        return visit.page("trouble.html", refused.status, message=visit.say("trouble.gone"), hint=None)
+        return visit.page(
+            "trouble.html", refused.status, ours=True, message=visit.say("trouble.gone"), hint=None
+        )
     except DiscreetError as problem:
         template = "trouble_part.html" if visit.partial else "trouble.html"
         # htmx shows answers with status 200 alone
         status = 200 if visit.partial else 400
-        return visit.page(template, status, message=problem.message, hint=problem.hint)
+        return visit.page(template, status, ours=False, message=problem.message, hint=problem.hint)
     except Exception as problem:
         # the text of an unexpected error may quote a row, its type and place cannot
         place = traceback.extract_tb(problem.__traceback__)[-1]
         where = f"{type(problem).__name__}, {Path(place.filename).stem}:{place.lineno}"
         template = "trouble_part.html" if visit.partial else "trouble.html"
         message = visit.say("trouble.bug", what=where)
-        return visit.page(template, 200 if visit.partial else 500, message=message, hint=None)
+        return visit.page(template, 200 if visit.partial else 500, ours=True, message=message, hint=None)
 
 
 async def _form(request: Request) -> tuple[dict[str, str], list[tuple[str, bytes]]]:

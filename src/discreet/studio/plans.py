@@ -13,7 +13,6 @@ import numpy as np
 from discreet.errors import DiscreetError
 from discreet.planning.plan import Plan, plan
 from discreet.planning.risk import risk_in_words
-from discreet.privacy.guarantees import PureDP
 from discreet.reporting.inline_svg import curves_svg
 from discreet.studio.asked_questions import Question
 from discreet.studio.drafts import Draft
@@ -57,6 +56,7 @@ class Plans:
             "weight": 0,
             "n": draft.records,
             "neighbors": draft.neighbors,
+            "delta": str(draft.deltas[question.name]),
         }
         key = json.dumps(said, sort_keys=True)
         with self._lock:
@@ -64,19 +64,19 @@ class Plans:
             if found is None:
                 while len(self._known) >= _MOST:
                     self._known.pop(next(iter(self._known)))
-                found = self._worker.submit(_simulated, question, draft.records, draft.neighbors)
+                found = self._worker.submit(_simulated, question, draft)
                 self._known[key] = found
         return found.result() if found.done() else None
 
 
-def _simulated(question: Question, n: int, neighbors: str) -> Curve:
+def _simulated(question: Question, draft: Draft) -> Curve:
     try:
         made = plan(
             question.model(),
-            n=n,
+            n=draft.records,
             epsilon=_MIDDLE,
-            neighbors=neighbors,  # pyright: ignore[reportArgumentType]
-            **question.planned(),
+            neighbors=draft.neighbors,
+            **question.planned(draft.deltas[question.name]),
         )
     except DiscreetError as problem:
         return Curve(problem=problem.message)
@@ -136,4 +136,4 @@ def rows(
 
 def risk(draft: Draft) -> list[str]:
     """Return what all releases together let anybody learn about one person, at worst."""
-    return risk_in_words(PureDP(draft.epsilon, neighbors=draft.neighbors))
+    return risk_in_words(draft.allowance(draft.epsilon))

@@ -9,9 +9,12 @@ drawn once, however often this runs; a file appears for download only when the l
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import Any
 
+from discreet.artifact import Release
 from discreet.curator.publish import release
 from discreet.errors import DiscreetError, UsageError
 from discreet.ledger import Ledger
@@ -98,6 +101,42 @@ class Publication:
 def explained(draft: Draft, question: Question) -> Any:
     """Return what the release of a question would do; nothing is read, charged or drawn."""
     return release(draft.data, question.model(), **draft.declarations(question), explain=True)
+
+
+def rehearsed(draft: Draft, question: Question) -> Release | None:
+    """Return a release of two invented rows that hold nothing: it promises what the real one will promise.
+
+    None where what is promised depends on what will be drawn: bounds that are bought, groups that nobody named.
+
+    Privacy
+    -------
+    The rows of the table are not read, and nothing is charged.
+    """
+    if question.bought or question.private:
+        return None
+    said = draft.declarations(question)
+    for name in ("ledger", "analyst", "table"):
+        said.pop(name, None)
+    made = release({name: [None, None] for name in draft.columns}, question.model(), **said)
+    return made if made.records is None else replace(made, records=draft.records)
+
+
+def statement(draft: Draft, question: Question) -> str:
+    """Return the privacy statement that the file will carry; the empty text if it is not known before the draw."""
+    try:
+        made = rehearsed(draft, question)
+    except DiscreetError:
+        return ""
+    return "" if made is None else made.statement()
+
+
+def check_key(draft: Draft, key: str) -> None:
+    """Raise now what signing with this key would raise after the charge."""
+    plain = Question(name="key", kind="share", column=draft.columns[0])
+    made = rehearsed(replace(draft, questions=(plain,)), plain)
+    if made is not None:
+        with TemporaryDirectory() as folder:
+            made.save(Path(folder) / "rehearsal.json", key=key)
 
 
 def affordable(draft: Draft) -> None:

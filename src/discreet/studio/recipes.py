@@ -14,6 +14,9 @@ _MODELS = {"share": "bernoulli", "average": "mean", "distribution": "histogram",
 #: Arguments of ``release`` that the command line takes under the same name, and as they are.
 _PLAIN = (
     "epsilon",
+    "delta",
+    "mechanism",
+    "where",
     "unit",
     "per_unit",
     "max_groups",
@@ -40,7 +43,9 @@ def command(draft: Draft, question: Question) -> list[str]:
         words += ["--bounds-epsilon", _decimal(bought.epsilon)]
     elif "bounds" in said:
         words += [f"--bounds={question.low},{question.high}"]
-    if question.by:
+    if question.private:
+        words += ["--by", question.by, "--groups", "private"]
+    elif question.by:
         words += ["--by", f"{question.by}={'|'.join(question.groups)}"]
     for name in _PLAIN:
         if name in said and not (name == "neighbors" and said[name] == "replace"):
