@@ -105,6 +105,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/profiles.py --check
 	$(BIN)/python benchmarks/models.py --check
 	$(BIN)/python benchmarks/planning.py --check
+	$(BIN)/python benchmarks/studio.py --check
 
 studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/bernstein2018.py --check

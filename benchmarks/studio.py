@@ -6,13 +6,15 @@ A real server process is started for each part. The first page is timed from the
 of the page; beside it, in turn, a process that only imports what serves pages (uvicorn, Starlette, Jinja2), which tells
 how busy the machine is. The picture is timed in Chromium, from the slider's event to the frame after the new picture;
 without playwright and Chromium that part is not run, and said so. Memory is the peak of the server's process
-(``VmHWM``) while a CSV file of that many gigabytes is named, uploaded and released twice. ``--check`` exits with 1 if
-the first page takes over 1 second, a picture over 200 ms (medians), or the peak is above 500 MB.
+(``VmHWM``) while a CSV file of that many gigabytes is named, or uploaded, and two questions about it are planned and
+released. ``--check`` exits with 1 if the first page takes over 1 second, a picture over 200 ms (medians), or the peak
+is above 500 MB.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import shutil
@@ -69,7 +71,7 @@ def main() -> int:
         times = [_first_page(Path(folder, f"first-{k}")) for k in range(options.rounds)]
         page, peer = (statistics.median(each) for each in zip(*times, strict=True))
         failed |= page > FIRST_PAGE_SECONDS
-        print(f"first page    {page:.2f} s from the start of the process (limit {FIRST_PAGE_SECONDS:.0f}); ")
+        print(f"first page    {page:.2f} s from the start of the process (limit {FIRST_PAGE_SECONDS:.0f});")
         print(f"              importing what serves pages alone takes {peer:.2f} s")
         waits = _pictures(Path(folder, "pictures"))
         if waits is None:
@@ -104,14 +106,14 @@ def _first_page(folder: Path) -> tuple[float, float]:
 def _pictures(folder: Path) -> list[float] | None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     try:
-        from playwright.sync_api import sync_playwright
+        playwright: Any = importlib.import_module("playwright.sync_api")
     except ImportError:
         return None
     if chromium is None:
         return None
     served = Served(folder)
     try:
-        with sync_playwright() as driver:
+        with playwright.sync_playwright() as driver:
             browser = driver.chromium.launch(
                 executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-sync"]
             )
@@ -171,6 +173,9 @@ def _large(folder: Path, rows: Path) -> list[tuple[str, float, float]]:
             served.post(f"{draft}/unit", {"unit": "", "records": "50000000", "neighbors": "replace"})
             for question in (SHARE, AVERAGE):
                 served.post(f"{draft}/ask", question)
+            while "delay:700ms" in served.get(f"{draft}/budget"):
+                # the plan is being simulated, which counts too
+                time.sleep(0.5)
             served.post(f"{draft}/release", {"seal": seal(served.get(f"{draft}/review"))})
             if len(served.finish(draft)) != 2:
                 raise SystemExit(f"the file that was {way} was not released")

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -253,52 +251,3 @@ def test_the_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
     finally:
         served.end()
     assert len(list((tmp_path / "studio").glob("drafts/*/files/*.json"))) == 1
-
-
-@pytest.mark.slow
-def test_the_picture_follows_the_slider_and_the_first_page_comes_soon(browser: Any, tmp_path: Path) -> None:
-    """Alone on a machine: the first page within a second of the start, a picture within 200 ms of the slider."""
-    began = time.perf_counter()
-    served = Served(tmp_path / "studio")
-    started = time.perf_counter() - began
-    try:
-        began = time.perf_counter()
-        walker = Walker(browser, served, 1280, "light")
-        first = time.perf_counter() - began
-        page = walker.page
-        page.click("text=Publish from a table")
-        page.click("text=Try it with an invented clinic survey")
-        page.click("button.main")
-        walker.ask("share", {"column": "smoker"})
-        page.click("text=On to the budget")
-        page.wait_for_selector("#plan svg")
-        waits = page.evaluate(FOLLOW)
-        walker.end()
-    finally:
-        served.end()
-    print(
-        f"start {started:.2f} s, first page {first:.2f} s, picture {statistics.median(waits):.0f} ms (median)"
-    )
-    assert first < 1
-    assert statistics.median(waits) < 200
-
-
-FOLLOW = """
-async () => {
-  const slider = document.getElementById("epsilon-slide"), plan = document.getElementById("plan"), waits = [];
-  for (let k = 0; k < 30; k++) {
-    const began = performance.now();
-    const changed = new Promise((done) => {
-      const seen = new MutationObserver(() => {
-        if (plan.querySelector("svg")) { seen.disconnect(); requestAnimationFrame(() => done(performance.now())); }
-      });
-      seen.observe(plan, { childList: true });
-    });
-    slider.value = -100 + 5 * k;
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-    waits.push((await changed) - began);
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  return waits;
-}
-"""

@@ -15,6 +15,7 @@ pytest.importorskip("starlette", reason="the studio's packages are not there: pi
 
 from starlette.testclient import TestClient
 
+from discreet.errors import DataError, UsageError
 from discreet.studio import guard, server
 from discreet.studio.application import Application, Studio
 from discreet.studio.guard import HEADERS, Doors
@@ -70,6 +71,17 @@ def test_the_cookie_is_strict_and_every_answer_has_its_headers(tmp_path: Path) -
         assert {name: found[name] for name in HEADERS} == HEADERS
     assert "unsafe" not in HEADERS["content-security-policy"]
     assert oct((tmp_path / "s").stat().st_mode)[-3:] == "700"
+
+
+def test_a_folder_that_others_can_look_into_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    with pytest.raises(UsageError, match="others can look"):
+        Application(Studio(Doors(PORT), tmp_path / "open"))
+    assert (tmp_path / "open").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot make"):
+        Application(Studio(Doors(PORT), tmp_path / "file"))
 
 
 def test_no_page_has_inline_script_or_style() -> None:

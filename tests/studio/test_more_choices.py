@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.cli import run
 from discreet.studio import recipes
 from tests.studio.test_curator_way import declared
-from tests.studio.visitor import Visitor
+from tests.studio.visitor import ORIGIN, Visitor
 
 QUESTIONS = [
     {"kind": "share", "column": "smoker", "noise": "gaussian"},
@@ -92,6 +92,27 @@ def test_a_key_that_cannot_sign_is_refused_before_anything_is_charged(
     for key in ("no.key", "nowhere.key"):
         answer = visitor.post(f"/curate/{visitor.draft}/review", {"key": str(tmp_path / key)})
         assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx"])
+def test_parquet_and_excel_files_are_uploaded_and_named(tmp_path: Path, ending: str) -> None:
+    pd = pytest.importorskip("pandas")
+    if ending == "xlsx":
+        pytest.importorskip("openpyxl", reason="pip install 'discreet[studio]' brings it")
+    path = tmp_path / f"rows.{ending}"
+    frame = pd.DataFrame({"smoker": ["yes", "no"] * 50, "age": range(20, 120)})
+    frame.to_parquet(path) if ending == "parquet" else frame.to_excel(path, index=False)
+    visitor = Visitor(tmp_path / "studio")
+    for way in ("named", "uploaded"):
+        visitor.begin(str(path) if way == "named" else None, records=100)
+        if way == "uploaded":
+            headers = {"origin": ORIGIN, "x-csrf-token": visitor.csrf, "x-file-name": path.name}
+            url = f"{visitor.base}/curate/{visitor.draft}/upload"
+            assert visitor.client.post(url, content=path.read_bytes(), headers=headers).status_code == 200
+        visitor.step("ask", {"kind": "share", "column": "smoker"})
+        visitor.step("release", {"seal": visitor.seal(visitor.get(f"/curate/{visitor.draft}/review").text)})
+        (made,) = [dc.Release.from_json(visitor.get(one).text) for one in visitor.released()]
+        assert made.records == 100
 
 
 def test_what_the_library_says_has_a_sentence_of_the_page_before_it(tmp_path: Path) -> None:

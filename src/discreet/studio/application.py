@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 
+from discreet.errors import DataError, UsageError
 from discreet.studio.catalogue import LANGUAGES
 from discreet.studio.guard import Doors, Guard
 from discreet.studio.pages import Forbidden, Refused, Visit, answered
@@ -47,8 +48,7 @@ class Application:
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
-        studio.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.chmod(studio.folder, 0o700)
+        _own(studio.folder)
         self._first = Router(_FIRST, redirect_slashes=False)
         self._rest: Router | None = None
         self._guarded = Guard(self._inside, studio.doors)
@@ -73,6 +73,20 @@ class Application:
             if self._rest is None:
                 self._rest = Router(_rest(self.studio), redirect_slashes=False)
             return self._rest
+
+
+def _own(folder: Path) -> None:
+    """Make the private folder, or raise if there is one that others can look into: rows will be in it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+    except OSError as problem:
+        raise DataError(f"cannot make the folder {folder}: {problem.strerror or 'no folder'}.") from None
+    if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
+        raise UsageError(
+            f"others can look into {folder}, or it is not yours.",
+            hint=f"name a new folder, or chmod 700 {folder}",
+        )
 
 
 def _rest(studio: Studio) -> list[Route]:
