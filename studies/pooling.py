@@ -85,9 +85,7 @@ def read(
     }
     ends = [np.quantile(draws[how], [0.025, 0.975], axis=1) for how in READINGS]
     covered = np.array([(low <= truth) & (truth <= high) for low, high in ends])
-    errors = np.array(
-        [(case.scale(draws[how]).mean(axis=1) - case.scale(truth)) ** 2 for how in READINGS]
-    )
+    errors = np.array([(case.scale(draws[how]).mean(axis=1) - case.scale(truth)) ** 2 for how in READINGS])
     return Found(covered, errors, pooled, draws)
 
 
