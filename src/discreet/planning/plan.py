@@ -314,7 +314,7 @@ def plan(
         missing=missing,
     )
     floor = tables.width_without_noise(budget.at(ENDLESS)).width
-    ceiling = tables.width_of_noise(budget.at(budget.nothing(n))).width
+    ceiling = _without_data(tables, budget, n)
     wanted = None if width is None else positive(width, "width")
     asked = given[varied]
     if wanted is not None:
@@ -354,6 +354,18 @@ def plan(
         tables=tables,
         again=again,
     )
+
+
+def _without_data(tables: Tables, budget: Budget, n: int) -> float:
+    """Return the mean width where there is nothing but noise, or as near to that as integers of 64 bits allow."""
+    value = budget.nothing(n)
+    while True:
+        try:
+            return tables.width_of_noise(budget.at(value)).width
+        except UsageError:
+            if value > 1:
+                raise
+        value *= 10
 
 
 def _one(model: Model, **said: Any) -> Plan:
