@@ -40,7 +40,7 @@ from discreet.objects import BLANKS, NUMBER_PATTERN
 
 #: Longest line that is looked at, in bytes; a longer one is malformed.
 LONGEST = 1 << 20
-_BLOCK = 1 << 23
+_BLOCK = 1 << 21
 # stands for a line that is too long; not quoted properly, with an even number of marks because none is open
 _MALFORMED = b'""x'
 _DELIMITERS = (",", ";", "\t", "|")
