@@ -33,9 +33,11 @@ _OUTSIDE, _LEAST_OUTSIDE = 0.1, 0.05
 _LARGE, _MANY = 1.0, 100
 # A mean this near to a bound, as a share of their distance, has nearly all values there.
 _AT_A_BOUND = 0.005
-# Records whose standard deviation is below this, where the bounds are from -1 to 1, use a small part of them; and noise
-# so many times the data's own uncertainty drowns a column.
+# Records whose standard deviation is below this, where the bounds are from -1 to 1, use a small part of them; a column
+# is drowned if noise is so many times the data's own uncertainty. Of a family the prior keeps that up if bounds are far
+# too wide: less noise counts then, and a small part of the bounds does.
 _NARROW, _DROWNS = 0.15, 3.0
+_TINY_PART, _DROWNS_FAMILY = 0.06, 1.2
 # An interval of the mean over so much of the bounds says next to nothing.
 _NOTHING = 1 / 3
 
@@ -141,7 +143,7 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
         )
     if not said or spread >= _NARROW * (high - low) / 2:
         return said
-    return said + _too_wide(release, noise, scatter)
+    return said + _too_wide(release, drowned=noise > _DROWNS**2 * scatter)
 
 
 def _simulated(release: Release, draws: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -214,14 +216,13 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
         spread = min(spread, max(float(second - first**2), 0.0))
     said = _words(release, "sum", float(noise), usable * spread)
     if said and spread < _NARROW**2:
-        said += _too_wide(release, float(noise), usable * spread)
+        loud = float(noise) > _DROWNS_FAMILY**2 * usable * spread
+        said += _too_wide(release, drowned=loud or spread < _TINY_PART**2)
     return said
 
 
-def _too_wide(release: Release, noise: float, scatter: float) -> tuple[str, ...]:
-    """Say that bounds are wide, given the variances of the noise and of the data."""
-    drowns = noise > _DROWNS**2 * scatter
-    how = "so wide that noise drowns the column" if drowns else "wide for this column"
+def _too_wide(release: Release, *, drowned: bool) -> tuple[str, ...]:
+    how = "so wide that noise drowns the column" if drowned else "wide for this column"
     return (
         f"the bounds {_pairs(release)} are {how}: narrower ones, from public knowledge, bring less noise in proportion",
     )
