@@ -188,7 +188,7 @@ def infer(
         name, reason, answer = _ask(question, engine)
         fit = None if release.fit_check is None or name == "naive" else fit_result(question, answer.draws)
         how = cache(partial(diagnosed, question, answer, name, reason, fit, is_weak=prior is None))
-    return replace(posterior_of(release, answer, name, how, chains), release=release, prior=given)
+    return posterior_of(release, answer, name, how, chains, prior=given)
 
 
 def predicted_seconds(release: Release, draws: int) -> float:
@@ -204,6 +204,8 @@ def posterior_of(
     engine: str,
     how: Callable[[], Diagnostics],
     chains: int,
+    *,
+    prior: Any = None,
     about: str | None = None,
 ) -> Posterior:
     """Return the posterior that an engine's answer makes, with its labels, its table and its units."""
@@ -222,6 +224,8 @@ def posterior_of(
         table=None if answer.table is None else _of_table(release, answer, engine, how, chains),
         question=release.question,
         units=Units(release.unit_label, release.domain.dates),
+        release=release,
+        prior=prior,
     )
 
 

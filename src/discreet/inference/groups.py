@@ -89,7 +89,9 @@ def _all_at_once(
     for (name, part), answer in zip(parts.items(), answers, strict=True):
         question = Question(part, read, RecordPrior(), asked["draws"], asked["chains"], asked["rng"])
         how = cache(partial(diagnosed, question, answer, "exact", _REASON, None, is_weak=is_weak))
-        made[name] = posterior_of(part, answer, "exact", how, asked["chains"], about=f"{name}: {title}")
+        made[name] = posterior_of(
+            part, answer, "exact", how, asked["chains"], prior=read, about=f"{name}: {title}"
+        )
     return made
 
 
