@@ -100,3 +100,33 @@ def test_a_prior_on_missing_values_that_contradicts_the_release():
     for missing in (None, 0.0, 0.02, (0, 20)):
         said = dc.infer(release, missing=missing, draws=40, rng=1).diagnostics.warnings
         assert not any("contradicts" in text for text in said)
+
+
+def seeded(rng: np.random.Generator, rows: Any, epsilon: Any, **declared: Any) -> Any:
+    """Release a mean with noise of this generator, and read it."""
+    noisy = lambda distribution: int(distribution.sample(1, rng)[0])  # noqa: E731
+    return dc.infer(release_with(noisy, rows, dc.Mean(), dc.mechanisms.Laplace(epsilon), **declared), rng=rng)
+
+
+def test_nobody_in_a_group_or_behind_a_filter_is_pointed_out(rng: np.random.Generator) -> None:
+    rows = {"g": ["north", "south"] * 300, "x": [10.0, 20.0, 30.0] * 200}
+    asked: dict[str, Any] = {"column": "x", "bounds": (0, 60)}
+    groups = seeded(rng, rows, 5, by="g", groups=["North", "south"], **asked)
+    words = "no more records were counted than noise alone"
+    assert words in groups["North"].diagnostics.warnings[0]
+    assert not any(words in one for one in groups["south"].diagnostics.warnings)
+    nobody = seeded(rng, rows, 5, where="x > 50", **asked)
+    assert "is the filter or the column wrong" in nobody.diagnostics.warnings[0]
+    some = seeded(rng, rows, 5, where="x > 15", **asked)
+    assert not any(words in one for one in some.diagnostics.warnings)
+
+
+def test_wide_bounds_are_told_from_a_drowned_column(rng: np.random.Generator) -> None:
+    x = rng.normal(26, 4.4, 442)
+    for bounds, epsilon, words in (
+        ((10, 80), 1, "are wide for this column"),
+        ((10, 80), "0.02", "noise drowns the column: the table's mean may be anywhere in"),
+        ((-1000, 1000), 1, "so wide that noise drowns the column"),
+    ):
+        said = [seeded(rng, x, epsilon, bounds=bounds).diagnostics.warnings for _ in range(20)]
+        assert sum(any(words in one for one in each) for each in said) >= 6

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.inference.likelihood_forms import PairsForm
+from discreet.inference.release_likelihood import ReleaseLikelihood
 
 WHY = "it is not installed here: make test-samplers installs it"
 
@@ -186,43 +188,62 @@ def test_stan_agrees(name: str) -> None:
     check(drawn, np.full(drawn.shape[1:], 800.0), ours(release, prior, numbers))
 
 
-def hierarchy(trial: int) -> tuple[float, float]:
-    """Return the truth and its rank among draws: 30 private tables whose shares come from one population."""
-    import jax
-    import numpyro
-    from jax import numpy as jnp
-    from numpyro import distributions as dist
-
+def tables(trial: int) -> tuple[float, float, PairsForm]:
+    """Return what a population of 30 private tables is drawn with, and their likelihoods, a row for each table."""
     rng = np.random.default_rng([21, trial])
     centre, spread = rng.normal(0, 1), abs(rng.normal(0, 0.5))
     shares = 1 / (1 + np.exp(-(centre + spread * rng.standard_normal(30))))
     rows = [(rng.random(80) < p).astype(int).tolist() for p in shares]
-    forms = [dc.release(one, dc.Bernoulli(), epsilon=0.5, missing="none").likelihood() for one in rows]
+    forms = [dc.release(one, dc.Bernoulli(), epsilon=0.5, missing="none").likelihood().form for one in rows]
+    assert all(isinstance(one, PairsForm) for one in forms)
 
-    def model() -> None:
-        middle = numpyro.sample("middle", dist.Normal(0, 1))
-        width = numpyro.sample("width", dist.HalfNormal(0.5))
-        with numpyro.plate("tables", 30):
-            away = numpyro.sample("away", dist.Normal(0, 1))
+    def row(values: np.ndarray, rest: float) -> np.ndarray:
+        # as many numbers for every table, so that the model is compiled once
+        return np.concatenate([values, np.full(81 - len(values), rest)])
+
+    no, yes, weight = (
+        np.stack([row(getattr(one, name), rest) for one in forms])
+        for name, rest in (("no", 0.0), ("yes", 0.0), ("log_weight", -1e30))
+    )
+    return centre, spread, PairsForm(no, yes, weight)
+
+
+def population(no: Any, yes: Any, weight: Any) -> None:
+    """The model of a user's own: shares of 30 tables from one population, and the releases as its data."""
+    import jax
+    import numpyro
+    from numpyro import distributions as dist
+
+    middle = numpyro.sample("middle", dist.Normal(0, 1))
+    width = numpyro.sample("width", dist.HalfNormal(0.5))
+    with numpyro.plate("tables", 30):
+        away = numpyro.sample("away", dist.Normal(0, 1))
         p = jax.nn.sigmoid(middle + width * away)
-        numpyro.factor("releases", jnp.sum(jnp.stack([one.jax(p=p[i]) for i, one in enumerate(forms)])))
-
-    jax.config.update("jax_enable_x64", True)
-    chains = numpyro.infer.MCMC(numpyro.infer.NUTS(model), num_warmup=400, num_samples=1000, thinning=5,
-                                progress_bar=False)  # fmt: skip
-    chains.run(jax.random.PRNGKey(trial))
-    drawn = {name: np.asarray(x) for name, x in chains.get_samples().items()}
-    return tuple(
-        float((drawn[name] < truth).mean()) for name, truth in (("middle", centre), ("width", spread))
-    )  # pyright: ignore[reportReturnType]
+        ReleaseLikelihood(PairsForm(no, yes, weight)).numpyro("releases", p=p)
 
 
 @pytest.mark.slow
 def test_a_hierarchy_over_thirty_releases_is_calibrated() -> None:
     """Ranks of both parameters of the population, over 100 trials."""
-    pytest.importorskip("numpyro", reason=WHY)
+    numpyro = pytest.importorskip("numpyro", reason=WHY)
+    import jax
+
     from discreet.validation.ranks import uniformity
 
-    ranks = np.array([hierarchy(trial) for trial in range(100)])
-    for column in ranks.T:
+    jax.config.update("jax_enable_x64", True)
+    chains = numpyro.infer.MCMC(
+        numpyro.infer.NUTS(population),
+        num_warmup=400,
+        num_samples=1000,
+        thinning=5,
+        progress_bar=False,
+        jit_model_args=True,
+    )
+    ranks = []
+    for trial in range(100):
+        centre, spread, form = tables(trial)
+        chains.run(jax.random.PRNGKey(trial), form.no, form.yes, form.log_weight)
+        drawn = {name: np.asarray(x) for name, x in chains.get_samples().items()}
+        ranks.append([(drawn["middle"] < centre).mean(), (drawn["width"] < spread).mean()])
+    for column in np.array(ranks).T:
         assert uniformity(column).least_p_value > 5e-4

@@ -101,7 +101,7 @@ def _usable_reading(release: Release) -> tuple[float, float] | None:
 def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
     """Return warnings about what was released: few usable values, redaction, records out of bounds, noise."""
     said = few_usable(release)
-    if said:
+    if said and release.records is not None and not release.where:
         # what else there is to say follows from that
         return said
     if release.model.has_numbers and release.domain.outside == "redact":
