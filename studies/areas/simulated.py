@@ -25,8 +25,6 @@ class Case:
     own: Callable[[np.random.Generator, int], np.ndarray]
     records: Callable[[np.random.Generator, float, int, float], np.ndarray]
     options: dict[str, Any] = field(default_factory=dict)
-    #: The scale on which errors are squared: that of the parameter, or its logarithm where tails are heavy.
-    scale: Callable[[np.ndarray], np.ndarray] = np.asarray
 
     def groups(self, rng: np.random.Generator, sizes: np.ndarray) -> tuple[float, np.ndarray]:
         """Draw hyperparameters and groups as the model of pooling has it; return the population's mean too."""
@@ -82,7 +80,6 @@ CASES = {
         lambda rng, n: rng.exponential(6.0, n),
         _count_records,
         {"engine": "gibbs"},
-        np.log,
     ),
     "mean": Case(
         dc.Mean(),
