@@ -17,18 +17,16 @@ import argparse
 import json
 import subprocess
 import sys
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.diffprivlib_environment import environment
 
 import discreet as dc
 
 HOME = Path(__file__).parent
-PEER = HOME.parent / "benchmarks" / "data" / "diffprivlib"
-PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 RESULTS = HOME / "results" / "audit_others.json"
 # neighboring tables: numbers between 0 and 1, and (feature, target) of a regression through the origin
 NUMBERS = ([0.5, 0.0], [0.5, 1.0])
@@ -66,16 +64,6 @@ def diffprivlib(python: str, what: str) -> Callable[[Any, int], list[Any]]:
 def on_a_grid(function: Callable[[Any, int], list[Any]]) -> Callable[[Any, int], list[Any]]:
     """Return the same outputs rounded to 2^-20, which takes the holes of floating-point noise away."""
     return lambda table, times: (np.round(np.array(function(table, times)) * 2**20) / 2**20).tolist()
-
-
-def environment() -> str:
-    """Return a Python that has diffprivlib, in an environment that is made on the first run."""
-    python = PEER / "bin" / "python"
-    if not python.exists():
-        print("making an environment for diffprivlib …", file=sys.stderr)
-        venv.create(PEER, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-    return str(python)
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ each group for itself, *complete pooling* takes all groups to share one paramete
 
 Intervals are to cover at least 93% over groups (of ranks: over those whose value lies within the bounds; the model's
 own heavy tails also draw rates of thousands, of which records clipped at 12 say nothing), no group less than half the
-time, and the mean squared error of pooled estimates (means of draws) is to be below no pooling, and below complete pooling where groups differ.
+time, and the mean squared error of pooled estimates (means of draws) is to be below no pooling, and below complete
+pooling where groups differ.
 
 Poisson groups are read with a central limit (``engine="gibbs"``), which the exact engine would take seven times as long
 to do without. Records of ``Mean`` are beta variables whose relative variance is that of the trial.
@@ -84,11 +85,7 @@ def read(
     }
     ends = [np.quantile(draws[how], [0.025, 0.975], axis=1) for how in READINGS]
     covered = np.array([(low <= truth) & (truth <= high) for low, high in ends])
-<<<<<<< HEAD
-    errors = np.array([(case.scale(draws[how]).mean(axis=1) - case.scale(truth)) ** 2 for how in READINGS])
-=======
     errors = np.array([(draws[how].mean(axis=1) - truth) ** 2 for how in READINGS])
->>>>>>> parent of 55b7856 (Study of pooling: errors of rates with heavy tails are those of their logarithms)
     return Found(covered, errors, pooled, draws)
 
 

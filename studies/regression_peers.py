@@ -17,13 +17,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 from common.claim import Claim
+from common.diffprivlib_environment import environment
 from common.report import arguments_of, finished, report, to_dict, write
 from regressions.populations import Table, tables
 
@@ -34,20 +34,13 @@ EPSILON, N, D = 1.0, 2000, 3
 TABLES = ("grades (gpa2)", "wages (card)", "visits (randhie)")
 MOST_TIMES = 3.0
 HERE = Path(__file__).parent
-PEER = HERE.parent / "benchmarks" / "data" / "diffprivlib"
-PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 
 
 def peer(samples: list[Any], low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
     """Return diffprivlib's coefficients, the intercept first, and the seconds of each fit."""
-    python = PEER / "bin" / "python"
-    if not python.exists():
-        print("making an environment for diffprivlib …", file=sys.stderr)
-        venv.create(PEER, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     asked = {"epsilon": EPSILON, "tables": samples, "low": low[1:].tolist(), "high": high[1:].tolist()}
     answer = subprocess.run(
-        [python, "-W", "ignore", HERE / "regressions" / "peer_runs.py"],
+        [environment(), "-W", "ignore", HERE / "regressions" / "peer_runs.py"],
         input=json.dumps({**asked, "ends": [low[0], high[0]]}),
         capture_output=True,
         text=True,
