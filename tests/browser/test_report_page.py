@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,16 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from tests.browser.chromium import CHROMIUM, QUIET, needs_chromium
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not there: make test-browser")
 axe = pytest.importorskip(
     "axe_playwright_python.sync_playwright", reason="axe is not there: make test-browser"
 )
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

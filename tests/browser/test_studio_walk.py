@@ -7,10 +7,6 @@ STUDIO_PICTURES set to a folder, every page is photographed.
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +14,8 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from tests.browser.chromium import CHROMIUM, QUIET, needs_chromium
+from tests.studio.served import Served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not there: make test-browser")
 axe = pytest.importorskip(
@@ -25,37 +23,10 @@ axe = pytest.importorskip(
 )
 pytest.importorskip("uvicorn", reason="the studio's packages are not there: make test-browser")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PICTURES = os.environ.get("STUDIO_PICTURES")
 PATIENCE = 240_000
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
-]
-
-
-class Served:
-    """A studio that runs in a process of its own."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "discreet.cli", "studio", "--no-browser", "--folder", str(folder)]
-        self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.port = int(re.findall(r"port (\d+)", self.process.stdout.readline())[0])
-        self.entrance = self.process.stdout.readline().split()[-1]
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +55,7 @@ class Walker:
         self.page.on("pageerror", lambda problem: self.said.append(str(problem)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.name, self.count = f"{width}-{theme}", 0
-        self.page.goto(served.entrance)
+        self.page.goto(served.entrance.as_uri())
         self.page.wait_for_selector("main h1")
 
     def look(self, name: str) -> None:
@@ -198,7 +169,7 @@ def test_a_curator_and_an_analyst_at_both_widths_light_and_dark(browser: Any, tm
             )
             walker.end()
         finally:
-            served.end()
+            served.kill()
     kept = dc.Ledger(f"sqlite:///{ledger}")
     kinds = [entry.kind for entry in kept.entries()]
     assert kinds.count("charge") == kinds.count("released") == 3 * len(looks)
@@ -249,5 +220,5 @@ def test_the_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector("text=These files are protected")
         walker.end()
     finally:
-        served.end()
+        served.kill()
     assert len(list((tmp_path / "studio").glob("drafts/*/files/*.json"))) == 1
