@@ -160,7 +160,7 @@ def test_curves_of_draws_follow_the_density(rng: np.random.Generator) -> None:
     assert (np.diff(curve(np.linspace(60, 90, 50))) < 0).all()
     # a density that is highest at the end of its range stays so
     rates = rng.exponential(1.0, 20_000)
-    near_zero = curve_of_draws(rates, RatePopulation(1e-9))
+    near_zero = curve_of_draws(rates, RatePopulation(1e-9, 1e9))
     values = near_zero(np.array([0.0, 0.5, 1.0, 2.0]))
     assert values - values[0] == pytest.approx([0, -0.5, -1, -2], abs=0.2)
 
@@ -170,7 +170,7 @@ def test_curves_of_draws_follow_the_density(rng: np.random.Generator) -> None:
     [
         (SharePopulation(), [[0.3, 0.2], [0.01, 0.6], [0.5, 0.001]]),
         (SharePopulation(10.0, 90.0, uniform=True), [[0.7, 0.4]]),
-        (RatePopulation(0.2), [[0.5, 0.3], [0.2, 0.4]]),
+        (RatePopulation(0.2, 15.0), [[0.5, 0.3], [0.2, 0.4]]),
         (NormalPopulation(50.0, 100.0, NormalInverseGamma(50.0, 0.1, 2.0, 90.0)), [[0.5, 0.1]]),
         (LogVariancePopulation.of(NormalInverseGamma(0.0, 1.0, 2.0, 3.0)), [[0.5, 0.1]]),
     ],

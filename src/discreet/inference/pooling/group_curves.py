@@ -58,8 +58,11 @@ class Curve:
         """Return the range of points in [low, high] where the likelihood is something."""
         span = self.x[-1] - self.x[0]
         first, last = max(self.x[0] - span, low), min(self.x[-1] + span, high)
+        if first >= last:  # the group by itself lies beyond the range: what it says within is a tail
+            first, last = max(high - span, low), high
         x = np.linspace(first, last, 3 * _POINTS)
-        found = x[self(x) > self.log_l.max() - DEPTH]
+        log_l = self(x)
+        found = x[log_l > log_l.max() - DEPTH]
         return float(found[0]), float(found[-1])
 
 
@@ -70,7 +73,7 @@ def curve_of_draws(x: np.ndarray, population: Population) -> Curve:
     sd = float(min(x.std(), (high - low) / 1.349)) or float(x.std()) or 1e-9 * (1 + abs(float(middle)))
     bandwidth = 0.7 * sd * x.size**-0.2
     first = max(x[0] - 4 * bandwidth, population.low)
-    last = min(x[-1] + 4 * bandwidth, population.high)
+    last = min(x[-1] + 4 * bandwidth, population.own_high)
     step = max((last - first) / (_POINTS - 1), bandwidth / 16)
     n = int((last - first) / step) + 2
     grid = first + step * np.arange(n)
@@ -86,13 +89,13 @@ def curve_of_draws(x: np.ndarray, population: Population) -> Curve:
     back = min(reach, n - 1)
     if first == population.low:
         padded[reach - back : reach] = counts[1 : back + 1][::-1]
-    if last == population.high:
+    if last == population.own_high:
         padded[reach + n : reach + n + back] = counts[-back - 1 : -1][::-1]
     density = np.convolve(padded, kernel, mode="valid")
     log_density = np.log(np.maximum(density, _TINY))
     # where draws are few the density falls exponentially, as they do: their mean distance from a quantile says how fast
     few = max(int(_TAIL * x.size), 2)
-    for sign, end in ((1.0, population.low), (-1.0, population.high)):
+    for sign, end in ((1.0, population.low), (-1.0, population.own_high)):
         mirrored = np.sort(sign * x)
         edge = mirrored[few]
         excess = max(float(np.mean(edge - mirrored[:few])), 1e-3 * bandwidth)

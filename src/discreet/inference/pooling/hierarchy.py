@@ -68,7 +68,8 @@ class Cells:
         for curve in curves:
             first, last = curve.support(population.low, population.high)
             x = np.linspace(first, last, 257)
-            mass = np.cumsum(np.exp(0.5 * (curve(x) - curve.log_l.max())))
+            log_l = curve(x)
+            mass = np.cumsum(np.exp(0.5 * (log_l - log_l.max())))
             points += [np.linspace(first, last, 24), np.interp(np.linspace(0, 1, 65), mass / mass[-1], x)]
         edges = np.unique(np.concatenate(points))
         if edges.size > _MOST_CELLS:

@@ -298,7 +298,7 @@ def _mean_population(release: Release) -> Population:
 
 def _rate_population(release: Release) -> Population:
     prior: Any = release.model.suggested_prior(release.domain)
-    return RatePopulation(float(prior.rate))
+    return RatePopulation(float(prior.rate), _bounds(release)[1])
 
 
 def _normal_population(release: Release, own: Any = None) -> Population:

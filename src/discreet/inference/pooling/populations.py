@@ -5,7 +5,8 @@ parameter  u                       prior
 =========  ======================  ==========================================================================
 share,     log odds, between the   center: the share is uniform; spread s with density 1 / (1 + s)^2
 mean       bounds
-rate       logarithm               center: the rate as the family's weak prior; spread with density 1 / (1 + s)^2
+rate       log odds, between 0     center: the rate as the family's weak prior; spread with density 1 / (1 + s)^2
+           and the upper bound
 normal     itself                  center: Normal(middle, width of the bounds); spread uniform up to half the width
 mean
 =========  ======================  ==========================================================================
@@ -24,7 +25,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, gammaincc, logit, ndtri, polygamma, stdtr
+from scipy.special import digamma, expit, gammaincc, logit, ndtri, polygamma, stdtr
 
 from discreet.priors import NormalInverseGamma
 
@@ -43,6 +44,11 @@ class Population(ABC):
     #: The range of x.
     low: float
     high: float
+
+    @property
+    def own_high(self) -> float:
+        """How far the prior reaches under which each group was read for itself."""
+        return self.high
 
     @property
     def kinds(self) -> tuple[float, float, float]:
@@ -147,11 +153,19 @@ class SharePopulation(Population):
 
 @dataclass(frozen=True)
 class RatePopulation(Population):
-    """Rates; x is the rate. The center has the family's weak prior, Gamma(1, ``prior_rate``)."""
+    """Rates up to ``high``; x is the rate. For itself a rate had the family's weak prior, Gamma(1, ``prior_rate``).
+
+    Of rates far below the bound the logarithms are normal. Without an upper end the records, which are clipped, could
+    not say that a rate is not many times the bound, and the mean of draws would follow that tail.
+    """
 
     prior_rate: float
+    high: float
     low: float = 0.0
-    high: float = np.inf
+
+    @property
+    def own_high(self) -> float:
+        return np.inf
 
     def x(self, value: np.ndarray) -> np.ndarray:
         return np.asarray(value)
@@ -160,13 +174,15 @@ class RatePopulation(Population):
         return x
 
     def u(self, x: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(x, _NEAR_ZERO))
+        share = x / self.high
+        return np.log(np.maximum(share, _NEAR_ZERO)) - np.log(np.maximum(1 - share, _NEAR_ZERO))
 
     def x_of(self, u: np.ndarray) -> np.ndarray:
-        return np.exp(np.clip(u, -345.0, 345.0))
+        return self.high * expit(u)
 
     def center(self, level: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(-np.log1p(-level) / self.prior_rate, _NEAR_ZERO))
+        rate = -np.log1p(level * np.expm1(-self.prior_rate * self.high)) / self.prior_rate
+        return self.u(rate)
 
     def spread(self, level: np.ndarray) -> np.ndarray:
         return np.maximum(level / (1 - level), _ALIKE)
@@ -175,19 +191,13 @@ class RatePopulation(Population):
         return -self.prior_rate * x
 
     def own_cdf(self, x: np.ndarray) -> np.ndarray:
-        return -np.expm1(-self.prior_rate * x)
-
-    def moments(self, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # in closed form; of very unlike groups they are beyond all bounds
-        square = np.minimum(spread**2, 600.0)
-        mean = np.exp(np.minimum(center + square / 2, 345.0))
-        return mean, mean * np.sqrt(np.expm1(square))
+        return np.expm1(-self.prior_rate * x) / np.expm1(-self.prior_rate * self.high)
 
     @property
     def in_words(self) -> str:
         return (
-            "logarithms of groups' rates are normal; the center has the weak prior of a rate, the standard deviation s "
-            "density 1 / (1 + s)^2"
+            f"log odds of groups' rates between 0 and {self.high:g} are normal; the center has the weak prior of a "
+            "rate, the standard deviation s density 1 / (1 + s)^2"
         )
 
 
