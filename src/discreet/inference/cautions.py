@@ -215,7 +215,8 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
         first, second = np.array(release.totals.values, dtype=float) @ steps / usable
         spread = min(spread, max(float(second - first**2), 0.0))
     said = _words(release, "sum", float(noise), usable * spread)
-    if said and spread < _NARROW**2:
+    # records that the bounds cut are alike too
+    if said and spread < _NARROW**2 and np.mean(np.abs(z) >= 1) < 0.5:
         loud = float(noise) > _DROWNS_FAMILY**2 * usable * spread
         said += _too_wide(release, drowned=loud or spread < _TINY_PART**2)
     return said

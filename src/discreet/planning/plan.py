@@ -19,7 +19,7 @@ from discreet.models.base import Model
 from discreet.planning.risk import risk_in_words
 from discreet.planning.simulated_people import ALIKE, People
 from discreet.planning.simulated_tables import Tables, expected_tables
-from discreet.planning.solving import ENDLESS, FEW, Budget, solve, solve_records
+from discreet.planning.solving import ENDLESS, Budget, solve, solve_records
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, exact
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Simulated tables; fewer of families of numbers, which are read by chains, of groups and of people with rows.
 _FEWER, _ALL = 8, 24
+# Tables for each point of a curve.
+_FEW = 4
 _DELTA = 1e-6
 
 
@@ -80,7 +82,7 @@ class Plan:
         """Return budgets around the planned one, and the mean width under each."""
         budgets = self.spent * np.geomspace(1 / 30, 30, whole(points, "points", least=2, most=200))
         assert self.tables is not None
-        return budgets, np.array([self.tables.width(self.budget.at(b), FEW).width for b in budgets])
+        return budgets, np.array([self.tables.width(self.budget.at(b), _FEW).width for b in budgets])
 
     def compare(self) -> dict[str, Plan]:
         """Return what else could be declared under the same budget, by name, from the narrowest interval on.
@@ -313,7 +315,7 @@ def plan(
         outside=outside,
         missing=missing,
     )
-    floor = tables.width_without_noise(budget.at(ENDLESS)).width
+    floor = tables.width_without_noise(budget.at(ENDLESS))
     ceiling = _without_data(tables, budget, n)
     wanted = None if width is None else positive(width, "width")
     asked = given[varied]
@@ -343,7 +345,7 @@ def plan(
         rho=value if varied == "rho" else None,
         width=found.width,
         sd=found.sd,
-        floor=floor,
+        floor=floor.width,
         ceiling=ceiling,
         expects=_expects(public, people),
         public=public is not None,

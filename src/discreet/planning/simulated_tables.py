@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import generator
 from discreet.curator.declare import declare
 from discreet.curator.draw import read_totals
 from discreet.curator.publish import privatize
@@ -34,6 +35,7 @@ _MOST_ROWS = 20_000
 _MOST_GROUPS = 3
 #: Draws of each posterior; the error of a quantile averages out over tables.
 _DRAWS = 2000
+_PRIOR_DRAWS = 20_000
 #: Kinds of models, as they name their engines, of which chains are faster than other engines.
 _CHAINS = ("family", "multivariate_normal")
 #: Tables of which one is like the other are read so often.
@@ -42,10 +44,20 @@ _ALIKE = 3
 
 @dataclass(frozen=True)
 class Width:
-    """The mean width of the interval, and the mean posterior standard deviation, over tables."""
+    """The width of the interval and the posterior standard deviation of each table."""
 
-    width: float
-    sd: float
+    widths: np.ndarray
+    sds: np.ndarray
+
+    @property
+    def width(self) -> float:
+        """The mean width over tables."""
+        return float(self.widths.mean())
+
+    @property
+    def sd(self) -> float:
+        """The mean standard deviation over tables."""
+        return float(self.sds.mean())
 
 
 @dataclass(frozen=True)
@@ -71,32 +83,33 @@ class Tables:
 
     def width(self, mechanism: Mechanism, most: int | None = None) -> Width:
         """Return what posteriors look like under a mechanism, over the tables or ``most`` of them."""
-        return self._mean(mechanism, most, "gibbs" if self.chains else "auto")
+        key = (mechanism.guarantee(self.neighbors), most)
+        if key not in self._known:
+            self._known[key] = self._simulated(mechanism, most)
+        return self._known[key]
 
     def width_without_noise(self, endless: Mechanism) -> Width:
         """Return what posteriors look like if there is next to no noise."""
-        return self._mean(endless, _ALIKE if self.alike else None, self._at_ends)
+        return self.width(endless, _ALIKE if self.alike else None)
 
     def width_of_noise(self, nothing: Mechanism) -> Width:
         """Return what posteriors look like if there is nothing but noise: one like the other."""
-        return self._mean(nothing, _ALIKE, self._at_ends)
+        if self._of_one_number:
+            prior = self.model.read_prior(self.prior, self.domain)
+            return Width(*(np.array([one]) for one in self._measured(prior.sample(_PRIOR_DRAWS, generator(0)))))
+        return self.width(nothing, _ALIKE)
 
     @property
-    def _at_ends(self) -> str:
-        """The engine where there is next to no noise, or nothing but noise: chains of one number hardly move there."""
-        return "gibbs" if self.chains and len(self.model.draw_names) > 1 else "auto"
+    def _of_one_number(self) -> bool:
+        """Whether chains draw a single number: they hardly move if there is nothing but noise."""
+        return self.chains and len(self.model.draw_names) == 1
 
-    def _mean(self, mechanism: Mechanism, most: int | None, engine: str) -> Width:
-        key = (mechanism.guarantee(self.neighbors), most, engine)
-        if key not in self._known:
-            self._known[key] = self._simulated(mechanism, most, engine)
-        return self._known[key]
-
-    def _simulated(self, mechanism: Mechanism, most: int | None, engine: str) -> Width:
+    def _simulated(self, mechanism: Mechanism, most: int | None) -> Width:
         size = len(self.totals)
         chosen = range(size)[:: max(1, size // min(size, most or size))]
+        engine = "gibbs" if self.chains else "auto"
         found = [self._read(mechanism, table, engine) for table in chosen]
-        return Width(*(float(np.mean(values)) for values in zip(*found, strict=True)))
+        return Width(*(np.array(values) for values in zip(*found, strict=True)))
 
     def naming(self, mechanism: Mechanism) -> Tables:
         """Return the tables with a parameter that the posterior has: by default what it has most numbers of."""
@@ -130,11 +143,13 @@ class Tables:
             one.draws[self.parameter] if self.parameter in one.draws else one.scalars()[self.parameter]
             for one in each
         ]
-        ends = [np.quantile(values, [(1 - self.prob) / 2, (1 + self.prob) / 2], axis=0) for values in draws]
-        widths = [np.mean(high - low) for low, high in ends]
-        return float(np.mean(widths)), float(
-            np.mean([np.mean(values.std(axis=0, ddof=1)) for values in draws])
-        )
+        width, sd = np.mean([self._measured(values) for values in draws], axis=0)
+        return float(width), float(sd)
+
+    def _measured(self, draws: np.ndarray) -> tuple[float, float]:
+        """Return the width of the interval of draws and their standard deviation, over all entries."""
+        low, high = np.quantile(draws, [(1 - self.prob) / 2, (1 + self.prob) / 2], axis=0)
+        return float(np.mean(high - low)), float(np.mean(draws.std(axis=0, ddof=1)))
 
 
 def _standard(uniforms: np.ndarray, mechanism: Mechanism) -> np.ndarray:

@@ -14,13 +14,12 @@ from discreet.mechanisms.base import Mechanism
 from discreet.planning.simulated_tables import Tables, Width
 from discreet.rational import Number
 
-#: A budget that stands for no noise.
-ENDLESS = 1e6
-#: Simulated tables that a search begins with.
-FEW = 4
-# A solved width may be off by so much; twice that where chains read the tables.
-_CLOSE = 0.005
+#: A budget that stands for no noise; under larger ones chains hardly move.
+ENDLESS = 1e3
+# A solved width may be off by so much; where chains read the tables, by so much as chance makes them differ.
+_CLOSE, _CLOSE_OF_CHAINS = 0.005, 0.02
 _STEPS = 8
+_STEP_LENGTHS = np.linspace(-12.0, 12.0, 961)
 _FIRST_RECORDS, _MOST_RECORDS = 1000, 10**9
 
 
@@ -51,13 +50,15 @@ class Budget:
 
 
 def solve(
-    tables: Tables, budget: Budget, wanted: float, floor: float, ceiling: float, n: int
+    tables: Tables, budget: Budget, wanted: float, floors: Width, ceiling: float, n: int
 ) -> tuple[float, Width]:
     """Return the budget under which the mean width is the wanted one, and what is expected under it.
 
-    Variances add up, up to what the prior allows: (w² - floor²) / (ceiling² - w²) is about inversely proportional to
-    epsilon squared, or to rho. So a few secant steps on logarithms lead there, with few tables at first.
+    Variances add up, up to what the prior allows: of each table (w² - floor²) / (ceiling² - w²) is about inversely
+    proportional to epsilon squared, or to rho. So widths of all tables under one budget predict them under any other,
+    and a few steps lead to the wanted mean.
     """
+    floor = floors.width
     if wanted <= floor * (1 + _CLOSE):
         needed = n * (floor / wanted) ** 2 * 1.2
         raise UsageError(
@@ -68,36 +69,38 @@ def solve(
         raise UsageError(
             f"a width of {wanted:g} needs no data: the prior alone has {ceiling:.3g}.", hint="ask for less"
         )
-
-    def off(width: float) -> float:
-        inside = min(max(width, floor * (1 + _CLOSE / 4)), ceiling * (1 - _CLOSE / 4))
-        return float(np.log((inside**2 - floor**2) / (ceiling**2 - inside**2)))
-
-    slope = -1.0 if budget.varied == "rho" else -2.0
-    close = _CLOSE * (2 if tables.chains else 1)
-    guess, found = 0.0, None
-    for most in (FEW, None):
-        low, high, seen = np.log(budget.nothing(n)), np.log(ENDLESS), []
-        for _ in range(_STEPS):
-            found = tables.width(budget.at(float(np.exp(guess))), most)
-            if abs(np.log(found.width / wanted)) < close:
-                break
-            low, high = (guess, high) if found.width > wanted else (low, guess)
-            seen.append((guess, off(found.width) - off(wanted)))
-            guess = _next(seen, low, high, slope)
-    assert found is not None
+    power = -1.0 if budget.varied == "rho" else -2.0
+    close = _CLOSE_OF_CHAINS if tables.chains else _CLOSE
+    low, high = float(np.log(budget.nothing(n))), float(np.log(ENDLESS))
+    between: dict[bool, tuple[float, float]] = {}
+    # noise is about as large as what is left to chance at epsilon = 8 / sqrt(n), or rho = 32 / n
+    guess = 2 / -power * np.log(8 / np.sqrt(n)) - np.log(2) * (power == -1.0)
+    guess = min(max(guess + np.log((wanted / floor) ** 2 - 1) / power, low), high)
+    for _ in range(_STEPS):
+        found = tables.width(budget.at(float(np.exp(guess))))
+        if abs(np.log(found.width / wanted)) < close:
+            break
+        low, high = (guess, high) if found.width > wanted else (low, guess)
+        between[found.width > wanted] = float(np.log(found.width / wanted)), guess
+        if len(between) == 2:
+            (above, narrow), (below, wide) = between[True], between[False]
+            guess = (narrow * -below + wide * above) / (above - below)
+            continue
+        each = floors.widths if floors.widths.size == found.widths.size else np.full(found.widths.size, floor)
+        step = _step(found.widths, np.minimum(each, 0.99 * ceiling), ceiling, wanted, power)
+        guess = guess + step if low < guess + step < high else (low + high) / 2
     return float(np.exp(guess)), found
 
 
-def _next(seen: list[tuple[float, float]], low: float, high: float, slope: float) -> float:
-    """Return the next guess of a log budget: a secant step, or the middle of the bracket if it leads outside."""
-    (x, y) = seen[-1]
-    if len(seen) > 1 and seen[-2][0] != x:
-        steep = (y - seen[-2][1]) / (x - seen[-2][0])
-        # chance may make two widths alike that are not
-        slope = min(max(steep, 3 * slope), slope / 3)
-    guess = x - y / slope
-    return guess if low < guess < high else (low + high) / 2
+def _step(widths: np.ndarray, floors: np.ndarray, ceiling: float, wanted: float, power: float) -> float:
+    """Return how far the log budget is from where the mean width is the wanted one, by what these widths predict."""
+    inside = np.clip(widths, floors * (1 + _CLOSE), ceiling * (1 - _CLOSE / 4))
+    odds = (inside**2 - floors**2) / (ceiling**2 - inside**2)
+    there = np.exp(power * _STEP_LENGTHS)[:, None] * odds
+    predicted = np.sqrt((floors**2 + ceiling**2 * there) / (1 + there)).mean(axis=1)
+    # by chance a width may be below its floor
+    target = wanted * inside.mean() / widths.mean()
+    return float(np.interp(-target, -predicted, _STEP_LENGTHS))
 
 
 def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned:
