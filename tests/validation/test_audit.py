@@ -16,7 +16,7 @@ from discreet.mechanisms.noise import NoiseMechanism
 from discreet.models.shapes import Interval
 from discreet.validation.exact_changes import exact_changes
 from discreet.validation.neighboring_tables import Pair, TableSpace
-from discreet.validation.outputs import tabulated
+from discreet.validation.outputs import Outputs, tabulated
 from discreet.validation.privacy_bounds import (
     delta_at_least,
     divergence_at_least,
@@ -25,7 +25,13 @@ from discreet.validation.privacy_bounds import (
     share_at_most,
 )
 from discreet.validation.release_runs import ReleaseRuns
-from discreet.validation.structure import _fresh_processes, _invariances, release_checks
+from discreet.validation.structure import (
+    _agreement,
+    _fresh_processes,
+    _invariances,
+    release_checks,
+    support_check,
+)
 from tests.validation.planted import FAULTS, planted
 
 PAIR = ([0.0], [1.0])
@@ -126,6 +132,33 @@ def test_holes_in_floating_point_noise_are_found(rng: np.random.Generator) -> No
     assert found.violated
     assert found.event == "lowest bit of output"
     assert [check.name for check in found.failed] == ["support"]
+
+
+def test_delta_allows_outputs_that_one_table_never_gives(rng: np.random.Generator) -> None:
+    """A label that one table alone gives out in a tenth of the runs: delta = 0.12 allows it, 0.02 does not."""
+    labels = [["a"] * 4000, np.where(rng.random(4000) < 0.1, "b", "a").tolist()]
+    outputs = tabulated(*labels)
+    assert support_check(outputs, 1.0, delta=0.12).passed
+    assert not support_check(outputs, 1.0, delta=0.02).passed
+
+
+def test_outputs_of_any_length_agree_if_their_distribution_does(rng: np.random.Generator) -> None:
+    def outputs(size: int, scale: float = 1.0, labels: str = "ab") -> Outputs:
+        sides = [
+            [
+                {"cells": rng.laplace(0, scale, k).tolist(), "label": labels[k % 2]}
+                for k in rng.integers(1, 9, size)
+            ]
+            for _ in range(2)
+        ]
+        return tabulated(*sides)
+
+    runs = outputs(4000)
+    whole = outputs(200)
+    assert whole.names != runs.names
+    assert _agreement(whole, runs, 400).passed
+    assert not _agreement(outputs(200, scale=1.6), runs, 400).passed
+    assert not _agreement(outputs(200, labels="aa"), runs, 400).passed
 
 
 def test_a_deterministic_function_has_an_infinite_epsilon() -> None:

@@ -185,7 +185,7 @@ def audit(
     if flag(checks, "checks"):
         from discreet.validation.structure import function_checks, release_checks, support_check
 
-        structure = (support_check(outputs, claim.epsilon),)
+        structure = (support_check(outputs, claim.epsilon, claim.delta or 0.0),)
         if isinstance(subject, ReleaseRuns):
             space = None if pair is not None else subject.space(n)
             structure += release_checks(subject, tables, outputs, space, end_to_end, rng)

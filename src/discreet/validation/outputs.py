@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -39,6 +40,13 @@ class Outputs:
         """Both tables' runs."""
         return self.first, self.second
 
+    def column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return one number under both tables; NaN throughout if no output has it."""
+        if name in self.names:
+            at = self.names.index(name)
+            return self.first[:, at], self.second[:, at]
+        return np.full(len(self.first), np.nan), np.full(len(self.second), np.nan)
+
     @property
     def deterministic(self) -> bool:
         """Whether every run of a table gave the same, and the two tables did not."""
@@ -67,17 +75,19 @@ def tabulated(first: Sequence[Any], second: Sequence[Any]) -> Outputs:
     names = tuple(dict.fromkeys(name for side in flat for one in side for name in one))
     if len(names) > _MOST_NUMBERS:
         raise UsageError(f"an audit takes outputs of at most {_MOST_NUMBERS:,} numbers.")
-    codes: list[dict[str, int]] = [{} for _ in names]
+    labels: set[int] = set()
     made = [np.full((len(side), len(names)), np.nan) for side in flat]
     for array, side in zip(made, flat, strict=True):
         for line, one in zip(array, side, strict=True):
             for at, name in enumerate(names):
                 value = one.get(name)
                 if isinstance(value, str):
-                    value = codes[at].setdefault(value, len(codes[at]))
+                    # the same number for the same text in every table of outputs
+                    value = crc32(value.encode(errors="surrogatepass"))
+                    labels.add(at)
                 if value is not None:
                     line[at] = value
-    return Outputs(names, made[0], made[1], tuple(bool(code) for code in codes))
+    return Outputs(names, made[0], made[1], tuple(at in labels for at in range(len(names))))
 
 
 def _as_matrix(outputs: Sequence[Any]) -> np.ndarray | None:
