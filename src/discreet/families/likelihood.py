@@ -173,11 +173,13 @@ class Likelihood(RecordSums):
 
     def plausible(self, prior: Any, domain: Domain, size: int, rng: np.random.Generator) -> list[Theta]:
         pool = self.draw(prior, _POOL, rng)
-        # bounds were declared because records lie between them
-        shift, half = (np.array([float(v) for v in part]) for part in self.affine_map(domain))
-        inside = (np.abs(np.reshape(self.statistic_mean(pool), (_POOL, -1)) - shift) <= half).all(axis=-1)
-        if inside.sum() > size:
-            pool = {name: values[inside] for name, values in pool.items()}
+        shift, half = self.affine_map(domain)
+        if shift is not None and half is not None:
+            # bounds were declared because records lie between them; what is measured comes first in a statistic
+            mean = np.reshape(self.statistic_mean(pool), (_POOL, -1))[:, : len(shift)]
+            inside = (np.abs(mean - np.array(shift, float)) <= np.array(half, float)).all(axis=-1)
+            if inside.sum() > size:
+                pool = {name: values[inside] for name, values in pool.items()}
         variance = np.ravel(np.trace(np.atleast_3d(self.statistic_covariance(pool)), axis1=-2, axis2=-1))
         order = np.argsort(variance)[((np.arange(size) + 0.5) / size * variance.size).astype(int)]
         return [{name: values[one] for name, values in pool.items()} for one in order]

@@ -96,7 +96,9 @@ class Tables:
         """Return what posteriors look like if there is nothing but noise: one like the other."""
         if self._of_one_number:
             prior = self.model.read_prior(self.prior, self.domain)
-            return Width(*(np.array([one]) for one in self._measured(prior.sample(_PRIOR_DRAWS, generator(0)))))
+            return Width(
+                *(np.array([one]) for one in self._measured(prior.sample(_PRIOR_DRAWS, generator(0))))
+            )
         return self.width(nothing, _ALIKE)
 
     @property

@@ -76,8 +76,8 @@ def solve(
     # noise is about as large as what is left to chance at epsilon = 8 / sqrt(n), or rho = 32 / n
     guess = 2 / -power * np.log(8 / np.sqrt(n)) - np.log(2) * (power == -1.0)
     guess = min(max(guess + np.log((wanted / floor) ** 2 - 1) / power, low), high)
+    found = tables.width(budget.at(float(np.exp(guess))))
     for _ in range(_STEPS):
-        found = tables.width(budget.at(float(np.exp(guess))))
         if abs(np.log(found.width / wanted)) < close:
             break
         low, high = (guess, high) if found.width > wanted else (low, guess)
@@ -85,10 +85,12 @@ def solve(
         if len(between) == 2:
             (above, narrow), (below, wide) = between[True], between[False]
             guess = (narrow * -below + wide * above) / (above - below)
-            continue
-        each = floors.widths if floors.widths.size == found.widths.size else np.full(found.widths.size, floor)
-        step = _step(found.widths, np.minimum(each, 0.99 * ceiling), ceiling, wanted, power)
-        guess = guess + step if low < guess + step < high else (low + high) / 2
+        else:
+            each = floors.widths if floors.widths.size == found.widths.size else floor
+            each = np.minimum(np.broadcast_to(each, found.widths.shape), 0.99 * ceiling)
+            guess += _step(found.widths, each, ceiling, wanted, power)
+            guess = guess if low < guess < high else (low + high) / 2
+        found = tables.width(budget.at(float(np.exp(guess))))
     return float(np.exp(guess)), found
 
 
