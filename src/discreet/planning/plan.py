@@ -45,6 +45,9 @@ class Plan:
         The budget, given or solved for; None for those that the mechanism does not take.
     width, sd
         Mean width of the interval that holds ``prob``, and mean posterior standard deviation, under that budget.
+    widths
+        From which to which width the interval has in four of five tables that may be met; None if they are alike,
+        because something public says what to expect. A mean near a bound, for example, has a narrower interval.
     floor, ceiling
         The mean width without any noise, and with nothing but noise: what the prior says.
     """
@@ -63,6 +66,7 @@ class Plan:
     floor: float
     ceiling: float
     expects: str
+    widths: tuple[float, float] | None = None
     #: Whether the table is expected to be as something public says, and not as experience does.
     public: bool = False
     wanted: float | None = None
@@ -120,6 +124,8 @@ class Plan:
             for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
             if value is not None
         )
+        varying = "; four of five such tables have a width between {:.4g} and {:.4g}"
+        varying = "" if self.widths is None else varying.format(*self.widths)
         who = "records" if self.unit is None else "people"
         what = f"{self.model}, {self.n:,} {who}" + (f" in {self.groups:,} groups" if self.groups else "")
         lines = [
@@ -127,7 +133,7 @@ class Plan:
             f"{percent} interval of {self.parameter}: expected width {self.width:.4g}"
             f" (plus or minus {self.width / 2:.4g}), posterior sd {self.sd:.4g}",
             f"without noise it would be {self.floor:.4g}; with nothing but noise {self.ceiling:.4g}",
-            f"expected of the table: {self.expects}",
+            f"expected of the table: {self.expects}" + varying,
             *risk_in_words(self.guarantee()),
             "No row was read and nothing was spent, as long as what this plan was given is public.",
         ]
@@ -151,7 +157,7 @@ class Plan:
             "delta",
             "rho",
         )
-        found = ("wanted", "width", "sd", "floor", "ceiling", "expects")
+        found = ("wanted", "width", "widths", "sd", "floor", "ceiling", "expects")
         return {
             **{name: getattr(self, name) for name in (*names, *found)},
             "risk": risk_in_words(self.guarantee()),
@@ -244,10 +250,8 @@ def plan(
             "neighbors": neighbors,
             "groups": groups,
             "unit": unit,
-            "per_unit": per_unit,
-            "max_rows": max_rows,
-            "prior": prior,
         }
+        said |= {"per_unit": per_unit, "max_rows": max_rows, "prior": prior}
         said |= {"public": public, "parameter": parameter, "prob": prob, "rng": int(rng.integers(2**31))}
         return solve_records(lambda size: _one(model, n=size, **said), positive(width, "width"))
     n = whole(n, "n")
@@ -348,6 +352,7 @@ def plan(
         floor=floor.width,
         ceiling=ceiling,
         expects=_expects(public, people),
+        widths=None if tables.alike else found.usual,
         public=public is not None,
         wanted=wanted,
         groups=number,

@@ -55,6 +55,12 @@ class Width:
         return float(self.widths.mean())
 
     @property
+    def usual(self) -> tuple[float, float]:
+        """The range of widths of four of five tables."""
+        low, high = np.quantile(self.widths, [0.1, 0.9])
+        return float(low), float(high)
+
+    @property
     def sd(self) -> float:
         """The mean standard deviation over tables."""
         return float(self.sds.mean())
