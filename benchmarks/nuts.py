@@ -56,7 +56,7 @@ class AsCalled:
         samples = jax.block_until_ready(self._mcmc.get_samples(group_by_chain=True))
         total = time.perf_counter() - start
         jax.monitoring.unregister_event_duration_listener(listen)
-        compiling = _covered(spans)
+        compiling = covered(spans)
         return Timed(total - compiling, compiling, _draws(samples, seed))
 
 
@@ -97,7 +97,7 @@ def _nuts(model: Model, *, warmup: int, draws: int, chains: int) -> MCMC:
     )
 
 
-def _covered(spans: list[tuple[float, float]]) -> float:
+def covered(spans: list[tuple[float, float]]) -> float:
     """Return the time inside any of the spans: one function is traced within another, and counts once."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(spans):
