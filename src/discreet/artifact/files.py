@@ -69,3 +69,10 @@ def write_text(path: str | os.PathLike[str], content: str, *, private: bool = Fa
         out.write(content)
         out.flush()
         os.fsync(out.fileno())
+    # the name too: without this, the old file can be back after a power failure
+    with suppress(OSError):
+        folder = os.open(read_path(path).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

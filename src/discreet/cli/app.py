@@ -135,15 +135,26 @@ def _ledger() -> typer.Typer:
 
 
 def _profiles() -> typer.Typer:
+    from discreet.cli.profile_devices import device, estimate
+    from discreet.cli.profile_devices import report as report_one
     from discreet.cli.profile_reports import infer, privatize
     from discreet.cli.profiles import audit as audit_edges
     from discreet.cli.profiles import fit, plot
 
     observed = "observed.csv --value usage --profile user"
+    public = "public.csv --value minutes --profile user --bins 0,10,20,50"
     to = typer.Typer(cls=_Group)
+    _add(estimate, None, f"discreet profiles estimate {public} -o graph.json", to)
     _add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", to)
     _add(audit_edges, None, "discreet profiles audit mechanism.json", to)
     _add(privatize, None, f"discreet profiles privatize mechanism.json {observed} -o reports.csv", to)
+    _add(device, None, "discreet profiles device mechanism.json --profile ana --epsilon 5 -o device.json", to)
+    _add(
+        report_one,
+        None,
+        "discreet profiles report mechanism.json device.json --key 2026-11-17 --value 7.5",
+        to,
+    )
     _add(infer, None, "discreet profiles infer mechanism.json reports.csv", to)
     _add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", to)
     return to

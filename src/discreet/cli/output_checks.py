@@ -49,12 +49,17 @@ def ensure_ending(path: Path, *endings: str, option: str) -> None:
 
 
 def ensure_no_release(path: Path, *, except_of: str | None = None) -> None:
-    """Raise if ``path`` is a release file, unless it is one of the data set ``except_of``."""
+    """Raise if ``path`` is a release file, unless it is one of the data set ``except_of``, or the file of a device."""
     try:
         content = path.read_bytes() if path.is_file() else b""
         body = json.loads(content) if content.lstrip().startswith(b"{") else None
     except (OSError, ValueError, RecursionError):
         return
+    if isinstance(body, dict) and body.get("format") == "discreet/profile-reporter":
+        raise UsageError(
+            f"{path} is the file of a device, and what is spent would be forgotten.",
+            hint="name another output file.",
+        )
     if not isinstance(body, dict) or body.get("format") != "discreet/release":
         return
     if except_of is None or body.get("dataset") != except_of:

@@ -11,11 +11,12 @@ import typer
 from discreet.cli.console import busy, console, paragraph, plain, print_json, print_written
 from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, check_seed, written_option
 from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
-from discreet.cli.profiles import MechanismFile
+from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from discreet.profiles import Bins, ProfileGraph
     from discreet.profiles.given import Name
 
 
@@ -31,6 +32,7 @@ def privatize(
     ],
     value: Annotated[str, typer.Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
     profile: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    bins: BinEdges = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
@@ -49,7 +51,7 @@ def privatize(
     ensure_no_release(output)
     ensure_writable(output, replace=force)
     fitted = FittedMechanism.load(mechanism)
-    observed, people = _observations(data, {value: fitted.graph.categories, profile: fitted.graph.profiles})
+    observed, people = _observations(data, value, profile, fitted.graph, read_bins(bins, fitted.graph))
     reports = fitted.privatize_many(observed, people, unknown="impute")
     from discreet.artifact.files import replacing
 
@@ -90,7 +92,7 @@ def infer(
     check_picture(plot, "--plot")
     fitted = FittedMechanism.load(mechanism)
     labels = {str(label): label for label in fitted.graph.categories}
-    seen = _column(reports, value)
+    seen = public_column(reports, value)
     with busy("Inferring …"):
         posterior = infer_mix(
             [labels.get(v) for v in seen], fitted, prior=prior, draws=draws, chains=chains, rng=seed
@@ -109,27 +111,37 @@ def infer(
     print_written(plot)
 
 
-def _observations(data: Path, columns: dict[str, tuple[Name, ...]]) -> list[list[Name | None]]:
-    """Return the names that each column holds, line by line, with None for what is none of them. Private.
+def _observations(
+    data: Path, value: str, profile: str, graph: ProfileGraph, bins: Bins | None
+) -> tuple[list[Name | None], list[Name | None]]:
+    """Return what each line says was observed, and by which profile, with None for what is neither. Private.
 
     The private side's reader: one line is one record, and nothing in it raises.
     """
     from discreet.data.summaries.coded import coded_batches
-    from discreet.domain.columns import Labels
+    from discreet.domain.columns import Labels, Numeric
 
-    if len(columns) < 2:
+    if value == profile:
         raise UsageError("the observation and the profile are two columns.")
-    declared = [Labels(name, tuple(map(str, names))) for name, names in columns.items()]
-    known = [[*names, None] for names in columns.values()]
-    read: list[list[Name | None]] = [[] for _ in declared]
-    for batch in coded_batches(data, declared, model="profiles privatize"):
-        for column, names, codes in zip(read, known, batch.codes.T, strict=True):
-            column.extend(map(names.__getitem__, codes.tolist()))
-    return read
+    people = Labels(profile, tuple(map(str, graph.profiles)))
+    if bins is None:
+        seen = Labels(value, tuple(map(str, graph.categories)))
+    else:
+        seen = Numeric(value, bins.edges[0], bins.edges[-1])
+    categories, names = [*graph.categories, None], [*graph.profiles, None]
+    observed: list[Name | None] = []
+    who: list[Name | None] = []
+    for batch in coded_batches(data, [seen, people], model="profiles privatize"):
+        if bins is None:
+            observed.extend(map(categories.__getitem__, batch.codes[:, 0].tolist()))
+        else:
+            observed.extend(bins.labels(batch.values[:, 0]))
+        who.extend(map(names.__getitem__, batch.codes[:, -1].tolist()))
+    return observed, who
 
 
-def _column(path: Path, name: str | None) -> list[str]:
-    """Read a column of reports, which are public; one line is one report. Errors repeat no value."""
+def public_column(path: Path, name: str | None, option: str = "--value") -> list[str]:
+    """Read a column of what is public, such as reports; one line is one of them. Errors repeat no value."""
     reason, text = None, ""
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -139,7 +151,7 @@ def _column(path: Path, name: str | None) -> list[str]:
         # out here, because the problem holds the bytes it stumbled over
         raise DataError(f"cannot read {path}: {reason}.")
     header, *rows = [_fields(line.removesuffix("\r")) for line in text.split("\n")]
-    at = _place(header, name)
+    at = _place(header, name, option)
     return [row[at] if at < len(row) else "" for row in rows if row]
 
 
@@ -151,7 +163,7 @@ def _fields(line: str) -> list[str]:
         return [""]
 
 
-def _place(header: list[str], name: str | None) -> int:
+def _place(header: list[str], name: str | None, option: str) -> int:
     if not header:
         raise UsageError("the file is empty: its first line must name its columns.")
     if name is None:
@@ -159,5 +171,5 @@ def _place(header: list[str], name: str | None) -> int:
             raise UsageError("the file has several columns: name the one with the reports with --value.")
         return 0
     if name not in header:
-        raise UsageError(f"the file has no column {name!r}.", hint="--value says what the column is called")
+        raise UsageError(f"the file has no column {name!r}.", hint=f"{option} says what the column is called")
     return header.index(name)

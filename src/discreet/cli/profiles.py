@@ -14,7 +14,7 @@ from discreet.cli.show_result import check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.profiles import Audit, FittedMechanism, ProfileGraph, ProfileMechanism
+    from discreet.profiles import Audit, Bins, FittedMechanism, ProfileGraph, ProfileMechanism
 
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.")]
 MechanismFile = Annotated[
@@ -38,6 +38,15 @@ MechanismOption = Annotated[
         metavar="NAME",
         help="auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
         "k_randomized_response; auto is the smooth one for the graph.",
+    ),
+]
+BinEdges = Annotated[
+    str | None,
+    typer.Option(
+        "--bins",
+        metavar="EDGES",
+        help="Edges of bins, for observations that are numbers: 0,10,20,50.",
+        show_default="observations are categories",
     ),
 ]
 _MOST_EDGES = 10
@@ -198,6 +207,18 @@ def named(text: str, graph: ProfileGraph) -> Any:
         if str(label) == text:
             return label
     raise UsageError(f"{text!r:.40} is no category of the graph.")
+
+
+def read_bins(text: str | None, graph: ProfileGraph | None = None) -> Bins | None:
+    """Read ``--bins``, which must be the categories of the graph if there is one."""
+    from discreet.profiles import Bins
+
+    if text is None:
+        return None
+    bins = Bins([edge.strip() for edge in text.split(",")])
+    if graph is not None and bins.categories != graph.categories:
+        raise UsageError("--bins are not the categories of the mechanism's graph.")
+    return bins
 
 
 def _method(name: str, graph: ProfileGraph, objective: Any = "largest") -> ProfileMechanism:

@@ -66,10 +66,10 @@ def graph_from_json(body: Any) -> ProfileGraph:
     return ProfileGraph(profiles, edges, categories=categories)
 
 
-def save_json(body: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write an object, one field on each line."""
+def save_json(body: dict[str, Any], path: str | os.PathLike[str], *, private: bool = False) -> None:
+    """Write an object, one field on each line; only its owner can read a ``private`` one."""
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n", private=private)
 
 
 def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:

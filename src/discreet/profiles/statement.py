@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from discreet.rational import plain
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.profiles.base import FittedMechanism
 
 #: The closed list of methods that a file may name, and what people call them.
@@ -46,3 +48,23 @@ def statement(mechanism: FittedMechanism) -> str:
             f"{'it' if alone == 1 else 'them'}."
         )
     return "\n".join(lines)
+
+
+def over_time(mechanism: FittedMechanism, budget: Fraction, spent: Fraction, n_reports: int) -> str:
+    """Return what all reports of one device promise together, and what they do not."""
+    n, total = len(mechanism.graph.edges), plain(budget)
+    joined = "the pair" if n == 1 else f"each of the {n} pairs"
+    kind = METHODS.get(mechanism.method, mechanism.method)
+    hidden = "" if mechanism.hides_observations else "that observations stay hidden, "
+    return "\n".join(
+        [
+            f"{kind} for one person over time, epsilon = {plain(mechanism.epsilon)} for a report.",
+            f"Promise: for {joined} of profiles that an edge joins, all reports of this device together are at most "
+            f"e^{total} times as likely from one of the two as from the other (profile-based privacy with epsilon = "
+            f"{total}). So far: {n_reports:,} report{'' if n_reports == 1 else 's'}, epsilon = {plain(spent)}.",
+            "The device makes no report beyond that, and gives one observation the same report again.",
+            f"Not promised: {hidden}that pairs without an edge cannot be told apart, anything about people who do not "
+            "behave like their profile, anything if observations under different keys depend on one another beyond "
+            "the profile, if an older copy of the device's file is put back, or about when reports are sent.",
+        ]
+    )
