@@ -17,6 +17,7 @@ from discreet.privacy.amplification import (
 )
 
 from .distributions import POINTS, Distribution, Map
+from .walking import walks
 
 _MAPS: dict[str, tuple[float, Map]] = {
     "contraction": (0.7, lambda x: 0.7 * x + 0.1),
@@ -227,5 +228,6 @@ def diffusion() -> Panel:
                 abs(stepwise / rhos[0] - 1) < 1e-9,
                 f"{steps} steps: rho = {stepwise:.6g}, asked for {rhos[0]:.6g}",
             ),
+            *walks(),
         ],
     )

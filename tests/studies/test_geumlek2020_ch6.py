@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.privacy.amplification import GaussianKernel
+
 STUDIES = Path(__file__).parents[2] / "studies"
 
 
@@ -31,7 +33,7 @@ def test_a_short_run_writes_picture_report_and_numbers(
     assert "FAIL" not in printed
     assert (tmp_path / "geumlek2020_ch6.txt").read_text(encoding="utf-8") == printed
     numbers = json.loads((tmp_path / "geumlek2020_ch6.json").read_text(encoding="utf-8"))
-    assert len(numbers["claims"]) == 16
+    assert len(numbers["claims"]) == 18
     assert len(numbers["panels"]) == 6
     assert (tmp_path / "geumlek2020_ch6.png").stat().st_size > 20_000
 
@@ -59,6 +61,14 @@ def test_bounds_that_are_too_small_are_found(
     assert any(claim.source == source and not claim.holds for claim in claims)
 
 
+def test_walks_that_tell_more_than_noise_are_found(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    walking = importlib.import_module("geumlek.walking")
+    # normal noise of a tenth more, which a walk of the asked noise does beat
+    monkeypatch.setattr(walking, "GaussianKernel", lambda sigma, radius: GaussianKernel(1.1 * sigma, radius))
+    monkeypatch.setattr(walking, "_after_noise", scaled(walking._after_noise, 1.1))
+    assert not any(claim.holds for claim in walking.walks())
+
+
 def test_the_page_shows_what_the_study_found() -> None:
     """The example runs, and each number of the prose that the study decides is in its report."""
     page = (STUDIES.parent / "docs" / "explanation" / "amplification.md").read_text(encoding="utf-8")
@@ -68,6 +78,6 @@ def test_the_page_shows_what_the_study_found() -> None:
     assert (failed, tried) == (0, 4)
     found = (STUDIES / "results" / "geumlek2020_ch6.txt").read_text(encoding="utf-8")
     numbers = ("0.7353", "0.6191", "0.4006", "0.2717", "0.000342", "0.00127", "0.18", "1.56", "1.55", "2.769")
-    for number in (*numbers, "0.502", "1.009"):
+    for number in (*numbers, "0.502", "1.009", "0.9999", "4.564", "4.637", "4.684", "4.561"):
         assert number in page
         assert number in found

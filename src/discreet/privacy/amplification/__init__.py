@@ -8,6 +8,10 @@
     statements              the numbers of these as guarantees, rounded up
     diffusion               the Ornstein-Uhlenbeck mechanism
 
+These compute. What makes a file more private is :func:`discreet.coarsen`, and of noisy iteration the mechanism is
+:class:`~discreet.mechanisms.NoisySGD`. The Ornstein-Uhlenbeck process and projected walks release nothing that Gaussian
+noise of the same cost does not, so they are kept as theory: docs/explanation/amplification.md has the proofs.
+
 References
 ----------
 Geumlek (2020), chapter 6. Balle, Barthe, Gaboardi and Geumlek (2019), Privacy amplification by mixing and diffusion
