@@ -535,6 +535,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "x": lambda: [1.0, 2.5],
     "values": lambda: [0, 1],
     "Bins.labels.values": lambda: [1.0, 2.0],
+    "Reporter.load.mechanism": lambda: a_fit(),
     "Reporter.report.value": lambda: a_graph().categories[0],
     "Reporter.report.key": lambda: "monday",
     "FittedMechanism.privatize.value": lambda: a_graph().categories[0],

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -109,9 +112,60 @@ def test_several_programs_share_one_budget(mechanism: FittedMechanism, tmp_path:
     assert {one.left for one in ones} == {0}
 
 
+_SENDING = """
+import random, sys
+from discreet.errors import BudgetError
+from discreet.profiles import FittedMechanism, Reporter
+
+one = Reporter.load("device.json", FittedMechanism.load("mechanism.json"))
+while True:
+    key = str(random.randrange(40))
+    try:
+        print(key, one.report(3, key), sep=",", flush=True)
+    except BudgetError:
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_programs_that_are_killed_spend_once_and_send_one_report(
+    mechanism: FittedMechanism, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    mechanism.save(tmp_path / "mechanism.json")
+    Reporter(mechanism, "low", 15, tmp_path / "device.json", BINS)
+    seen: dict[str, set[str]] = {}
+    for _ in range(8):
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", _SENDING], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+            )
+            for _ in range(3)
+        ]
+        # until each has sent something, and then a moment that nobody chose
+        lines = [one.stdout.readline() for one in started if one.stdout is not None]
+        time.sleep(float(rng.uniform(0, 0.1)))
+        for one in started:
+            one.kill()
+            lines += one.communicate()[0].splitlines()
+        for line in lines:
+            # the last line may be cut off
+            key, _, report = line.strip().partition(",")
+            if report in BINS.categories:
+                seen.setdefault(key, set()).add(report)
+    assert {len(reports) for reports in seen.values()} == {1}
+    after = Reporter.load(tmp_path / "device.json", mechanism)
+    assert len(seen) <= after.spent / mechanism.epsilon <= 30
+    assert len(seen) > 5
+
+
 def test_a_device_is_held_while_it_reports(mechanism: FittedMechanism, tmp_path: Path) -> None:
     memory = tmp_path / "device.json"
     one = Reporter(mechanism, "low", 1, memory, BINS)
+    killed, other = (
+        tmp_path / f".{name}.0123456789abcdef.part" for name in ("device.json", "device.json.bak")
+    )
+    killed.touch()
+    other.touch()
     waiting = Thread(target=one.report, args=[3, "monday"])
     with held(memory):
         waiting.start()
@@ -119,6 +173,7 @@ def test_a_device_is_held_while_it_reports(mechanism: FittedMechanism, tmp_path:
         assert waiting.is_alive()
         assert read_memory(memory).spent == 0
     waiting.join()
+    assert (killed.exists(), other.exists()) == (False, True)
     assert one.spent == Fraction(1, 2)
     assert memory.stat().st_mode & 0o777 == 0o600
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from discreet.arguments import path as read_path
 from discreet.errors import DataError, ReleaseFileError
 
-# of the name of the file, in that of its temporary neighbor: names end at 255 bytes
-_LONGEST_STEM = 40
+#: Of the name of the file, in that of its temporary neighbor: names end at 255 bytes
+LONGEST_STEM = 40
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         if target.is_dir():
             raise DataError(f"cannot write {target}: it is a folder.")
         # the kernel applies the umask to this mode; asking for the umask would mean setting it, for all threads
-        temporary = target.parent / f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.part"
+        temporary = target.parent / f".{target.name[:LONGEST_STEM]}.{secrets.token_hex(8)}.part"
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
     except DataError:
         raise

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from discreet.artifact.codec import checksum, has_checksum
+from discreet.artifact.files import LONGEST_STEM
 from discreet.artifact.readers import exact_fields, rational, text_of, tuple_of
 from discreet.errors import DataError, ReleaseFileError, UsageError
 from discreet.profiles.bins import Bins
@@ -59,6 +61,10 @@ def held(path: Path) -> Iterator[None]:
         raise DataError(f"cannot write {path}: {problem.strerror or 'no lock beside it'}.") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if len(path.name) <= LONGEST_STEM:
+            # what a process left that was killed while it wrote: nobody else writes now
+            for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}.part"):
+                left.unlink(missing_ok=True)
         yield
     finally:
         os.close(lock)
