@@ -82,6 +82,7 @@ def _sampled(release: Release) -> list[str]:
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
+    said.extend(record.limits)
     if release.in_floating_point:
         said.append(
             f"{were} drawn in floating point, and the promise is for the distribution that this arithmetic "

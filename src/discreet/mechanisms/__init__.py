@@ -5,6 +5,7 @@ holds its own budget. Noise goes by its name, ``mechanism="laplace"`` or ``"gaus
 """
 
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.finite_posterior import FinitePosterior
 from discreet.mechanisms.langevin import Langevin
 from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.mechanisms.noisy_sgd import NoisySGD
@@ -19,6 +20,7 @@ from discreet.mechanisms.table_posterior import TablePosterior
 from discreet.privacy.costs.chain_updates import WorstCaseRejection
 
 __all__ = [
+    "FinitePosterior",
     "Gaussian",
     "Langevin",
     "Laplace",

@@ -111,6 +111,19 @@ class RecordShape(ABC):
         """Where each feature of a usable record can lie."""
         return ((-1, 1),) * len(self.feature_names)
 
+    @property
+    def n_rows(self) -> int:
+        """Among how many records :meth:`largest_difference` looks; 1 where there is a formula."""
+        return 1
+
+    def largest_difference(self, slopes: np.ndarray) -> np.ndarray:
+        """Return the largest slopes . (f - f') over two usable records, for each row of slopes; never less than it.
+
+        Of features before they are rounded to the grid. Here it is that of features that move freely within their
+        ranges, which is exact for one.
+        """
+        return np.abs(slopes) @ np.array([high - low for low, high in self.feature_ranges], dtype=float)
+
     def coordinate_ranges(
         self, neighbors: Neighbors, missing: Missing
     ) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -225,6 +238,17 @@ class Quadratic(RecordShape):
             return ((Fraction(0), UNIT), (Fraction(0), UNIT / 2), (Fraction(0), UNIT))
         return super().coordinate_ranges(neighbors, missing)
 
+    def largest_difference(self, slopes: np.ndarray) -> np.ndarray:
+        r"""Return the largest slopes . (f - f') over two usable records, for each row of slopes; exact for one column.
+
+        With a z + b z^2, and z' - z = u, z' + z = s, abs(u) <= 2 - abs(s), the difference is u (a + b s), whose largest
+        value is that of (2 - s)(abs(a) + abs(b) s) over s in [0, 2].
+        """
+        if self.n_columns > 1:
+            return super().largest_difference(slopes)
+        a, b = np.abs(slopes).T
+        return np.where(a >= 2 * b, 2 * a, (a + 2 * b) ** 2 / np.where(b > 0, 4 * b, 1.0))
+
     def features(self, z: Sequence[Any]) -> list[Any]:
         return [*z, *(z[i] * z[j] for i, j in self._pairs)]
 
@@ -312,6 +336,9 @@ class Cells(RecordShape):
     ) -> tuple[tuple[Fraction, Fraction], ...]:
         # every coordinate is a count; there can be a million, and a row for each has as many entries
         return ((Fraction(0), UNIT),) * len(self.basis(neighbors, missing).names)
+
+    def largest_difference(self, slopes: np.ndarray) -> np.ndarray:
+        return slopes.max(axis=-1) - slopes.min(axis=-1)
 
     def features(self, z: Sequence[Any]) -> list[Any]:
         raise NotImplementedError("labels are counted, not mapped")

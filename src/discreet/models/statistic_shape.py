@@ -69,6 +69,14 @@ class StatisticTable(RecordShape):
         at = np.rint((np.asarray(z[0], dtype=float) + 1) * ((len(self.steps) - 1) / 2)).astype(np.intp)
         return [np.take(column, at) for column in self._rows.T]
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.steps)
+
+    def largest_difference(self, slopes: np.ndarray) -> np.ndarray:
+        along = self._rows @ slopes.T
+        return along.max(axis=0) - along.min(axis=0)
+
     def basis(self, neighbors: Neighbors, missing: Missing) -> Basis:
         return self._plain(neighbors, missing, grid=FINE, usable_width=self.usable_width)
 

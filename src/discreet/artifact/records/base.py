@@ -23,6 +23,9 @@ from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
+    from discreet.domain.declarations import Domain
+    from discreet.families.base import Family
+    from discreet.privacy.costs.scored_points import ScoredPoints
 
 _Kind = TypeVar("_Kind", bound="Record")
 
@@ -115,6 +118,15 @@ class SamplingRecord(Record):
     support: tuple[tuple[Fraction, Fraction], ...] | None
     parameters: Mapping[str, Fraction]
     paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What can be drawn beyond what ``support`` says, in sentences of the statement."""
+        return ()
+
+    def scored_points(self, family: Family, domain: Domain) -> ScoredPoints | None:
+        """Return the public points that the draws were chosen from, where they were; otherwise None."""
+        return None
 
     @property
     def conjugate(self) -> Prior:

@@ -23,6 +23,8 @@ from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
+    from discreet.domain.declarations import Domain
+    from discreet.families.base import Family
 
 #: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
 ROOM = Fraction(5, 10**11)
@@ -36,6 +38,11 @@ class PosteriorSampleRecord(SamplingRecord):
     name = "posterior_sample"
     kind = "tempered posterior"
     engines = "released_draws"
+
+    def scored_points(self, family: Family, domain: Domain) -> ParameterGrid | None:
+        if "cells" not in self.parameters or self.support is None:
+            return None
+        return ParameterGrid(family, domain, self.conjugate, self.support, int(self.parameters["cells"]))
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""

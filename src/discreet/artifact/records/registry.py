@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.artifact.records.base import Record
+from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
 from discreet.artifact.records.foreign import ForeignRecord
 from discreet.artifact.records.langevin import LangevinRecord
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
@@ -36,6 +37,7 @@ RECORDS: dict[str, type[Record]] = {
         PrivateAnnealingRecord,
         PrivateGibbsRecord,
         TablePosteriorRecord,
+        FinitePosteriorRecord,
         ForeignRecord,
     )
 }

@@ -32,14 +32,15 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.models.layout import FINE
+from discreet.models.shapes import Quadratic
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.rounding import decimal, float_result_up, log_up, rational_up
 from discreet.rational import Number, plain
 
 #: The least epsilon for one sample. Below it, rounding of 2^-51 is no longer nothing beside what the data say.
 LEAST_EACH = Fraction(1, 10**9)
-# Sums of squares are rounded to the grid, which can carry a record this far beyond its exact statistic.
-_STEP = float(FINE) * (1 + 2.0**-20)
+#: Features are rounded to the grid, which can carry a record this far beyond its exact statistic.
+GRID_STEP = float(FINE) * (1 + 2.0**-20)
 
 
 def from_difference(bound: Number) -> Fraction:
@@ -92,9 +93,8 @@ def largest_change(slopes: np.ndarray) -> float:
     """
     if slopes.shape[1] == 1:
         return 2.0 * float(np.abs(slopes).max())
-    a, b = np.abs(slopes).T
-    curved = (a + 2 * b) ** 2 / np.where(b > 0, 4 * b, 1.0)
-    return float(np.where(a >= 2 * b, 2 * a, curved).max() + _STEP * (a.max() + b.max()))
+    rounding = GRID_STEP * np.abs(slopes).max(axis=0).sum()
+    return float(Quadratic(1).largest_difference(slopes).max() + rounding)
 
 
 def steepest_quadratic(slopes: np.ndarray) -> float:

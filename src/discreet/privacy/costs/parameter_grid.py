@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -37,21 +36,24 @@ from discreet.privacy.costs.likelihood_range import (
     range_up,
     steepest_quadratic,
 )
-from discreet.privacy.selection import ExponentialChoice
+from discreet.privacy.costs.scored_points import LOWEST, SCALE_BITS, SLACK, STEEPEST, ScoredPoints
+
+__all__ = [
+    "LOWEST",
+    "MAPPED",
+    "SCALE_BITS",
+    "SLACK",
+    "ParameterGrid",
+    "check_support",
+    "grid_cells",
+    "grid_refusal",
+    "open_ranges",
+    "prior_values",
+]
 
 #: The most points of a grid.
 MOST_POINTS = 1 << 16
 _DEFAULT_POINTS = {1: 4096, 2: 256}
-#: Scores are integers in steps of 2^-52, so that the exponential mechanism's scale is an exact float.
-SCALE_BITS = 52
-#: What rounding the scores adds to the log-ratio of a choice: two of them, of one step each.
-SLACK = Fraction(2, 1 << SCALE_BITS)
-#: A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
-LOWEST = -(1 << 62)
-# Larger logarithms would leave float64 when they are made fixed-point numbers.
-_STEEPEST = 1e200
-# Tables are fixed-point numbers with this many binary digits.
-_TABLE_BITS = 80
 #: The coordinate in which the grid has equal steps, for each parameter of a prior; and the open range of each.
 _COORDINATES: dict[type[Prior], tuple[str, ...]] = {
     Beta: ("logit",),
@@ -63,9 +65,10 @@ _OPEN = {"logit": (0.0, 1.0), "log": (0.0, np.inf), "plain": (-np.inf, np.inf)}
 
 
 @dataclass(frozen=True)
-class ParameterGrid:
+class ParameterGrid(ScoredPoints):
     """The grid of one family on one support, with ``cells`` points along each parameter."""
 
+    dense = True
     family: Family
     domain: Domain
     prior: Prior
@@ -90,7 +93,7 @@ class ParameterGrid:
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """slope_j at every point, components last, and level at every point; both up to the same for all points."""
         shift, half = self._map
-        in_mapped_units = self.family.closed_form(_MAPPED)
+        in_mapped_units = self.family.closed_form(MAPPED)
         if in_mapped_units is not None:
             return in_mapped_units(self.family, self.points, shift, half)
         eta = np.asarray(self.family.natural(self.points), dtype=float)
@@ -123,7 +126,7 @@ class ParameterGrid:
         """
         with np.errstate(all="ignore"):
             (slopes, levels), log_base = self.tables, self.log_base
-        if not all((np.abs(table) < _STEEPEST).all() for table in (slopes, levels, log_base)):
+        if not all((np.abs(table) < STEEPEST).all() for table in (slopes, levels, log_base)):
             raise UsageError("the likelihood or the prior is too steep for floating point on this support.")
         if slopes.shape[1] == 1:
             return range_up(interval_range(slopes[:, 0]))
@@ -147,57 +150,6 @@ class ParameterGrid:
         closest = FINE / 2 if len(self.axes) > 1 else FINE
         return SLACK * 2 / closest
 
-    def distribution(
-        self, features: Sequence[Fraction], n_records: int, temperature: Fraction
-    ) -> ExponentialChoice:
-        """Return the tempered posterior on the grid as a choice with integer scores.
-
-        The log-weight of a point is its base plus its log-likelihood over the temperature. It is computed exactly, from
-        tables that do not depend on any record, and rounded down to a multiple of 2^-52; so one record moves the
-        scores' differences by what it moves the log-likelihood's, over T, and by at most two steps more. Raising
-        scores that lie far below the best one moves none of them further than it would have moved without.
-        """
-        scores = self.scores(features, n_records, 1 / temperature)
-        best = max(scores)
-        return ExponentialChoice([max(score - best, LOWEST) for score in scores], float(1 << SCALE_BITS))
-
-    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> list[int]:
-        """Return the log-weight of every point for a likelihood raised to ``power``, in steps of 2^-52, rounded down.
-
-        The integers are of any size: a choice between some of the points may need the difference of two low ones.
-        """
-        score = self.scorer(features, n_records, power)
-        return [score(point) for point in zip(*self._fixed, strict=True)]
-
-    def scorer(
-        self, features: Sequence[Fraction], n_records: int, power: Fraction
-    ) -> Callable[[tuple[int, int, tuple[int, ...]]], int]:
-        """Return the function that scores a point, given as its base, level and slopes in fixed point."""
-        denominator = lcm(*(feature.denominator for feature in features))
-        sums = [int(feature * denominator) for feature in features]
-        top, bottom = power.denominator, power.numerator
-        n_scaled = n_records * denominator
-        unit = top * denominator << _TABLE_BITS
-
-        def score(point: tuple[int, int, tuple[int, ...]]) -> int:
-            base, level, slopes = point
-            likelihood = sum(map(int.__mul__, slopes, sums)) + n_scaled * level
-            return ((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit
-
-        return score
-
-    def fixed(self, point: int) -> tuple[int, int, tuple[int, ...]]:
-        """Return base, level and slopes of one point as integers."""
-        bases, levels, slopes = self._fixed
-        return bases[point], levels[point], slopes[point]
-
-    @cached_property
-    def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:
-        """Return base, level and slopes of every point as integers."""
-        slopes, levels = self.tables
-        columns = [_fixed_point(column) for column in slopes.T]
-        return _fixed_point(self.log_base), _fixed_point(levels), list(zip(*columns, strict=True))
-
     def holds(self, draws: dict[str, np.ndarray]) -> bool:
         """Tell whether every draw is a point of the grid, as far as another machine's rounding lets it be seen."""
         for name, axis in zip(self.family.draw_names, self.axes, strict=True):
@@ -214,10 +166,17 @@ def prior_values(family: Family, x: np.ndarray) -> np.ndarray:
     return x if prior_of is None else prior_of(x)
 
 
+def open_ranges(family: Family) -> dict[str, tuple[float, float]]:
+    """Return the open range of each parameter that a kind of prior tells, by name; none if it tells nothing."""
+    same = family.prior_on_parameter or family.closed_form(_PRIOR_OF) is not None
+    kinds = _COORDINATES.get(family.prior_type, ()) if same else ()
+    return {name: _OPEN[kind] for name, kind in zip(family.draw_names, kinds, strict=False)}
+
+
 def grid_refusal(family: Family) -> str | None:
     """Say why a family has no such grid, or return None."""
     if family.prior_type is NormalInverseGamma:
-        known = family.closed_form(_MAPPED) is not None
+        known = family.closed_form(MAPPED) is not None
     else:
         scalar = isinstance(family.geometry, Interval) and len(family.draw_names) == 1
         # the prior must be on the parameter itself, or the grid would need to know how they go together
@@ -260,10 +219,6 @@ def check_support(family: Family, support: Sequence[tuple[Fraction, Fraction]]) 
             )
 
 
-def _fixed_point(values: np.ndarray) -> list[int]:
-    return [int(value) for value in np.ldexp(values, _TABLE_BITS)]
-
-
 def _axis(kind: str, low: float, high: float, cells: int) -> np.ndarray:
     if kind == "logit":
         inner = expit(np.linspace(logit(low), logit(high), cells))
@@ -300,7 +255,8 @@ def _normal_tables(
     return np.stack(slopes, axis=-1), (np.log(precision) - mean**2 * precision) / 2
 
 
-_MAPPED: dict[type[Family], Callable[..., tuple[np.ndarray, np.ndarray]]] = {
+#: Tables of families that have them in mapped units, where a general formula would cancel.
+MAPPED: dict[type[Family], Callable[..., tuple[np.ndarray, np.ndarray]]] = {
     NormalFamily: _normal_tables,
     NormalKnownVariance: _normal_tables,
 }

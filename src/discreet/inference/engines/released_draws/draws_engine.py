@@ -9,14 +9,18 @@ from discreet.families import Categorical
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.engines.released_draws import label_reading, line_reading
 from discreet.models.base import Model
+from discreet.priors import Prior
 
 #: What is taken for granted of values that the curator imputed.
 IMPUTED = "imputed values are read as if they were the column's own"
+_NO_CONJUGATE = "draws of labels' probabilities are read where they are of a Dirichlet posterior"
 
 
 def refusal(release: Release) -> str | None:
     """Return why the draws cannot be read as a posterior of the parameter, or None if they can."""
-    return None if release.model.closed_form(_DRAW) is not None else line_reading.refusal(release)
+    if release.model.closed_form(_DRAW) is None:
+        return line_reading.refusal(release)
+    return None if isinstance(release.sampling_record.prior, Prior) else _NO_CONJUGATE
 
 
 def predicted_seconds(question: Question) -> float:

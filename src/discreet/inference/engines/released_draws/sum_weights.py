@@ -4,7 +4,7 @@ A released draw comes from a posterior that reads the records through the sum F 
 
     q(draw | F) = base(draw) exp(F slope(draw) + n level(draw)) / Z(F),
 
-on a public grid (:class:`~discreet.privacy.costs.parameter_grid.ParameterGrid`, a tempered likelihood), or in
+on a public grid or set (:class:`~discreet.privacy.costs.scored_points.ScoredPoints`, a tempered likelihood), or in
 continuous form (a conjugate posterior with weights r and m). Several draws of one release share F. Everything here is
 public: the declarations, the mechanism's record and the draws.
 """
@@ -21,7 +21,7 @@ from scipy.interpolate import BPoly
 
 from discreet.artifact import Release
 from discreet.families.base import Family
-from discreet.privacy.costs.parameter_grid import ParameterGrid, prior_values
+from discreet.privacy.costs.parameter_grid import prior_values
 from discreet.privacy.costs.posterior_pairs import increment
 
 # Numbers held at once while the grid is summed over.
@@ -30,6 +30,8 @@ _MOST_NUMBERS = 1 << 22
 _FIRST_POINTS, _PER_SD, _MOST_POINTS = 129, 8, 20_000
 # Of more records than this, sums are tabled as far as this many standard deviations from the likeliest one.
 _FEW_RECORDS, _FAR = 10**5, 60.0
+# Sums around a bend of log Z at which it is seen first, in units of its width.
+_AROUND = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 # A step of this share of n, for slopes; and for how a curve goes on beyond the ends of what sums can be.
 _STEP = 1e-5
 
@@ -38,13 +40,16 @@ _STEP = 1e-5
 class SumWeight:
     """log q(draws | F) up to a constant, for sums F of the one mapped statistic of n records.
 
-    ``low`` and ``high`` are -n and n, or nearer ends outside which the draws rule every sum out.
+    ``low`` and ``high`` are -n and n, or nearer ends outside which the draws rule every sum out. ``spread`` is how far
+    apart the slopes of a few points are, which say how sharply q may bend: Z has no zero within pi / spread of the real
+    line, because there all of its terms lie in one half of the plane. Of points that lie densely it is 0.
     """
 
     n_records: int
     low: float
     high: float
     inside: Callable[[np.ndarray], np.ndarray]
+    spread: float = 0.0
 
     def __call__(self, sums: np.ndarray) -> np.ndarray:
         """Return it at any F; beyond the ends, where no sum is, a parabola goes on."""
@@ -89,26 +94,47 @@ def n_records(release: Release) -> int:
 
 
 def _tempered(release: Release) -> SumWeight:
-    record, n = release.sampling_record, n_records(release)
-    assert record.support is not None
+    record, n, family = release.sampling_record, n_records(release), release.conjugate_family
+    points = record.scored_points(family, release.domain)
+    assert points is not None
     assert release.samples is not None
-    grid = ParameterGrid(
-        release.conjugate_family,
-        release.domain,
-        record.conjugate,
-        record.support,
-        int(record.parameters["cells"]),
-    )
     temperature = float(record.parameters["temperature"])
-    slopes, levels = grid.tables
-    slope, base = slopes[:, 0] / temperature, grid.log_base + n * levels / temperature
-    (axis,), drawn = grid.axes, release.samples.arrays()[release.conjugate_family.draw_names[0]]
-    chosen = np.abs(axis[:, None] - drawn).argmin(axis=0)
+    slopes, levels = points.tables
+    slope, base = slopes[:, 0] / temperature, points.log_base + n * levels / temperature
+    name = family.draw_names[0]
+    chosen = np.abs(points.points[name][:, None] - release.samples.arrays()[name]).argmin(axis=0)
     pull, count = slope[chosen].sum(), len(chosen)
 
-    low, high = _ends(base, slope, float(n), pull / count)
-    log_z = _log_normalizer(base, slope, low, high)
-    return SumWeight(n, low, high, lambda sums: pull * sums - count * log_z(sums))
+    low, high = _ends(base, slope, float(n), pull / count) if points.dense else (-float(n), float(n))
+    bends = np.empty(0) if points.dense else _bends(base, slope)
+    log_z = _log_normalizer(base, slope, low, high, bends)
+    spread = 0.0 if points.dense else float(np.ptp(slope))
+    return SumWeight(n, low, high, lambda sums: pull * sums - count * log_z(sums), spread)
+
+
+def _bends(base: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Return sums about which the largest of base + F slope changes, and some around each: log Z may bend there alone.
+
+    The lines that are largest somewhere are a convex chain, found in the order of their slopes.
+    """
+    chain: list[tuple[float, float]] = []
+    for s, b in sorted(zip(slope, base, strict=True)):
+        if chain and chain[-1][0] == s:
+            chain.pop()
+        while len(chain) > 1 and _crossing(chain[-1], (s, b)) <= _crossing(chain[-2], chain[-1]):
+            chain.pop()
+        chain.append((s, b))
+    around = np.array([*-_AROUND[::-1], 0.0, *_AROUND])
+    found = [
+        _crossing(one, other) + around / (other[0] - one[0])
+        for one, other in zip(chain, chain[1:], strict=False)
+    ]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _crossing(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Return at which F two lines (slope, base) cross."""
+    return (one[1] - other[1]) / (other[0] - one[0])
 
 
 def _ends(base: np.ndarray, slope: np.ndarray, n: float, wanted: float) -> tuple[float, float]:
@@ -129,14 +155,15 @@ def _ends(base: np.ndarray, slope: np.ndarray, n: float, wanted: float) -> tuple
 
 
 def _log_normalizer(
-    base: np.ndarray, slope: np.ndarray, start: float, stop: float
+    base: np.ndarray, slope: np.ndarray, start: float, stop: float, bends: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return F to log sum of exp(base + F slope) between two ends, by a curve through points with two derivatives.
 
-    They are equally far apart in standard deviations of the slope, by which the curve bends: first all over the range,
-    then, twice, where the ones before saw it bend.
+    They are equally far apart in standard deviations of the slope, by which the curve bends: first all over the range
+    and where it is known to bend, then, twice, where the ones before saw it bend.
     """
-    points = np.linspace(start, stop, _FIRST_POINTS)
+    inside = bends[(bends > start) & (bends < stop)]
+    points = np.unique(np.concatenate([np.linspace(start, stop, _FIRST_POINTS), inside]))
     for last in (False, False, True):
         value, first, second = _cumulants(base, slope, points)
         if last:
@@ -219,6 +246,7 @@ def prior_statistics(prior: Any, values: np.ndarray) -> np.ndarray:
 
 _KINDS: dict[str, Callable[[Release], SumWeight]] = {
     "posterior_sample": _tempered,
+    "finite_posterior": _tempered,
     "direct_posterior": _rebalanced,
     "diffused_posterior": _rebalanced,
     "concentrated_posterior": _rebalanced,

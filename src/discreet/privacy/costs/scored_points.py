@@ -1,0 +1,114 @@
+r"""Points of a parameter set with a log-likelihood that is linear in sums, and the tempered posterior on them.
+
+At every point the log-likelihood of n records is
+
+    sum_j slope_j(theta) F_j + n level(theta)
+
+with the sums F_j of the records' features and two public tables. Scores are exact integers, so that the draw is the
+exponential mechanism in exact arithmetic whatever the tables hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.privacy.selection import ExponentialChoice
+
+#: Scores are integers in steps of 2^-52, so that the exponential mechanism's scale is an exact float.
+SCALE_BITS = 52
+#: What rounding the scores adds to the log-ratio of a choice: two of them, of one step each.
+SLACK = Fraction(2, 1 << SCALE_BITS)
+#: A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
+LOWEST = -(1 << 62)
+#: Larger logarithms would leave float64 when they are made fixed-point numbers.
+STEEPEST = 1e200
+# Tables are fixed-point numbers with this many binary digits.
+_TABLE_BITS = 80
+
+
+class ScoredPoints(ABC):
+    """Parameter values with a prior's weights; with the sums of a table, the distribution of a draw."""
+
+    #: Whether the points lie so densely that a posterior on them is smooth.
+    dense: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def points(self) -> dict[str, np.ndarray]:
+        """The value of each parameter at every point."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """slope_j at every point, components last, and level at every point; both up to the same for all points."""
+
+    @property
+    @abstractmethod
+    def log_base(self) -> np.ndarray:
+        """The prior's log-weight of every point, up to a constant."""
+
+    @abstractmethod
+    def range(self) -> Fraction:
+        """Return the range of the log-likelihood difference between two records over all points, rounded up."""
+
+    def distribution(
+        self, features: Sequence[Fraction], n_records: int, temperature: Fraction
+    ) -> ExponentialChoice:
+        """Return the tempered posterior on the grid as a choice with integer scores.
+
+        The log-weight of a point is its base plus its log-likelihood over the temperature. It is computed exactly, from
+        tables that do not depend on any record, and rounded down to a multiple of 2^-52; so one record moves the
+        scores' differences by what it moves the log-likelihood's, over T, and by at most two steps more. Raising
+        scores that lie far below the best one moves none of them further than it would have moved without.
+        """
+        scores = self.scores(features, n_records, 1 / temperature)
+        best = max(scores)
+        return ExponentialChoice([max(score - best, LOWEST) for score in scores], float(1 << SCALE_BITS))
+
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> list[int]:
+        """Return the log-weight of every point for a likelihood raised to ``power``, in steps of 2^-52, rounded down.
+
+        The integers are of any size: a choice between some of the points may need the difference of two low ones.
+        """
+        score = self.scorer(features, n_records, power)
+        return [score(point) for point in zip(*self._fixed, strict=True)]
+
+    def scorer(
+        self, features: Sequence[Fraction], n_records: int, power: Fraction
+    ) -> Callable[[tuple[int, int, tuple[int, ...]]], int]:
+        """Return the function that scores a point, given as its base, level and slopes in fixed point."""
+        denominator = lcm(*(feature.denominator for feature in features))
+        sums = [int(feature * denominator) for feature in features]
+        top, bottom = power.denominator, power.numerator
+        n_scaled = n_records * denominator
+        unit = top * denominator << _TABLE_BITS
+
+        def score(point: tuple[int, int, tuple[int, ...]]) -> int:
+            base, level, slopes = point
+            likelihood = sum(map(int.__mul__, slopes, sums)) + n_scaled * level
+            return ((base * top * denominator + bottom * likelihood) << SCALE_BITS) // unit
+
+        return score
+
+    def fixed(self, point: int) -> tuple[int, int, tuple[int, ...]]:
+        """Return base, level and slopes of one point as integers."""
+        bases, levels, slopes = self._fixed
+        return bases[point], levels[point], slopes[point]
+
+    @cached_property
+    def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:
+        """Return base, level and slopes of every point as integers."""
+        slopes, levels = self.tables
+        columns = [_fixed_point(column) for column in slopes.T]
+        return _fixed_point(self.log_base), _fixed_point(levels), list(zip(*columns, strict=True))
+
+
+def _fixed_point(values: np.ndarray) -> list[int]:
+    return [int(value) for value in np.ldexp(values, _TABLE_BITS)]
