@@ -75,6 +75,7 @@ def main() -> None:
     write_walks(np.random.default_rng(29), first=140)
     write_described(np.random.default_rng(31), first=150)
     write_odds(np.random.default_rng(32), first=160)
+    write_finite_sets(np.random.default_rng(34), first=180)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -313,6 +314,29 @@ def write_chains(rng: np.random.Generator, *, first: int) -> None:
         "bernoulli-private-annealing": (
             coin, dc.Bernoulli(), {"missing": "none"},
             dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, samples=2, levels=4, **walk),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
+
+
+def write_finite_sets(rng: np.random.Generator, *, first: int) -> None:
+    """Samples from finite sets of parameters, with any prior weights."""
+    on = dc.mechanisms.FinitePosterior
+    both = [{"mean": 30, "variance": 100}, {"mean": 40, "variance": "144.5"}, {"mean": 45, "variance": 200}]
+    letters = [["0.2", "0.3", "0.5"], ["1/3", "1/3", "1/3"]]
+    cases: dict[str, Any] = {
+        "bernoulli-finite-posterior": (
+            rng.integers(0, 2, 300), dc.Bernoulli(), {"impute": 0},
+            on(["0.1", "0.4", "0.5"], ["0.2", "0.3", "0.5"], epsilon=1, samples=2),
+        ),
+        "normal-finite-posterior": (
+            rng.normal(40, 12, 300), dc.Normal(), {"bounds": (0, 100), "missing": "none"},
+            on(both, "sensitivity", epsilon=1),
+        ),
+        "categorical-finite-posterior": (
+            rng.choice(["a", "b", "ü"], 300).tolist(), dc.Categorical(["a", "b", "ü"]), {"impute": "a"},
+            on(letters, epsilon=1),
         ),
     }  # fmt: skip
     for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):

@@ -306,15 +306,6 @@ COIN = dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.1, 0.9)
             lambda: dc.validation.distinguish([0], [1], dc.Bernoulli(), mechanism=COIN, distance=2),  # pyright: ignore
             "is counted",
         ),
-        (
-            lambda: dc.validation.distinguish(
-                ["a"],
-                ["b"],
-                dc.Categorical(["a", "b", "c"]),
-                mechanism=dc.mechanisms.PosteriorSampling("dirichlet:1,1,1", epsilon=1, support=0.1),
-            ),
-            "public grid",
-        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(call: Any, words: str) -> None:

@@ -9,6 +9,7 @@ from discreet.cli.options import read_pair
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from discreet.families.base import Family
     from discreet.mechanisms.base import Mechanism
     from discreet.models.base import Model
 
@@ -27,12 +28,16 @@ class _Taken(NamedTuple):
 
 
 _FAMILY = "--epsilon 1 --prior beta:1,1 --support=0.01,0.99"
+_FINITE = "--epsilon 1 --parameter 0.1,0.2,0.5 --prior 0.5,0.3,0.2"
 _RENYI = "--prior beta:6,12 --order 2 --epsilon 0.1"
 
 #: Mechanisms that release samples, by their name on the command line.
 MECHANISMS: Mapping[str, _Taken] = {
     "posterior-sample": _Taken(
         "PosteriorSampling", ("prior", "support", "epsilon"), ("samples",), _FAMILY, of_a_family=True
+    ),
+    "finite-posterior": _Taken(
+        "FinitePosterior", ("parameter", "epsilon"), ("prior", "samples"), _FINITE, of_a_family=True
     ),
     "private-metropolis": _Taken(
         "PrivateMetropolis",
@@ -122,7 +127,28 @@ def _build(
             else _one_number(given["support"], name)
         )
         given["support"] = read
+    if "parameter" in given:
+        family = model.require(Family, f"{name} samples a family of one column")
+        given["parameters"] = read_parameters(family, given.pop("parameter"))
+        prior = given.pop("prior", None)
+        given["weights"] = prior.split(",") if prior is not None and "," in prior else prior
     return getattr(mechanisms, taken.mechanism)(**settings, **given, **per_unit)
+
+
+def read_parameters(family: Family, texts: list[str]) -> list[Any]:
+    """Read ``--parameter``: numbers with commas, or, of labels and of several parameters, one text for each."""
+    if family.n_probabilities is not None:
+        return [text.split(",") for text in texts]
+    if len(family.draw_names) < 2:
+        return [value.strip() for text in texts for value in text.split(",")]
+    found: list[Any] = []
+    for text in texts:
+        pairs = [part.partition("=") for part in text.split(",")]
+        if not all(name.strip() and equals for name, equals, _ in pairs):
+            example = ",".join(f"{name}=…" for name in family.draw_names)
+            raise UsageError(f"cannot read --parameter {text!r:.60}.", hint=f"write --parameter {example}")
+        found.append({name.strip(): value.strip() for name, _, value in pairs})
+    return found
 
 
 def read_settings(texts: Sequence[str] | None) -> dict[str, Any]:

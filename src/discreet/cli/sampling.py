@@ -20,6 +20,7 @@ AnyMechanism = Annotated[
         "laplace",
         "gaussian",
         "posterior-sample",
+        "finite-posterior",
         "renyi-posterior",
         "statistical-query",
         "private-metropolis",
@@ -32,7 +33,7 @@ AnyMechanism = Annotated[
     budget_option(
         "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
-        "their own: posterior-sample takes epsilon; "
+        "their own: posterior-sample takes epsilon; finite-posterior takes epsilon with --parameter; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
         "--steps; private-annealing takes epsilon. For models of several columns: table-posterior takes epsilon; "
         "private-gibbs epsilon, perhaps with delta, and --steps; noisy-sgd rho, or epsilon with delta; langevin "
@@ -83,7 +84,8 @@ Prior = Annotated[
     sampling_option(
         "--prior",
         metavar="PRIOR",
-        help="Conjugate prior: beta:1,1, gamma:2,0.5 …",
+        help="Conjugate prior: beta:1,1, gamma:2,0.5 … Of finite-posterior one weight for each parameter, "
+        "0.5,0.3,0.2, or sensitivity.",
     ),
 ]
 Samples = Annotated[
@@ -110,6 +112,15 @@ Support = Annotated[
         metavar="LOW,HIGH",
         help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
         "labels one number, the least probability of any, or LABEL=NUMBER for each.",
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    sampling_option(
+        "--parameter",
+        metavar="VALUES",
+        help="The possible parameters of finite-posterior, decided without looking: 0.1,0.2,0.5. Of several ones, "
+        "mean=2,variance=1, and of labels, 0.2,0.3,0.5, one option for each.",
     ),
 ]
 Impute = Annotated[

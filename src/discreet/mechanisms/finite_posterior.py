@@ -127,7 +127,7 @@ class FinitePosterior(Mechanism):
         return self._record(model, domain)
 
     def _record(self, model: Model, domain: Domain) -> FinitePosteriorRecord:
-        family = model.require(Family, "a posterior on a finite set is of a family whose sums say everything")
+        family = model.require(Family, f"{type(self).__name__} samples a family")
         points = self._points(family, domain)
         needed = points.range()
         temperature = temperature_for(needed, self.budget, self.samples, SLACK)
@@ -142,10 +142,11 @@ class FinitePosterior(Mechanism):
         if self.largest_change is not None:
             kept = np.flatnonzero(points.changes() <= float(self.largest_change))
             if len(kept) < 2:
+                least = float(np.sort(points.changes())[1])
                 raise UsageError(
-                    f"largest_change leaves {len(kept) or 'no'} parameter{'s' * (not len(kept))}: at the two that "
-                    f"differ least between records it is {float(np.sort(points.changes())[1]):.4g}, got "
-                    f"largest_change={plain(self.largest_change)}."
+                    f"largest_change leaves fewer than two parameters, got "
+                    f"largest_change={plain(self.largest_change)}.",
+                    hint=f"two are left from {least:.4g} on",
                 )
             points = _subset(points, kept)
         if self.weights is None:

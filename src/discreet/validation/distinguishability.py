@@ -18,9 +18,10 @@ from discreet.privacy.metric.error_limit import ErrorLimit, check_error
 from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
 from discreet.validation.likelihood_ratio import RatioTest
 from discreet.validation.noisy_distribution import NoisyTotals
-from discreet.validation.sampled_distribution import PosteriorDistribution
+from discreet.validation.sampled_distribution import distribution_of_draw
 
 if TYPE_CHECKING:
+    from discreet.mechanisms.finite_posterior import FinitePosterior
     from discreet.mechanisms.noise import Laplace as LaplaceNoise
     from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
@@ -41,7 +42,7 @@ def distinguish(
     second: Any,
     model: RecordSums,
     *,
-    mechanism: PosteriorSampling | LaplaceNoise,
+    mechanism: PosteriorSampling | FinitePosterior | LaplaceNoise,
     bounds: Any = None,
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
@@ -55,7 +56,7 @@ def distinguish(
     second: Any = None,
     model: RecordSums | None = None,
     *,
-    mechanism: PosteriorSampling | LaplaceNoise | None = None,
+    mechanism: PosteriorSampling | FinitePosterior | LaplaceNoise | None = None,
     bounds: Any = None,
     distance: Any = 1,
     draws: Sequence[int] | None = None,
@@ -78,8 +79,9 @@ def distinguish(
     model
         The family, such as ``dc.Bernoulli()``.
     mechanism
-        A :class:`PosteriorSampling` of a family with a public grid, or Laplace noise on any family's totals,
-        labels among them: then a draw is a whole release. The temperature of samples is that of a release; how many
+        A :class:`PosteriorSampling` or :class:`FinitePosterior` of any family that has one, or Laplace noise on any
+        family's totals: then a draw is a whole release. Draws of labels by ``PosteriorSampling`` are not from a grid,
+        and their distribution is integrated numerically. The temperature of samples is that of a release; how many
         draws somebody sees is ``draws``, also if it is more than one release holds.
     bounds
         As in :func:`release`.
@@ -131,8 +133,8 @@ def distinguish(
             hint="for example dc.validation.distinguish([0, 1, 1], [0, 0, 1], dc.Bernoulli(), mechanism=…)",
         )
     adds_noise = isinstance(mechanism, Mechanism) and not mechanism.every_record
-    kind = NoisyTotals if adds_noise else PosteriorDistribution
-    distribution = kind.of(model, mechanism, bounds)  # pyright: ignore[reportArgumentType]
+    known = NoisyTotals.of if adds_noise else distribution_of_draw
+    distribution = known(model, mechanism, bounds)  # pyright: ignore[reportArgumentType]
     pair, n_records = distribution.compared(first, second)
     # as multisets, and before clipping, which can only bring them closer
     apart = n_records - (Counter(_values(first)) & Counter(_values(second))).total()

@@ -7,49 +7,45 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.artifact.records.base import SamplingRecord
 from discreet.curator.declare import declare
 from discreet.curator.draw import read_totals
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.base import Totals
+from discreet.mechanisms.base import Mechanism, Totals
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.models.base import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.costs.parameter_set import ParameterSet
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.privacy.selection import ExponentialChoice
 from discreet.validation.likelihood_ratio import DistributionPair
+from discreet.validation.sampled_labels import LabelDistribution
+
+_UNKNOWN = "the distribution of a draw is known for posterior samples: give mechanism=…"
+_EXAMPLE = 'for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 
 
 @dataclass(frozen=True)
 class PosteriorDistribution:
-    """The public grid of a mechanism and its temperature: with the sums of a table, the distribution of every draw."""
+    """The public points of a mechanism and its temperature: with the sums of a table, the distribution of a draw."""
 
     model: Family
-    mechanism: PosteriorSampling
+    mechanism: Mechanism
     bounds: Any
-    grid: ParameterGrid
+    grid: ParameterGrid | ParameterSet
     temperature: Fraction
+    drawn_from: str
 
     @classmethod
     def of(cls, model: Family, mechanism: Any, bounds: Any) -> PosteriorDistribution:
-        """Read the declarations as a release does, and refuse what has no grid."""
-        mechanism = PosteriorSampling.expect(
-            mechanism,
-            "the distribution of a draw is known for posterior samples: give mechanism=…",
-            hint='for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))',
-        )
-        if not isinstance(model, Model):
-            raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
-        model = model.require(Family, "the distribution of a draw is known for families")
-        domain = model.read_domain(bounds, "clip", "none")
-        model.check_prior(mechanism.prior)
-        record = mechanism.plan(model, domain, 1)
-        if "cells" not in record.parameters or record.support is None:
+        """Read the declarations as a release does, and refuse what is not drawn from public points."""
+        known = distribution_of_draw(model, mechanism, bounds)
+        if not isinstance(known, cls):
             raise UsageError(
                 f"samples of {model.name} do not come from a public grid, so their distribution is not exact."
             )
-        grid = ParameterGrid(model, domain, mechanism.prior, record.support, int(record.parameters["cells"]))
-        return cls(model, mechanism, bounds, grid, record.parameters["temperature"])
+        return known
 
     @property
     def span(self) -> float:
@@ -86,9 +82,33 @@ class PosteriorDistribution:
 
     def describe(self) -> str:
         """Return what is drawn, in one line."""
-        names = ", ".join(
-            f"{name} in [{float(low):g}, {float(high):g}]"
-            for name, (low, high) in zip(self.model.draw_names, self.grid.support, strict=True)
-        )
-        hot = f"temperature {float(self.temperature):.4g}"
-        return f"{self.model.name} model, prior {self.mechanism.prior}, {names}, {hot}"
+        return f"{self.drawn_from}, temperature {float(self.temperature):.4g}"
+
+
+def distribution_of_draw(
+    model: Family, mechanism: Any, bounds: Any
+) -> PosteriorDistribution | LabelDistribution:
+    """Return what is known of a draw: its distribution on public points, or its density of labels' probabilities."""
+    mechanism = Mechanism.expect(mechanism, _UNKNOWN, hint=_EXAMPLE)
+    if not isinstance(model, Model):
+        raise UsageError(f"model must be a family such as dc.Bernoulli(), got {type(model).__name__}.")
+    model = model.require(Family, "the distribution of a draw is known for families")
+    domain = model.read_domain(bounds, "clip", "none")
+    mechanism.check(model, domain)
+    record = mechanism.plan(model, domain, 1).require(SamplingRecord, _UNKNOWN)
+    grid, temperature = record.scored_points(model, domain), record.parameters.get("temperature")
+    if temperature is None:
+        raise UsageError(_UNKNOWN, hint=_EXAMPLE)
+    if grid is None:
+        labels = PosteriorSampling.expect(mechanism, _UNKNOWN, hint=_EXAMPLE)
+        return LabelDistribution.of(model, labels, record)
+    return PosteriorDistribution(model, mechanism, bounds, grid, temperature, _drawn_from(model, record))
+
+
+def _drawn_from(model: Family, record: SamplingRecord) -> str:
+    """Return of which model, with which prior and on which support the draws are."""
+    ranges = [
+        f"{name} in [{float(low):g}, {float(high):g}]"
+        for name, (low, high) in zip(model.draw_names, record.support or (), strict=False)
+    ]
+    return ", ".join([f"{model.name} model", f"prior {record.prior}", *ranges])

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from discreet.artifact.release import Release
     from discreet.domain.declarations import Domain
     from discreet.families.base import Family
-    from discreet.privacy.costs.scored_points import ScoredPoints
+    from discreet.privacy.costs.parameter_grid import ParameterGrid
+    from discreet.privacy.costs.parameter_set import ParameterSet
 
 _Kind = TypeVar("_Kind", bound="Record")
 
@@ -124,7 +125,7 @@ class SamplingRecord(Record):
         """What can be drawn beyond what ``support`` says, in sentences of the statement."""
         return ()
 
-    def scored_points(self, family: Family, domain: Domain) -> ScoredPoints | None:
+    def scored_points(self, family: Family, domain: Domain) -> ParameterGrid | ParameterSet | None:
         """Return the public points that the draws were chosen from, where they were; otherwise None."""
         return None
 

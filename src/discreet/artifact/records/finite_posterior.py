@@ -56,10 +56,10 @@ class FinitePosteriorRecord(SamplingRecord):
         weights = self.paths[_WEIGHTS]
         flat = [values for name, values in self.paths.items() if name != _WEIGHTS]
         if len(flat) > 1 or len(flat[0]) != len(weights):
-            return (f"Only these {len(weights)} declared parameters can be drawn.",)
+            return (f"Only the {len(weights)} declared values of the parameters can be drawn.",)
         shown = ", ".join(f"{float(v):.6g}" for v in flat[0][:_LISTED])
         more = ", …" if len(weights) > _LISTED else ""
-        return (f"Only these {len(weights)} declared parameters can be drawn: {shown}{more}.",)
+        return (f"Only the {len(weights)} declared values can be drawn: {shown}{more}.",)
 
     def scored_points(self, family: Family, domain: Domain) -> ParameterSet:
         values: Values = {name: self.paths[name] for name in family.draw_names}
@@ -98,4 +98,4 @@ class FinitePosteriorRecord(SamplingRecord):
 
 
 def _prior_text(weights: Sequence[Fraction]) -> str:
-    return f"weights on {len(weights)} declared parameters"
+    return f"weights on {len(weights)} declared values"

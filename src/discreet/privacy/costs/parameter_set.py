@@ -55,9 +55,7 @@ class ParameterSet(ScoredPoints):
     @cached_property
     def points(self) -> dict[str, np.ndarray]:
         return {
-            name: np.array([float(v) for v in self.values[name]]).reshape(
-                -1, *entry_shape(self.family, name)
-            )
+            name: np.array([float(v) for v in self.values[name]]).reshape(-1, *entry_shape(self.family, name))
             for name in self.family.draw_names
         }
 

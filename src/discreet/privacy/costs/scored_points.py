@@ -39,20 +39,20 @@ class ScoredPoints(ABC):
     #: Whether the points lie so densely that a posterior on them is smooth.
     dense: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
+    @cached_property
     def points(self) -> dict[str, np.ndarray]:
         """The value of each parameter at every point."""
+        raise NotImplementedError
 
-    @property
-    @abstractmethod
+    @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """slope_j at every point, components last, and level at every point; both up to the same for all points."""
+        raise NotImplementedError
 
-    @property
-    @abstractmethod
+    @cached_property
     def log_base(self) -> np.ndarray:
         """The prior's log-weight of every point, up to a constant."""
+        raise NotImplementedError
 
     @abstractmethod
     def range(self) -> Fraction:

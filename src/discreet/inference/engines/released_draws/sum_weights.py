@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -125,10 +126,7 @@ def _bends(base: np.ndarray, slope: np.ndarray) -> np.ndarray:
             chain.pop()
         chain.append((s, b))
     around = np.array([*-_AROUND[::-1], 0.0, *_AROUND])
-    found = [
-        _crossing(one, other) + around / (other[0] - one[0])
-        for one, other in zip(chain, chain[1:], strict=False)
-    ]
+    found = [_crossing(one, other) + around / (other[0] - one[0]) for one, other in pairwise(chain)]
     return np.concatenate(found) if found else np.empty(0)
 
 
