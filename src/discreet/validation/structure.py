@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 FALSE_ALARM = 1e-4
 #: People of the table on which order, engine and chunking are varied, and how often it is cut in two.
 _PEOPLE, _CUTS = 61, 8
-_FRESH_RUNS, _PATIENCE = 3, 600
+_FRESH_RUNS, _MOST_FRESH, _PATIENCE = 3, 60, 600
+# two interpreters that draw on their own may release the same so rarely
+_BY_CHANCE = 1e-6
 # outputs of a class that the other table never gives, to be looked at
 _SEVERAL = 8
 #: What two files may differ in: who and when, and what was released.
@@ -54,7 +56,8 @@ def release_checks(
     rng: np.random.Generator,
 ) -> tuple[StructureCheck, ...]:
     """Check a release path; ``space`` are its tables, None where the caller gave two and no other can be invented."""
-    fresh = [runs.in_fresh_process(tables[0], _FRESH_RUNS) for _ in range(2)] if _is_plain(tables[0]) else []
+    times = _fresh_runs(outputs)
+    fresh = [runs.in_fresh_process(tables[0], times) for _ in range(2)] if _is_plain(tables[0]) else []
     try:
         found = list(_whole_releases(runs, tables, outputs, space, end_to_end))
     except DiscreetError as problem:
@@ -345,6 +348,14 @@ def _verdict(name: str, found: Mapping[str, bool], words: str) -> StructureCheck
 
 def _is_plain(table: Any) -> bool:
     return isinstance(table, dict)
+
+
+def _fresh_runs(outputs: Outputs) -> int:
+    """Return how often to release in a fresh interpreter: more often if two releases are often the same."""
+    _, counts = np.unique(outputs.first, axis=0, return_counts=True)
+    alike = float(((counts / counts.sum()) ** 2).sum())
+    needed = np.log(_BY_CHANCE) / np.log(min(alike, 1 - 1e-9))
+    return int(np.clip(np.ceil(needed), _FRESH_RUNS, _MOST_FRESH))
 
 
 def _fresh_processes(workers: Sequence[Popen[bytes] | None]) -> StructureCheck:
