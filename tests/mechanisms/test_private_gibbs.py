@@ -22,7 +22,8 @@ from discreet.mechanisms.base import RandomSource
 from discreet.models import Mixture
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range
-from discreet.samplers.mixture_chain import MixtureChain, _choose, sweeps
+from discreet.samplers.chain_draws import choose_states
+from discreet.samplers.mixture_chain import MixtureChain, sweeps
 
 MODEL = Mixture(2, {"smoker": ["no", "yes"], "stage": ["1", "2", "3"]})
 TABLE = pa.table({"smoker": ["no", "yes", "yes", None] * 10, "stage": ["1", "2", "3", "9"] * 10})
@@ -42,7 +43,7 @@ def released(rng: np.random.Generator, **arguments: Any) -> dc.Release:
 class TestLaw:
     def test_assignments_follow_their_weights(self, rng: np.random.Generator) -> None:
         weights = np.array([0.05, 0.6, 0.35])
-        drawn = _choose(np.tile(np.log(weights) + 700, (20_000, 1)), rng)
+        drawn = choose_states(np.tile(np.log(weights) + 700, (20_000, 1)), rng)
         assert stats.chisquare(np.bincount(drawn), 20_000 * weights).pvalue > ALARM
         assert stats.chisquare(np.bincount(drawn), 20_000 * np.array([0.06, 0.59, 0.35])).pvalue < ALARM
 

@@ -25,6 +25,8 @@ class _Taken(NamedTuple):
     example: str
     #: Whether it samples the parameter of a family, over a support that has a range for each.
     of_a_family: bool = False
+    #: Whether the support may be given for each column of labels.
+    by_column: bool = False
 
 
 _FAMILY = "--epsilon 1 --prior beta:1,1 --support=0.01,0.99"
@@ -61,6 +63,7 @@ MECHANISMS: Mapping[str, _Taken] = {
         ("epsilon", "steps", "support"),
         ("delta",),
         "--epsilon 1 --steps 20 --support=0.02",
+        by_column=True,
     ),
     "noisy-sgd": _Taken("NoisySGD", (), ("epsilon", "delta", "rho", "order"), "--epsilon 1 --delta 1e-6"),
     "langevin": _Taken(
@@ -121,12 +124,12 @@ def _build(
         if option not in given and not (per_unit and option == "epsilon"):
             raise UsageError(f"{name} needs --{option}.", hint=f"for example {taken.example}")
     if "support" in given:
-        read = (
-            read_support(model, given["support"])
-            if taken.of_a_family
-            else _one_number(given["support"], name)
-        )
-        given["support"] = read
+        if taken.of_a_family:
+            given["support"] = read_support(model, given["support"])
+        elif taken.by_column and any("=" in text for text in given["support"]):
+            given["support"] = _by_name(given["support"], f"--support of {name}", "column")
+        else:
+            given["support"] = _one_number(given["support"], name)
     if "parameter" in given:
         family = model.require(Family, f"{name} samples a family of one column")
         given["parameters"] = read_parameters(family, given.pop("parameter"))
@@ -181,10 +184,15 @@ def read_support(family: Model, texts: list[str]) -> Any:
         return [read_pair(text, "--support", _SUPPORT_HINT) for text in texts]
     if len(texts) == 1 and "," not in texts[0] and "=" not in texts[0]:
         return texts[0]
-    pairs = {label: number for label, _, number in (text.rpartition("=") for text in texts)}
-    if len(pairs) < len(texts) or not all(label and number for label, number in pairs.items()):
+    return _by_name(texts, "--support of categorical", "label")
+
+
+def _by_name(texts: list[str], what: str, whose: str) -> dict[str, str]:
+    """Read NAME=NUMBER, once for each name."""
+    pairs = {name: number for name, _, number in (text.rpartition("=") for text in texts)}
+    if len(pairs) < len(texts) or not all(name and number for name, number in pairs.items()):
         raise UsageError(
-            "--support of categorical is one number, or one for each label.",
+            f"{what} is one number, or one for each {whose}.",
             hint="write --support=0.01, or --support a=0.01 --support b=0.05 …",
         )
     return pairs

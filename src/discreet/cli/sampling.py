@@ -111,7 +111,8 @@ Support = Annotated[
         "--support",
         metavar="LOW,HIGH",
         help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
-        "labels one number, the least probability of any, or LABEL=NUMBER for each.",
+        "labels one number, the least probability of any, or LABEL=NUMBER for each; for private-gibbs, too, or "
+        "COLUMN=NUMBER for each column.",
     ),
 ]
 Parameters = Annotated[

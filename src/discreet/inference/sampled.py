@@ -57,7 +57,10 @@ def answer(release: Release) -> Answer:
         warnings.append(record.caution)
     if release.in_floating_point:
         warnings.append("the samples were drawn in floating point")
-    return Answer(_weighted(release.samples), record.kind, tuple(warnings), independent=record.independent)
+    draws = _weighted(release.samples)
+    # hidden states are whole numbers, which files hold as they hold all numbers
+    draws |= {name: draws[name].astype(np.int64) for name in release.model.draw_categories}
+    return Answer(draws, record.kind, tuple(warnings), independent=record.independent)
 
 
 def _weighted(samples: Samples) -> dict[str, np.ndarray]:

@@ -1,11 +1,11 @@
-"""A Gibbs sampler of a mixture, every sweep of it paid for."""
+"""A Gibbs sampler of a model with hidden states, every sweep of it paid for."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +17,14 @@ from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
 from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps
 from discreet.models.base import Model
+from discreet.models.gibbs_model import GibbsModel
 from discreet.models.layout import Layout
-from discreet.models.mixture import WEIGHTS, Mixture
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up, plain
-from discreet.samplers.mixture_chain import MixtureChain, sweeps
+from discreet.samplers.gibbs_chains import CHAINS, ChainSettings
 from discreet.samplers.truncated_dirichlet import check_lower
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ _MOST_VALUES = 10**6
 
 @dataclass(frozen=True)
 class PrivateGibbs(Mechanism):
-    """Release the states of a tempered Gibbs sampler of a :class:`~discreet.models.mixture.Mixture`, one per sweep.
+    """Release the states of a tempered Gibbs sampler of a model with hidden states, one per sweep.
+
+    For :class:`~discreet.models.mixture.Mixture`, where every record has a hidden state of its own, and
+    :class:`~discreet.models.hidden_markov.HiddenMarkov`, where all entries of a sequence at a time share one.
 
     Parameters
     ----------
@@ -48,40 +51,43 @@ class PrivateGibbs(Mechanism):
         With it the guarantee is (epsilon, delta), the sweeps are added up through Rényi divergences, and the
         temperature grows with the square root of their number, not with the number itself.
     steps
-        How many sweeps, and how many states are released. A sweep assigns every record to a component, then draws
-        label probabilities and weights. The chain starts at a draw from the prior, which costs nothing.
+        How many sweeps, and how many states are released. A sweep draws the hidden states, then label probabilities,
+        then the probabilities of hidden states (weights, or transitions). The chain starts at a draw from the prior,
+        which costs nothing.
     support
-        The least that any label's probability can be: one number for all columns, or one for each by name. Without it
-        one record could change the posterior without limit.
+        The least that any label's probability can be: one number for all columns of labels, or one for each by name.
+        Without it one record could change the posterior without limit.
     weight_prior, label_prior
-        Parameters of the symmetric Dirichlet priors of the weights and of every column's labels; ``label_prior`` is at
-        least 1. They are part of the guarantee and are not tempered.
+        Parameters of the symmetric Dirichlet priors: of the weights of a mixture or the rows of transitions, and of
+        every column's labels; ``label_prior`` is at least 1. They are part of the guarantee and are not tempered.
     temperature
         The temperature of the chain. By default the least one, at least 1, at which the budget pays for all sweeps; if
         given, more sweeps than it pays for are refused.
     share
-        The share of the records, chosen at random, that are assigned anew in a sweep; 1 is all of them. Less than that
-        makes no pure guarantee cheaper; with ``delta`` it does.
+        For a mixture, the share of the records, chosen at random, that are assigned anew in a sweep; 1 is all of them.
+        Less than that makes no pure guarantee cheaper; with ``delta`` it does.
 
     Privacy
     -------
-    Neighbors: ``replace``. Every record counts once, missing labels imputed. Sensitivity: the range R_d of one column's
-    log-likelihood over the truncated simplex, a constant, not the range at the current state. Theorem: the states are
-    public one after the other. The assignment of a record is the exponential mechanism over components, (sum_d R_d /
-    T)-DP; it reads this record alone, so that all assignments of a sweep cost as much as one. Given the assignments a
-    record is in one component, and its update of column d costs R_d / T. The weights given the assignments cost
-    nothing. ``steps`` sweeps add up (:mod:`discreet.privacy.costs.gibbs_costs`); for (epsilon, delta) each exponential
-    mechanism of range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in
-    pure terms, because everybody sees what moved: the printed 4 D Q / N is wrong.
+    Neighbors: ``replace``. A record is a row; for a hidden Markov model it is one entry, and the one in its place may
+    be of another sequence and time. Every record counts once, missing labels imputed. Sensitivity: the range R_d of one
+    column's log-likelihood over the truncated simplex, a constant, not the range at the current state. Theorem: the
+    states are public one after the other. The hidden states are drawn by the exponential mechanism, (sum_d R_d / T)-DP:
+    the assignment of a mixture's record reads this record alone, so that all assignments of a sweep cost as much as
+    one; the paths of a hidden Markov model are one draw from their joint distribution. Given the hidden states the
+    update of column d costs R_d / T. Weights and transitions given the hidden states cost nothing. ``steps`` sweeps add
+    up (:mod:`discreet.privacy.costs.gibbs_costs` has the proof); for (epsilon, delta) each exponential mechanism of
+    range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in pure terms,
+    because everybody sees what moved: the printed 4 D Q / N is wrong.
 
-    The assignments count as published but are not in the file, and the distribution of what is does not depend on the
-    order of the records. Draws are made in floating point, from the operating system's random bits, and the release
-    says so.
+    The assignments of a mixture count as published but are not in the file, and the distribution of what is does not
+    depend on the order of the records; the paths of a hidden Markov model are in it. Draws are made in floating point,
+    from the operating system's random bits, and the release says so.
 
     References
     ----------
-    Foulds, Geumlek, Welling and Chaudhuri (2016), section 4.1. Song, Chaudhuri and Sarwate (2013), Stochastic gradient
-    descent with differentially private updates (parallel composition).
+    Foulds, Geumlek, Welling and Chaudhuri (2016), sections 4.1 and 5. Song, Chaudhuri and Sarwate (2013), Stochastic
+    gradient descent with differentially private updates (parallel composition).
     """
 
     name = "private_gibbs"
@@ -150,15 +156,22 @@ class PrivateGibbs(Mechanism):
         return record
 
     def _record(self, model: Model) -> PrivateGibbsRecord:
-        model = _mixture(model)
-        values = self.steps * model.components * (1 + sum(model.sizes))
+        model = _sampled(model)
+        if self.share != 1 and not model.state_per_record:
+            raise UsageError(
+                f"share is for records that have a hidden state each, and those of {model.name} have none.",
+                hint="leave out share",
+            )
+        each = sum(math.prod(shape) for shape in (model.state_probabilities() | model.state_paths()).values())
+        values = self.steps * (each + model.n_states * sum(column.n_labels for column in model.emitted))
         if values > _MOST_VALUES:
             raise UsageError(
-                f"{self.steps} states of this mixture are {values} numbers, more than a file should hold."
+                f"{self.steps} states of this {model.in_words} are {values} numbers, more than a file should hold."
             )
         least = self._least(model)
-        ranges = tuple(simplex_range(k, low) for k, low in zip(model.sizes, least, strict=True))
-        for k, low in zip(model.sizes, least, strict=True):
+        sizes = [column.n_labels for column in model.emitted]
+        ranges = tuple(simplex_range(k, low) for k, low in zip(sizes, least, strict=True))
+        for k, low in zip(sizes, least, strict=True):
             check_lower(float_up(low), k)
         numbers = {
             "temperature": self._temperature(SweepCosts(ranges, self.share)),
@@ -166,19 +179,20 @@ class PrivateGibbs(Mechanism):
             "weight_prior": self.weight_prior,
             "label_prior": self.label_prior,
         }
-        support = tuple((low, 1 - (k - 1) * low) for k, low in zip(model.sizes, least, strict=True))
+        support = tuple((low, 1 - (k - 1) * low) for k, low in zip(sizes, least, strict=True))
         return PrivateGibbsRecord(None, support, numbers)
 
-    def _least(self, model: Mixture) -> tuple[Fraction, ...]:
-        """Read the support: one least probability for each column."""
-        support = self.support
+    def _least(self, model: GibbsModel) -> tuple[Fraction, ...]:
+        """Read the support: one least probability for each column of labels."""
+        support, names = self.support, [column.name for column in model.emitted]
+        form = f"the support of a {model.in_words} is one number, or one for each column of labels by name."
         if isinstance(support, Mapping):
-            if set(support) != set(model.column_names):
-                raise UsageError("the support of a mixture is one number, or one for each column by name.")
-            return tuple(exact(support[name], "support") for name in model.column_names)
+            if set(support) != set(names):
+                raise UsageError(form, hint=f"the columns: {', '.join(names):.200}")
+            return tuple(exact(support[name], "support") for name in names)
         if isinstance(support, list | tuple | np.ndarray):
-            raise UsageError("the support of a mixture is one number, or one for each column by name.")
-        return (exact(support, "support"),) * len(model.columns)
+            raise UsageError(form)
+        return (exact(support, "support"),) * len(names)
 
     def _temperature(self, costs: SweepCosts) -> Fraction:
         """Return the temperature to use, or refuse to take more sweeps than the budget pays for."""
@@ -192,24 +206,18 @@ class PrivateGibbs(Mechanism):
         return self.temperature
 
     def draw(self, record: PrivateGibbsRecord, records: Records, source: RandomSource) -> Samples:
-        model = _mixture(records.model)
+        model = _sampled(records.model)
         assert record.support is not None
-        n = records.n_records
-        chain = MixtureChain(
-            model.components,
-            model.sizes,
+        settings = ChainSettings(
+            self.steps,
             # rounded to where a record moves less, not more
             tuple(float_up(low) for low, _ in record.support),
             float_up(record.parameters["temperature"]),
             float(self.weight_prior),
             float(self.label_prior),
-            None if self.share == 1 else int(self.share * n),
+            None if self.share == 1 else int(self.share * records.n_records),
         )
-        states = source.floating(lambda rng: list(islice(sweeps(chain, records.codes, rng), self.steps)))
-        tables = {
-            name: np.array([state.tables[d] for state in states]) for d, name in enumerate(model.column_names)
-        }
-        return Samples.of({WEIGHTS: np.array([state.weights for state in states]), **tables}, "floating")
+        return Samples.of(CHAINS[model.chain_name](model, settings, records.codes, source), "floating")
 
 
 def _read_weight(name: str, value: Number) -> Fraction:
@@ -230,9 +238,9 @@ def _paid(
     return low
 
 
-def _mixture(model: Model) -> Mixture:
+def _sampled(model: Model) -> GibbsModel:
     return model.require(
-        Mixture,
-        "private Gibbs sampling is for dc.models.Mixture",
+        GibbsModel,
+        "private Gibbs sampling is for dc.models.Mixture and dc.models.HiddenMarkov",
         hint="the states of its chain would need an analysis of their own",
     )

@@ -18,7 +18,7 @@ from discreet.domain.columns import Column, Labels, decode_columns, encode_colum
 from discreet.domain.declarations import Domain
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
-from discreet.models.column_model import ColumnModel
+from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
 from discreet.rational import exact, text
 
@@ -38,7 +38,7 @@ class Concentrations:
 
 
 @dataclass(frozen=True, init=False)
-class HiddenMarkov(ColumnModel):
+class HiddenMarkov(GibbsModel):
     """A hidden Markov model with K states, one sequence for each label of a column, and D labels in every entry.
 
     Released is one table of counts for each feature, crossed with sequence and time. What a record with a missing or
@@ -82,6 +82,7 @@ class HiddenMarkov(ColumnModel):
         "a record is one entry of a log, and entries of one person lie at several times of several sequences"
     )
     engines: ClassVar[str] = "hidden_markov"
+    chain_name: ClassVar[str] = "hidden_markov"
     picture: ClassVar[str] = "states"
     states: int
     chain: Labels | None
@@ -135,6 +136,20 @@ class HiddenMarkov(ColumnModel):
     def n_sequences(self) -> int:
         """How many sequences there are."""
         return 1 if self.chain is None else self.chain.n_labels
+
+    @property
+    def n_states(self) -> int:
+        return self.states
+
+    @property
+    def emitted(self) -> tuple[Labels, ...]:
+        return self.features
+
+    def state_probabilities(self) -> dict[str, tuple[int, ...]]:
+        return {"transition": (self.states + 1, self.states)}
+
+    def state_paths(self) -> dict[str, tuple[int, ...]]:
+        return {"states": (self.n_sequences, self.time.n_labels)}
 
     @property
     def draw_names(self) -> tuple[str, ...]:

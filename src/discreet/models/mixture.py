@@ -13,7 +13,7 @@ from discreet.arguments import whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.column_model import ColumnModel
+from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
 from discreet.rational import exact
 
@@ -25,7 +25,7 @@ _HEAVIEST = 1e12
 
 
 @dataclass(frozen=True)
-class Mixture(ColumnModel):
+class Mixture(GibbsModel):
     r"""A mixture of ``components`` products of categorical distributions over labelled columns.
 
     With one column it is the plain finite mixture; with several, the clustering model in which a record belongs wholly
@@ -48,6 +48,8 @@ class Mixture(ColumnModel):
 
     name: ClassVar[str] = "mixture"
     engines: ClassVar[str] = "mixture"
+    chain_name: ClassVar[str] = "mixture"
+    state_per_record: ClassVar[bool] = True
     components: int
     columns: tuple[Labels, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -72,6 +74,17 @@ class Mixture(ColumnModel):
     def sizes(self) -> tuple[int, ...]:
         """How many labels each column has."""
         return tuple(column.n_labels for column in self.columns)
+
+    @property
+    def n_states(self) -> int:
+        return self.components
+
+    @property
+    def emitted(self) -> tuple[Labels, ...]:
+        return self.columns
+
+    def state_probabilities(self) -> dict[str, tuple[int, ...]]:
+        return {WEIGHTS: (self.components,)}
 
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along each axis of each draw, for tables and plots."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.samplers.truncated_dirichlet import sample_truncated_dirichlet
+from discreet.samplers.chain_draws import choose_states, draw_tables, draw_weights
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ def label_parameters(chain: MixtureChain, counts: Sequence[np.ndarray]) -> tuple
 
 def start(chain: MixtureChain, n_records: int, rng: np.random.Generator) -> MixtureState:
     """Draw a first state from the prior: no record is read."""
-    weights = _positive(rng.dirichlet(np.full(chain.components, chain.weight_prior)))
-    tables = _draw_tables(chain, [np.zeros((chain.components, size)) for size in chain.sizes], rng)
+    weights = draw_weights(np.full(chain.components, chain.weight_prior), rng)
+    none = [np.zeros((chain.components, size)) for size in chain.sizes]
+    tables = draw_tables(label_parameters(chain, none), chain.least, rng)
     return MixtureState(weights, tables, rng.choice(chain.components, size=n_records, p=weights))
 
 
@@ -87,30 +88,7 @@ def sweep(
     chosen = np.arange(n) if chain.updated is None else rng.choice(n, size=chain.updated, replace=False)
     log_weights = assignment_log_weights(chain, state.weights, state.tables, codes[chosen])
     assigned = state.assigned.copy()
-    assigned[chosen] = _choose(log_weights, rng)
-    tables = _draw_tables(chain, label_counts(chain, codes, assigned), rng)
+    assigned[chosen] = choose_states(log_weights, rng)
+    tables = draw_tables(label_parameters(chain, label_counts(chain, codes, assigned)), chain.least, rng)
     sizes = np.bincount(assigned, minlength=chain.components)
-    return MixtureState(_positive(rng.dirichlet(chain.weight_prior + sizes)), tables, assigned)
-
-
-def _choose(log_weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one component for every row, with one uniform number each, in the same time for all rows."""
-    mass = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    edges = np.cumsum(mass, axis=1)
-    edges /= edges[:, -1:]
-    return (rng.random(len(edges))[:, None] >= edges[:, :-1]).sum(axis=1)
-
-
-def _draw_tables(
-    chain: MixtureChain, counts: Sequence[np.ndarray], rng: np.random.Generator
-) -> tuple[np.ndarray, ...]:
-    return tuple(
-        np.array([sample_truncated_dirichlet(row, least, 1, rng)[0] for row in rows])
-        for rows, least in zip(label_parameters(chain, counts), chain.least, strict=True)
-    )
-
-
-def _positive(weights: np.ndarray) -> np.ndarray:
-    """Raise weights that underflow to the least normal number, whose logarithm is finite."""
-    raised = np.maximum(weights, np.finfo(float).tiny)
-    return raised / raised.sum()
+    return MixtureState(draw_weights(chain.weight_prior + sizes, rng), tables, assigned)

@@ -164,6 +164,10 @@ class SamplingRecord(Record):
             paths={text_of(name): tuple_of(rational, path) for name, path in paths.items()},
         )
 
+    def explained(self, release: Release) -> list[str]:
+        """Return further sentences of the privacy statement, about how the samples were made."""
+        return []
+
     def check(self, release: Release) -> None:
         if self.has_conjugate_prior:
             release.conjugate_family.check_prior(self.conjugate)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.artifact.records.base import CHAIN_CAUTION, UNKNOWN, SamplingRecord
 from discreet.artifact.records.posterior_sample import check_simplex
 from discreet.artifact.samples import Samples
-from discreet.models.mixture import WEIGHTS, Mixture
+from discreet.models.gibbs_model import GibbsModel
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range
@@ -28,25 +30,43 @@ class PrivateGibbsRecord(SamplingRecord):
     independent = False
     has_conjugate_prior = False
 
+    def explained(self, release: Release) -> list[str]:
+        model = release.model.require(GibbsModel, "its mechanism is for models with hidden states")
+        said = [
+            "Each draw is the state of the chain after one more sweep, which reads the records for their hidden states "
+            "and again for the probabilities of labels; the promise is for all sweeps together."
+        ]
+        if model.state_paths():
+            said.append(
+                "The hidden states of all sequences and times are part of every draw. A record is one entry, and the "
+                "record that it might be replaced by may be of another sequence and time."
+            )
+        return said
+
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee of all sweeps, and the states lie in the support."""
-        model = release.model.require(Mixture, "its mechanism is for mixtures")
+        model = release.model.require(GibbsModel, "its mechanism is for models with hidden states")
         if release.neighbors != "replace":
             raise ValueError("its mechanism protects the content of a record")
         self.check_form(samples, "floating", _PARAMETERS)
         if self.prior is not None:
             raise ValueError(UNKNOWN)
-        if self.support is None or len(self.support) != len(model.columns):
+        if self.support is None or len(self.support) != len(model.emitted):
             raise ValueError("its support is not that of its columns")
-        numbers, steps, k = self.parameters, samples.count, model.components
+        numbers, steps, k = self.parameters, samples.count, model.n_states
         if numbers["weight_prior"] <= 0 or numbers["label_prior"] < 1 or not 0 < numbers["share"] <= 1:
+            raise ValueError("its mechanism has impossible parameters")
+        if not model.state_per_record and numbers["share"] != 1:
             raise ValueError("its mechanism has impossible parameters")
         if release.records is None or numbers["share"] * release.records < 1:
             raise ValueError("its sweeps assign no record")
         draws = samples.arrays()
-        check_simplex(draws[WEIGHTS], (steps, k), 0)
+        for name, shape in model.state_probabilities().items():
+            check_simplex(draws[name], (steps, *shape), 0)
+        for name, shape in model.state_paths().items():
+            _check_paths(draws[name], (steps, *shape), k)
         ranges = []
-        for column, (least, most) in zip(model.columns, self.support, strict=True):
+        for column, (least, most) in zip(model.emitted, self.support, strict=True):
             if most != 1 - (column.n_labels - 1) * least:
                 raise ValueError("its support is not that of its columns")
             ranges.append(simplex_range(column.n_labels, least))
@@ -58,3 +78,11 @@ class PrivateGibbsRecord(SamplingRecord):
         costs = SweepCosts(tuple(ranges), numbers["share"])
         if costs.epsilon(numbers["temperature"], steps, delta) > promised.epsilon:
             raise ValueError("its temperature is less than its guarantee needs")
+
+
+def _check_paths(paths: np.ndarray, shape: tuple[int, ...], n_states: int) -> None:
+    """Raise unless hidden states are whole numbers from 1 on, the most frequent one first."""
+    if paths.shape != shape or not np.isin(paths, np.arange(1, n_states + 1)).all():
+        raise ValueError("a hidden state is none of its model's")
+    if (np.diff(np.bincount(paths.astype(int).ravel(), minlength=n_states + 1)[1:]) > 0).any():
+        raise ValueError("its hidden states are not numbered by frequency")

@@ -1,14 +1,24 @@
-r"""What the sweeps of a private Gibbs sampler cost, for records that each belong to one of several components.
+r"""What the sweeps of a private Gibbs sampler cost, for records of labels that are drawn given a hidden state.
 
-A sweep has three parts. The assignment of record l reads record l alone: under ``neighbors="replace"`` the positions of
-records are public, so a changed record reaches one assignment, and all of them together cost one (adaptive parallel
-composition). Given the assignments, which are public, the label probabilities of each component read the counts of its
-own records: a changed record reaches one component, once in every column. The weights of the components given the
-assignments read no record.
+With label probabilities of column d no lower than a_d, and so no higher than b_d = 1 - (K_d - 1) a_d, let r_d = log(b_d
+/ a_d) be the most that the log-probability of one label can differ between two states or two tables. The range of one
+column is R_d = 2 r_d (:func:`~discreet.privacy.costs.likelihood_range.simplex_range`), over all pairs of labels. A
+sweep has three parts, and each is an exponential mechanism, whose cost is the range of the change of its log-weights.
 
-With label probabilities of column d no lower than a_d, let R_d be the range of one column
-(:func:`~discreet.privacy.costs.likelihood_range.simplex_range`). The assignments' range is the sum of the R_d,
-attained where two components are at opposite corners; each column's own update has range R_d.
+**Hidden states.** In a mixture record l has a state of its own, whose assignment reads record l alone: under
+``neighbors="replace"`` the positions of records are public, so a changed record reaches one assignment, and all of them
+together cost one (adaptive parallel composition). The log-weight of state k changes by the sum over d of log
+p_{k,d}(x') - log p_{k,d}(x), between plus and minus the sum of the r_d: its range is the sum of the R_d, attained where
+two components are at opposite corners. In a hidden Markov model all entries of a place share a state, and all paths are
+drawn at once from their joint distribution. The log-weight of the paths changes by the same sum, with the state of one
+place for x' and of another, or the same, for x. Each of the two terms moves within an interval of length sum of r_d:
+together, again, the sum of the R_d.
+
+**Label probabilities.** Given the hidden states, which are public, the parameters of column d change by one record less
+at one state and one more at another, or at the same. log p_{k',d}(x') - log p_{k,d}(x) has range R_d either way, over
+all tables at once.
+
+**Weights and transitions** given the hidden states read no record.
 
 References
 ----------
@@ -52,7 +62,7 @@ class SweepCosts:
 
     @property
     def assignment_range(self) -> Fraction:
-        """The range of one assignment, over all pairs of records and everything it conditions on."""
+        """The range of the hidden states, over all pairs of records and everything they are conditioned on."""
         return sum(self.ranges, Fraction(0))
 
     def pure(self, temperature: Fraction, sweeps: int) -> PureDP:
