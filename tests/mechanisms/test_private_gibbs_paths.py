@@ -163,6 +163,26 @@ class TestLaw:
         assert abs(x.mean() - 0.5) > 4.9 * error
 
 
+def found_months(entries: int, rng: np.random.Generator) -> float:
+    """Return the share of a year's months that are told apart, with so many entries each, for epsilon = 2."""
+    truth = np.arange(12) >= 6
+    table = {"month": np.repeat(np.arange(1, 13), entries)}
+    p = np.where(truth[:, None], [0.2, 0.2, 0.6], [0.6, 0.3, 0.1])
+    table["cause"] = np.concatenate([rng.choice(3, entries, p=each) for each in p])
+    model = dc.models.HiddenMarkov(2, time={"month": range(1, 13)}, features={"cause": 3})
+    twenty = dc.mechanisms.PrivateGibbs(epsilon=2, steps=20, support="0.05")
+    release = sample_with(RandomSource.seeded(rng), table, model, twenty, impute={"month": 1, "cause": 0})
+    assert release.samples is not None
+    late = release.samples.arrays()["states"][-5:, 0] == 2
+    return float(np.maximum((late == truth).mean(axis=1), (late != truth).mean(axis=1)).mean())
+
+
+def test_places_with_many_more_entries_than_the_temperature_are_told_apart(rng: np.random.Generator) -> None:
+    # in halves of a year that are guessed at random two thirds of the months agree, on average
+    assert found_months(2000, rng) > 0.95
+    assert found_months(20, rng) < 0.9
+
+
 MODEL = dc.models.HiddenMarkov(
     2,
     chain={"ward": ["north", "south"]},

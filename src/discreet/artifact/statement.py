@@ -78,10 +78,8 @@ def _sampled(release: Release) -> list[str]:
     are, were = ("It is", "It was") if release.samples.count == 1 else ("They are", "They were")
     prior = "" if record.prior is None else f" with prior {record.prior}"
     distribution = f"{are} {'from a ' * record.of_posterior}{record.kind}{prior}"
-    said = [
-        f"{distribution} ({', '.join(numbers)})." if numbers else f"{distribution}.",
-        *record.explained(release),
-    ]
+    said = [f"{distribution} ({', '.join(numbers)})." if numbers else f"{distribution}."]
+    said += record.explained(release)
     if record.support is not None:
         ranges = _listing([_range(one) for one in record.support])
         said.append(f"Only parameters within the declared {ranges} can be drawn.")
