@@ -146,7 +146,6 @@ class TestBudget:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"support": None}, "without limit"),
         ({"epsilon": None}, "needs epsilon"),
         ({"steps": None}, "needs steps"),
         ({"steps": 2.5}, "whole number"),
@@ -166,6 +165,7 @@ def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ({"support": None}, "without limit"),
         ({"support": 0}, "above 0 and below"),
         ({"support": "0.4"}, "below 1/3"),
         ({"support": {"smoker": "0.1"}}, "one for each column"),

@@ -60,8 +60,8 @@ MECHANISMS: Mapping[str, _Taken] = {
     ),
     "private-gibbs": _Taken(
         "PrivateGibbs",
-        ("epsilon", "steps", "support"),
-        ("delta",),
+        ("epsilon", "steps"),
+        ("delta", "support"),
         "--epsilon 1 --steps 20 --support=0.02",
         by_column=True,
     ),

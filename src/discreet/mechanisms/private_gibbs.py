@@ -1,4 +1,4 @@
-"""A Gibbs sampler of a model with hidden states, every sweep of it paid for."""
+"""A Gibbs sampler, every sweep of it paid for."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ _MOST_VALUES = 10**6
 
 @dataclass(frozen=True)
 class PrivateGibbs(Mechanism):
-    """Release the states of a tempered Gibbs sampler of a model with hidden states, one per sweep.
+    """Release the states of a tempered Gibbs sampler, one per sweep.
 
     For :class:`~discreet.models.mixture.Mixture`, where every record has a hidden state of its own, and
-    :class:`~discreet.models.hidden_markov.HiddenMarkov`, where all entries of a sequence at a time share one.
+    :class:`~discreet.models.hidden_markov.HiddenMarkov`, where all entries of a sequence at a time share one; and for
+    :class:`~discreet.models.declared_likelihood.DeclaredLikelihood`, whose conditionals are the curator's own.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class PrivateGibbs(Mechanism):
         which costs nothing.
     support
         The least that any label's probability can be: one number for all columns of labels, or one for each by name.
-        Without it one record could change the posterior without limit.
+        Without it one record could change the posterior without limit. A declared likelihood has none.
     weight_prior, label_prior
         Parameters of the symmetric Dirichlet priors: of the weights of a mixture or the rows of transitions, and of
         every column's labels; ``label_prior`` is at least 1. They are part of the guarantee and are not tempered.
@@ -79,6 +80,9 @@ class PrivateGibbs(Mechanism):
     up (:mod:`discreet.privacy.costs.gibbs_costs` has the proof); for (epsilon, delta) each exponential mechanism of
     range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in pure terms,
     because everybody sees what moved: the printed 4 D Q / N is wrong.
+
+    A declared likelihood has no hidden states. Each of its parameters is drawn by the exponential mechanism, in exact
+    arithmetic, and costs its own range over T, which is computed from the whole table of the likelihood.
 
     The assignments of a mixture count as published but are not in the file, and the distribution of what is does not
     depend on the order of the records; the paths of a hidden Markov model are in it. Draws are made in floating point,
@@ -115,15 +119,11 @@ class PrivateGibbs(Mechanism):
         temperature: Number | None = None,
         share: Number = 1,
     ) -> None:
-        support_is = (
-            "a support, the least that a label's probability can be: without it one record changes the likelihood "
-            "without limit"
-        )
         self._set(
             epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
             delta=None if delta is None else failure_probability(delta),
             steps=read_steps(self._needed(steps, "steps")),
-            support=self._needed(support, support_is),
+            support=support,
             weight_prior=_read_weight("weight_prior", weight_prior),
             label_prior=_read_weight("label_prior", label_prior),
             temperature=read_temperature(temperature),
@@ -157,6 +157,8 @@ class PrivateGibbs(Mechanism):
 
     def _record(self, model: Model) -> PrivateGibbsRecord:
         model = _sampled(model)
+        if not model.emitted:
+            return self._of_values(model)
         if self.share != 1 and not model.state_per_record:
             raise UsageError(
                 f"share is for records that have a hidden state each, and those of {model.name} have none.",
@@ -182,9 +184,35 @@ class PrivateGibbs(Mechanism):
         support = tuple((low, 1 - (k - 1) * low) for k, low in zip(sizes, least, strict=True))
         return PrivateGibbsRecord(None, support, numbers)
 
+    def _of_values(self, model: GibbsModel) -> PrivateGibbsRecord:
+        """Return the record of a model that declares its own values and likelihood."""
+        given = {
+            "support": self.support is not None,
+            "share": self.share != 1,
+            "weight_prior": self.weight_prior != 1,
+            "label_prior": self.label_prior != 1,
+        }
+        for name in (name for name, is_given in given.items() if is_given):
+            raise UsageError(
+                f"{model.in_words} declares its own values and prior: leave out {name}.",
+                hint="for example dc.mechanisms.PrivateGibbs(epsilon=1, steps=20)",
+            )
+        values = self.steps * len(model.draw_names)
+        if values > _MOST_VALUES:
+            raise UsageError(
+                f"{self.steps} states of this model are {values} numbers, more than a file should hold."
+            )
+        costs = SweepCosts(model.update_ranges, hidden=False)
+        return PrivateGibbsRecord(None, None, {"temperature": self._temperature(costs)})
+
     def _least(self, model: GibbsModel) -> tuple[Fraction, ...]:
         """Read the support: one least probability for each column of labels."""
-        support, names = self.support, [column.name for column in model.emitted]
+        support = self._needed(
+            self.support,
+            "a support, the least that a label's probability can be: without it one record changes the likelihood "
+            "without limit",
+        )
+        names = [column.name for column in model.emitted]
         form = f"the support of a {model.in_words} is one number, or one for each column of labels by name."
         if isinstance(support, Mapping):
             if set(support) != set(names):
@@ -207,17 +235,17 @@ class PrivateGibbs(Mechanism):
 
     def draw(self, record: PrivateGibbsRecord, records: Records, source: RandomSource) -> Samples:
         model = _sampled(records.model)
-        assert record.support is not None
         settings = ChainSettings(
             self.steps,
             # rounded to where a record moves less, not more
-            tuple(float_up(low) for low, _ in record.support),
-            float_up(record.parameters["temperature"]),
+            tuple(float_up(low) for low, _ in record.support or ()),
+            record.parameters["temperature"],
             float(self.weight_prior),
             float(self.label_prior),
             None if self.share == 1 else int(self.share * records.n_records),
         )
-        return Samples.of(CHAINS[model.chain_name](model, settings, records.codes, source), "floating")
+        draws = CHAINS[model.chain_name](model, settings, records.codes, source)
+        return Samples.of(draws, "floating" if model.emitted else "exact")
 
 
 def _read_weight(name: str, value: Number) -> Fraction:
@@ -241,6 +269,6 @@ def _paid(
 def _sampled(model: Model) -> GibbsModel:
     return model.require(
         GibbsModel,
-        "private Gibbs sampling is for dc.models.Mixture and dc.models.HiddenMarkov",
+        "private Gibbs sampling is for dc.models.Mixture, HiddenMarkov and DeclaredLikelihood",
         hint="the states of its chain would need an analysis of their own",
     )

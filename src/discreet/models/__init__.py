@@ -10,6 +10,7 @@ from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.contingency import ContingencyTable
+from discreet.models.declared_likelihood import DeclaredLikelihood
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.linear_regression import LinearRegression
@@ -26,6 +27,7 @@ __all__ = [
     "Column",
     "ColumnModel",
     "ContingencyTable",
+    "DeclaredLikelihood",
     "DeclaredLoss",
     "HiddenMarkov",
     "Labels",

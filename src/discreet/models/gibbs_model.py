@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import ClassVar
+
+import numpy as np
 
 from discreet.domain.columns import Labels
 from discreet.models.column_model import ColumnModel
 
 
 class GibbsModel(ColumnModel):
-    """A model with hidden states: labels of every column have a distribution of their own in each.
+    """A model that a chain can be run on, one conditional after the other.
 
-    A sweep of its chain draws the hidden states given the label probabilities, then the label probabilities given the
-    states, then whatever else the states decide, which reads no record.
+    There are two kinds. One has hidden states, and labels of every column have a distribution of their own in each: a
+    sweep of its chain draws the hidden states given the label probabilities, then the label probabilities given the
+    states, then whatever else the states decide, which reads no record. The other has finitely many values of each
+    parameter and says itself what an update can cost.
     """
 
     #: Which chain draws its states: a name in :mod:`discreet.samplers.gibbs_chains`.
@@ -23,19 +27,28 @@ class GibbsModel(ColumnModel):
     state_per_record: ClassVar[bool] = False
 
     @property
-    @abstractmethod
     def n_states(self) -> int:
         """How many hidden states there are."""
+        return 0
 
     @property
-    @abstractmethod
     def emitted(self) -> tuple[Labels, ...]:
         """The columns whose label probabilities depend on the hidden state, each under its name: states by labels."""
+        return ()
 
-    @abstractmethod
     def state_probabilities(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes of the draws that say how probable hidden states are, along their last axis."""
+        return {}
 
     def state_paths(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes of the hidden states that are published, numbered from 1."""
         return {}
+
+    @property
+    def update_ranges(self) -> tuple[Fraction, ...]:
+        """The range of every update of a sweep, where the model declares its own values and likelihood."""
+        return ()
+
+    def holds(self, draws: Mapping[str, np.ndarray]) -> bool:
+        """Tell whether all draws are among the declared values, where there are such."""
+        return True

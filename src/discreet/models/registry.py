@@ -20,6 +20,7 @@ MODELS: dict[str, str] = {
     "bayesian_network": "discreet.models.network:BayesianNetwork",
     "cluster_mean": "discreet.families.cluster_mean:ClusterMean",
     "contingency_table": "discreet.models.contingency:ContingencyTable",
+    "declared_likelihood": "discreet.models.declared_likelihood:DeclaredLikelihood",
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 
 import numpy as np
 
+from discreet.models.declared_likelihood import STEP, DeclaredLikelihood
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.mixture import WEIGHTS, Mixture
+from discreet.privacy.costs.parameter_grid import LOWEST
+from discreet.privacy.selection import ExponentialChoice
+from discreet.rational import float_up
 from discreet.samplers.hidden_markov_chain import HiddenMarkovChain
 from discreet.samplers.hidden_markov_chain import sweeps as hidden_markov_sweeps
 from discreet.samplers.mixture_chain import MixtureChain
@@ -19,11 +25,11 @@ from discreet.samplers.secure import RandomSource
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """What everybody knows of a chain, in floating point; ``updated`` is how many records are assigned anew."""
+    """What everybody knows of a chain; ``updated`` is how many records are assigned anew, None for all."""
 
     steps: int
     least: tuple[float, ...]
-    temperature: float
+    temperature: Fraction
     weight_prior: float
     label_prior: float
     updated: int | None
@@ -37,7 +43,7 @@ def mixture_draws(
         model.components,
         model.sizes,
         settings.least,
-        settings.temperature,
+        float_up(settings.temperature),
         settings.weight_prior,
         settings.label_prior,
         settings.updated,
@@ -55,7 +61,7 @@ def hidden_markov_draws(
         model.states,
         tuple(feature.n_labels for feature in model.features),
         settings.least,
-        settings.temperature,
+        float_up(settings.temperature),
         settings.weight_prior,
         settings.label_prior,
     )
@@ -91,8 +97,52 @@ def place_counts(model: HiddenMarkov, codes: np.ndarray) -> list[np.ndarray]:
     return counts
 
 
+def declared_draws(
+    model: DeclaredLikelihood, settings: ChainSettings, codes: np.ndarray, source: RandomSource
+) -> dict[str, np.ndarray]:
+    """Run the chain of a declared likelihood: every parameter in turn by the exponential mechanism, exactly."""
+    sizes = [column.n_labels for column in model.columns]
+    records = np.bincount(
+        np.ravel_multi_index(tuple(codes.T.astype(np.int64)), sizes), minlength=math.prod(sizes)
+    )
+    likelihood = model.table() @ records
+    prior = np.array(model.prior_steps, dtype=np.int64)
+    # from the prior, which is not tempered
+    state = list(np.unravel_index(source.exponential(_choice(prior.tolist(), 1 / STEP)), model.n_values))
+    prior = prior.reshape(model.n_values)
+    states = []
+    for _ in range(settings.steps):
+        for at in range(len(state)):
+            line = (*state[:at], slice(None), *state[at + 1 :])
+            state[at] = source.exponential(
+                conditional(likelihood[line].tolist(), prior[line].tolist(), settings.temperature)
+            )
+        states.append(tuple(state))
+    return {
+        name: np.array([float(values[one[at]]) for one in states])
+        for at, (name, values) in enumerate(model.parameters)
+    }
+
+
+def conditional(likelihood: list[int], prior: list[int], temperature: Fraction) -> ExponentialChoice:
+    """Return the distribution of one parameter's values: the prior times the likelihood to the power 1 / temperature.
+
+    Scores are the exact sums over records plus a rounded multiple of the prior, which no record has part in, so that
+    rounding costs nothing.
+    """
+    scores = [one + round(temperature * other) for one, other in zip(likelihood, prior, strict=True)]
+    return _choice(scores, temperature / STEP)
+
+
+def _choice(scores: list[int], scale: Fraction) -> ExponentialChoice:
+    best = max(scores)
+    # clipped differences move no further than the scores do; a larger scale moves less
+    return ExponentialChoice([max(score - best, LOWEST) for score in scores], float_up(scale))
+
+
 #: What runs the chain of a model, by the name that the model gives in ``chain_name``.
 CHAINS: Mapping[str, Callable[..., dict[str, np.ndarray]]] = {
     "mixture": mixture_draws,
     "hidden_markov": hidden_markov_draws,
+    "declared_likelihood": declared_draws,
 }

@@ -17,6 +17,7 @@ from discreet.privacy.costs.likelihood_range import simplex_range
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
+_WANTED = "its mechanism is for models that a chain can be run on"
 _PARAMETERS = {"temperature", "share", "weight_prior", "label_prior"}
 
 
@@ -31,7 +32,13 @@ class PrivateGibbsRecord(SamplingRecord):
     has_conjugate_prior = False
 
     def explained(self, release: Release) -> list[str]:
-        model = release.model.require(GibbsModel, "its mechanism is for models with hidden states")
+        model = release.model.require(GibbsModel, _WANTED)
+        if not model.emitted:
+            return [
+                "Each draw is the state of the chain after one more sweep, which reads the records once for every "
+                "parameter; the promise is for all sweeps together. How much one record can change was computed from "
+                "the table of the likelihood, which is in this file."
+            ]
         said = [
             "Each draw is the state of the chain after one more sweep, which reads the records for their hidden states "
             "and again for the probabilities of labels; the promise is for all sweeps together."
@@ -45,12 +52,31 @@ class PrivateGibbsRecord(SamplingRecord):
 
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee of all sweeps, and the states lie in the support."""
-        model = release.model.require(GibbsModel, "its mechanism is for models with hidden states")
+        model = release.model.require(GibbsModel, _WANTED)
         if release.neighbors != "replace":
             raise ValueError("its mechanism protects the content of a record")
-        self.check_form(samples, "floating", _PARAMETERS)
         if self.prior is not None:
             raise ValueError(UNKNOWN)
+        costs = self._of_labels(release, model, samples) if model.emitted else self._of_values(model, samples)
+        promised, temperature = release.guarantees["samples"], self.parameters["temperature"]
+        if not isinstance(promised, PureDP | ApproxDP) or temperature < 1:
+            raise ValueError("its temperature is less than its guarantee needs")
+        delta = promised.delta if isinstance(promised, ApproxDP) else None
+        if costs.epsilon(temperature, samples.count, delta) > promised.epsilon:
+            raise ValueError("its temperature is less than its guarantee needs")
+
+    def _of_values(self, model: GibbsModel, samples: Samples) -> SweepCosts:
+        """Check the draws of a model that declares its values, and return what its sweeps cost."""
+        self.check_form(samples, "exact", {"temperature"})
+        if self.support is not None:
+            raise ValueError(UNKNOWN)
+        if not model.holds(samples.arrays()):
+            raise ValueError("a draw is none of the declared values")
+        return SweepCosts(model.update_ranges, hidden=False)
+
+    def _of_labels(self, release: Release, model: GibbsModel, samples: Samples) -> SweepCosts:
+        """Check the draws of a model with hidden states, and return what its sweeps cost."""
+        self.check_form(samples, "floating", _PARAMETERS)
         if self.support is None or len(self.support) != len(model.emitted):
             raise ValueError("its support is not that of its columns")
         numbers, steps, k = self.parameters, samples.count, model.n_states
@@ -71,13 +97,7 @@ class PrivateGibbsRecord(SamplingRecord):
                 raise ValueError("its support is not that of its columns")
             ranges.append(simplex_range(column.n_labels, least))
             check_simplex(draws[column.name], (steps, k, column.n_labels), least)
-        promised = release.guarantees["samples"]
-        if not isinstance(promised, PureDP | ApproxDP) or numbers["temperature"] < 1:
-            raise ValueError("its temperature is less than its guarantee needs")
-        delta = promised.delta if isinstance(promised, ApproxDP) else None
-        costs = SweepCosts(tuple(ranges), numbers["share"])
-        if costs.epsilon(numbers["temperature"], steps, delta) > promised.epsilon:
-            raise ValueError("its temperature is less than its guarantee needs")
+        return SweepCosts(tuple(ranges), numbers["share"])
 
 
 def _check_paths(paths: np.ndarray, shape: tuple[int, ...], n_states: int) -> None:

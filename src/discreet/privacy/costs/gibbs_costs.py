@@ -20,6 +20,9 @@ all tables at once.
 
 **Weights and transitions** given the hidden states read no record.
 
+A model without hidden states has updates that all read every record
+(:class:`~discreet.models.declared_likelihood.DeclaredLikelihood`): a sweep costs the sum of their ranges.
+
 References
 ----------
 Foulds, Geumlek, Welling and Chaudhuri (2016), section 4.1. The printed cost of a random scan, 4 D Q / N for Q of N
@@ -49,10 +52,14 @@ _LARGEST = 10**6
 
 @dataclass(frozen=True)
 class SweepCosts:
-    """Costs of sweeps for these ranges of the columns, when ``share`` of the records are assigned anew in each."""
+    """Costs of sweeps for these ranges of the columns, when ``share`` of the records are assigned anew in each.
+
+    With ``hidden`` false there are no hidden states: the ranges are those of all updates.
+    """
 
     ranges: tuple[Fraction, ...]
     share: Fraction = Fraction(1)
+    hidden: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -109,6 +116,8 @@ class SweepCosts:
         return min(pure, rational_up(decimal(high * (1 + _PRECISION)), 15))
 
     def _scan(self, update: PureDP | ZeroConcentratedDP, shared: Sequence[PureDP | ZeroConcentratedDP]):
+        if not self.hidden:
+            return compose(*shared)
         if self.share == 1:
             return sequence_scan(update, shared=shared)
         part = random_scan(update, updated=self.share.numerator, variables=self.share.denominator)
