@@ -27,6 +27,8 @@ FILES = {
     "residual_sd = 10\n",
     "logistic.toml": 'model = "logistic_regression"\ntarget.smoker = ["no", "yes"]\n'
     "features.age = { bounds = [18, 100] }\n",
+    "own.toml": 'model = "declared_likelihood"\ncolumns.smoker = ["no", "yes"]\nparameters.p = [0.2, 0.5]\n'
+    "log_likelihood = [[-0.22, -1.61], [-0.69, -0.69]]\n",
     "normal.json": '{"model": "normal", "variance": 100}',
     "sum.toml": 'model = "normal"\nvarience = 4\n',
 }
@@ -42,6 +44,7 @@ RELEASES = {
     "linear.toml": "--mechanism noisy-sgd --rho 0.5 --impute age=50 --impute sex=F",
     "logistic.toml": "--mechanism langevin --epsilon 1 --delta 1e-6 --steps 20 --samples 5 --impute age=50 "
     "--impute smoker=no",
+    "own.toml": "--mechanism private-gibbs --epsilon 2 --steps 4 --impute smoker=no",
     "labels.toml": f"--mechanism table-posterior --epsilon 5 --support=0.01 --samples 3 {IMPUTE}",
 }
 
@@ -92,6 +95,21 @@ def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:
     assert dc.Release.load("pure.json").guarantee == dc.PureDP(2)
     assert run(f"{how} --delta 1e-6 -o approx.json".split()) == 0
     assert isinstance(dc.Release.load("approx.json").guarantee, dc.ApproxDP)
+
+
+def test_private_gibbs_of_a_hidden_markov_model_and_a_support_for_each_column() -> None:
+    impute = "--impute ward=a --impute month=1 --impute smoker=no"
+    how = f"-m hidden.toml --mechanism private-gibbs --steps 4 --epsilon 2 {impute}"
+    assert (
+        run(f"release data.csv {how} --support smoker=0.1 --with weight-prior=2 -o paths.json".split()) == 0
+    )
+    assert dc.Release.load("paths.json").sampling_record.parameters["weight_prior"] == 2
+    assert run("forecast paths.json --seed 1".split()) == 0
+    how = f"-m mixture.toml --mechanism private-gibbs --steps 4 --epsilon 2 {IMPUTE} --support smoker=0.1"
+    assert run(f"release data.csv {how} --support sex=0.05 -o each.json".split()) == 0
+    support = dc.Release.load("each.json").sampling_record.support
+    assert support is not None
+    assert [float(low) for low, _ in support] == [0.05, 0.1]
 
 
 def test_a_secret_order_of_records() -> None:
@@ -148,6 +166,24 @@ def test_calibrate_takes_the_family_of_a_file(capsys: pytest.CaptureFixture[str]
             2,
             "needs --steps",
         ),
+        (
+            f"release data.csv -m mixture.toml --mechanism private-gibbs --epsilon 1 --steps 2 {IMPUTE} -o out.json",
+            2,
+            "needs a support",
+        ),
+        (
+            f"release data.csv -m mixture.toml --mechanism private-gibbs --epsilon 1 --steps 2 {IMPUTE} "
+            "--support smoker=0.1 -o out.json",
+            2,
+            "one for each column of labels",
+        ),
+        (
+            "release data.csv -m own.toml --mechanism private-gibbs --epsilon 1 --steps 2 --support=0.1 "
+            "--impute smoker=no -o out.json",
+            2,
+            "leave out support",
+        ),
+        ("release data.csv -m own.toml --epsilon 1 -o out.json", 2, "takes no noise"),
         (
             "release data.csv -m labels.toml --mechanism table-posterior --epsilon 1 --support=0.1,0.9 -o out.json",
             2,

@@ -30,6 +30,11 @@ _AB = {"x": ["a", "b"], "y": ["a", "b"]}
 FILES: dict[str, dict[str, Any]] = {
     "bayesian_network": {"edges": [["x", "y"]], "columns": _AB},
     "contingency_table": {"columns": _AB, "margins": [["x"], ["y"]]},
+    "declared_likelihood": {
+        "columns": {"x": ["a", "b"]},
+        "parameters": {"p": [0.2, 0.5]},
+        "log_likelihood": [[-0.2, -1.6], [-0.7, -0.7]],
+    },
     "hidden_markov": {"states": 2, "time": {"t": {"first": 1, "last": 4}}, "features": _AB},
     "linear_regression": {"target": {"y": {"bounds": [0, 1]}}, "features": {"x": {"bounds": [0, 1]}}},
     "logistic_regression": {"target": {"y": ["a", "b"]}, "features": {"x": {"bounds": [0, 1]}}},

@@ -266,6 +266,12 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     # models
     "models.BayesianNetwork": lambda: {"edges": [("smoker", "stage")], "columns": _COLUMNS},
     "models.ContingencyTable": lambda: {"columns": _COLUMNS, "margins": [["smoker"], ["stage"]]},
+    "models.DeclaredLikelihood": lambda: {
+        "columns": {"smoker": 2},
+        "parameters": {"p": [0.1, 0.5]},
+        "log_likelihood": [[-0.1, -2.3], [-0.7, -0.7]],
+        "log_prior": [0, -1],
+    },
     "models.DeclaredLoss": lambda: {
         "columns": _LOSS,
         "weights": ["x"],

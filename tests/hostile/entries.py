@@ -13,6 +13,8 @@ from discreet import data, profiles
 from discreet.families import Predicate
 from discreet.models import (
     BayesianNetwork,
+    DeclaredLikelihood,
+    HiddenMarkov,
     LinearRegression,
     LogisticRegression,
     MarkovChain,
@@ -167,6 +169,18 @@ def _mechanisms() -> dict[str, Entry]:
             ("x", "y"),
             mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
             impute={"x": "no", "y": "0"},
+        ),
+        "paths": _release(
+            HiddenMarkov(2, time={"y": ["1", "0"]}, features={"x": ["yes", "no"]}),
+            ("y", "x"),
+            mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
+            impute={"x": "no", "y": "0"},
+        ),
+        "declared likelihood": _release(
+            DeclaredLikelihood({"x": ["yes", "no"]}, {"p": [0.1, 0.5]}, [[-2.3, -0.1], [-0.7, -0.7]]),
+            ("x",),
+            mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2),
+            impute={"x": "no"},
         ),
         "gradients": _release(
             _LOGISTIC, ("x", "y"), mechanism=dc.mechanisms.NoisySGD(rho=1), impute={"x": "no", "y": 0.5}

@@ -178,9 +178,9 @@ def found_months(entries: int, rng: np.random.Generator) -> float:
 
 
 def test_places_with_many_more_entries_than_the_temperature_are_told_apart(rng: np.random.Generator) -> None:
-    # in halves of a year that are guessed at random two thirds of the months agree, on average
+    # of months that are guessed at random 0.6 agree, on average, with one of the two names of the halves
     assert found_months(2000, rng) > 0.95
-    assert found_months(20, rng) < 0.9
+    assert found_months(100, rng) < 0.8
 
 
 MODEL = dc.models.HiddenMarkov(

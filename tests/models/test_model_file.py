@@ -91,6 +91,21 @@ DECLARED: dict[str, tuple[str, Any]] = {
         """,
         dc.models.Mixture(3, {"sex": ["f", "m"], "smoker": YES}),
     ),
+    "declared_likelihood": (
+        """
+        model = "declared_likelihood"
+        columns.sex = ["f", "m"]
+        parameters.p = [0.25, "1/2"]
+        log_likelihood = [[-0.25, -1.5], [-0.75, -0.75]]
+        log_prior = [0, -1]
+        """,
+        dc.models.DeclaredLikelihood(
+            {"sex": ["f", "m"]},
+            {"p": [0.25, 0.5]},
+            lambda p, r: -0.75 if p["p"] == 0.5 else {"f": -0.25, "m": -1.5}[r["sex"]],
+            log_prior=lambda p: 1 - 4 * p["p"] if p["p"] == 0.5 else 0,
+        ),
+    ),
     "linear_regression": (
         """
         model = "linear_regression"

@@ -164,7 +164,8 @@ class PrivateGibbs(Mechanism):
                 f"share is for records that have a hidden state each, and those of {model.name} have none.",
                 hint="leave out share",
             )
-        each = sum(math.prod(shape) for shape in (model.state_probabilities() | model.state_paths()).values())
+        shapes = [*model.state_probabilities().values(), *model.state_paths().values()]
+        each = sum(math.prod(shape) for shape in shapes)
         values = self.steps * (each + model.n_states * sum(column.n_labels for column in model.emitted))
         if values > _MOST_VALUES:
             raise UsageError(

@@ -108,7 +108,8 @@ def declared_draws(
     likelihood = model.table() @ records
     prior = np.array(model.prior_steps, dtype=np.int64)
     # from the prior, which is not tempered
-    state = list(np.unravel_index(source.exponential(_choice(prior.tolist(), 1 / STEP)), model.n_values))
+    first = source.exponential(_choice(prior.tolist(), 1 / STEP))
+    state = [int(at) for at in np.unravel_index(first, model.n_values)]
     prior = prior.reshape(model.n_values)
     states = []
     for _ in range(settings.steps):

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet.samplers.chain_draws import choose_states, draw_tables, draw_weights
 
@@ -77,7 +76,7 @@ def draw_paths(log_emission: np.ndarray, transitions: np.ndarray, rng: np.random
     start, moves = np.log(transitions[n_states]), np.log(transitions[:n_states])
     reached = [start + log_emission[:, 0]]
     for t in range(1, n_times):
-        into = logsumexp(reached[-1][:, :, None] + moves, axis=1)
+        into = np.logaddexp.reduce(reached[-1][:, :, None] + moves, axis=1)
         reached.append(into - into.max(axis=1, keepdims=True) + log_emission[:, t])
     paths = np.empty((n_sequences, n_times), dtype=np.int64)
     paths[:, -1] = choose_states(reached[-1], rng)
