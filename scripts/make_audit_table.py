@@ -9,6 +9,7 @@ What was found is kept in studies/results/audits.json; docs/explanation/audited-
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,12 @@ def _cases() -> dict[str, Case]:
     wide: dict[str, Any] = {"bounds": (0, 100)}
     family = {"support": ("0.1", "0.9"), "cells": 64}
     mixture = models.Mixture(2, {"letter": ["a", "b"]})
+    hidden = models.HiddenMarkov(2, time={"time": 2}, features={"letter": ["a", "b"]})
+    declared = models.DeclaredLikelihood(
+        {"letter": ["a", "b"]},
+        {"p": [0.1, 0.5, 0.9]},
+        lambda p, r: math.log(p["p"] if r["letter"] == "a" else 1 - p["p"]),
+    )
     bayes = models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "b"]})
     logistic = models.LogisticRegression({"y": ["no", "yes"]}, {"x": (-1, 1)}, radius=1)
     line = models.LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)})
@@ -128,6 +135,17 @@ def _cases() -> dict[str, Case]:
         "private-gibbs": (
             "`PrivateGibbs`", "`Mixture`",
             _mechanism(m.PrivateGibbs(epsilon=4, steps=2, support="0.1"), 2000, model=mixture, impute={"letter": "a"}),
+        ),
+        "private-gibbs-paths": (
+            "`PrivateGibbs`", "`HiddenMarkov`",
+            _mechanism(
+                m.PrivateGibbs(epsilon=4, steps=2, support="0.1"), 2000, model=hidden,
+                impute={"time": 0, "letter": "a"},
+            ),
+        ),
+        "private-gibbs-declared": (
+            "`PrivateGibbs`", "`DeclaredLikelihood`",
+            _mechanism(m.PrivateGibbs(epsilon=4, steps=2), 4000, model=declared, impute={"letter": "a"}),
         ),
         "private-metropolis": (
             "`PrivateMetropolis`", "`Bernoulli`",

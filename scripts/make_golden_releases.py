@@ -76,6 +76,7 @@ def main() -> None:
     write_described(np.random.default_rng(31), first=150)
     write_odds(np.random.default_rng(32), first=160)
     write_finite_sets(np.random.default_rng(34), first=180)
+    write_sweeps(np.random.default_rng(33), first=170)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -341,6 +342,35 @@ def write_finite_sets(rng: np.random.Generator, *, first: int) -> None:
     }  # fmt: skip
     for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
         save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
+
+
+def write_sweeps(rng: np.random.Generator, *, first: int) -> None:
+    hidden = dc.models.HiddenMarkov(
+        2, chain={"ward": ["a", "ü"]}, time={"month": 3}, features={"letter": ["a", "b", "ü"], "yes": 2}
+    )
+    rows = {
+        "ward": rng.choice(["a", "ü", ""], 300).tolist(),
+        "month": rng.integers(0, 4, 300).tolist(),
+        "letter": rng.choice(["a", "b", "ü", ""], 300).tolist(),
+        "yes": rng.integers(0, 2, 300).tolist(),
+    }
+    declared = dc.models.DeclaredLikelihood(
+        {"yes": 2},
+        {"p": ["0.2", "1/3", "0.5"], "ü": [0, 1]},
+        [[-1, 0], [0, -2], [0.5, 1], [0, 0], [1, 2], [2, 1]],
+    )
+    each = {"letter": "0.05", "yes": "0.1"}
+    cases: dict[str, Any] = {
+        "hidden-markov-private-gibbs": (
+            hidden, {"impute": {"ward": "a", "month": 0, "letter": "a", "yes": 0}},
+            dc.mechanisms.PrivateGibbs(epsilon=2, delta="1e-6", steps=3, support=each, weight_prior=2),
+        ),
+        "declared-likelihood-private-gibbs": (
+            declared, {"impute": {"yes": 0}}, dc.mechanisms.PrivateGibbs(epsilon=1, steps=4)
+        ),
+    }  # fmt: skip
+    for number, (name, (model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), rows, model, mechanism, **how), number)
 
 
 def write_described(rng: np.random.Generator, *, first: int) -> None:
