@@ -139,7 +139,8 @@ def _cases() -> dict[str, Case]:
         "private-gibbs-paths": (
             "`PrivateGibbs`", "`HiddenMarkov`",
             _mechanism(
-                m.PrivateGibbs(epsilon=4, steps=2, support="0.1"), 2000, model=hidden,
+                m.PrivateGibbs(epsilon=4, steps=1, support="0.1"), 2000, model=hidden,
+                pair=({"time": [0], "letter": ["a"]}, {"time": [0], "letter": ["b"]}),
                 impute={"time": 0, "letter": "a"},
             ),
         ),

@@ -199,7 +199,13 @@ def test_what_is_refused_before_a_row_is_read(arguments: dict[str, Any], words: 
         dc.release("no-such-file.csv", MODEL, mechanism=mechanism(**arguments), impute=IMPUTE)
 
 
-def test_noise_is_refused() -> None:
+def test_noise_and_models_without_a_chain_are_refused() -> None:
+    class Other(dc.models.DeclaredLikelihood):
+        chain_name = "other"
+
+    other = Other({"x": 2}, {"p": [0, 1]}, [[0, 1], [1, 0]])
+    with pytest.raises(UsageError, match="is for dc"):
+        dc.release("no-such-file.csv", other, mechanism=mechanism(), impute={"x": 0})
     with pytest.raises(UsageError, match="takes no noise"):
         dc.release("no-such-file.csv", MODEL, epsilon=1)
 

@@ -169,7 +169,8 @@ class PrivateGibbs(Mechanism):
         values = self.steps * (each + model.n_states * sum(column.n_labels for column in model.emitted))
         if values > _MOST_VALUES:
             raise UsageError(
-                f"{self.steps} states of this {model.in_words} are {values} numbers, more than a file should hold."
+                f"{self.steps} states of this {model.in_words} model are {values} numbers, "
+                "more than a file should hold."
             )
         least = self._least(model)
         sizes = [column.n_labels for column in model.emitted]
@@ -214,7 +215,7 @@ class PrivateGibbs(Mechanism):
             "without limit",
         )
         names = [column.name for column in model.emitted]
-        form = f"the support of a {model.in_words} is one number, or one for each column of labels by name."
+        form = f"the support of a {model.in_words} model is one number, or one for each column of labels by name."
         if isinstance(support, Mapping):
             if set(support) != set(names):
                 raise UsageError(form, hint=f"the columns: {', '.join(names):.200}")
@@ -268,8 +269,9 @@ def _paid(
 
 
 def _sampled(model: Model) -> GibbsModel:
-    return model.require(
-        GibbsModel,
-        "private Gibbs sampling is for dc.models.Mixture, HiddenMarkov and DeclaredLikelihood",
-        hint="the states of its chain would need an analysis of their own",
-    )
+    refusal = "private Gibbs sampling is for dc.models.Mixture, HiddenMarkov and DeclaredLikelihood"
+    hint = "the states of its chain would need an analysis of their own"
+    found = model.require(GibbsModel, refusal, hint=hint)
+    if found.chain_name not in CHAINS:
+        raise UsageError(f"{refusal}, and {found.name} is none.", hint=hint)
+    return found

@@ -22,7 +22,7 @@ class GibbsModel(ColumnModel):
     """
 
     #: Which chain draws its states: a name in :mod:`discreet.samplers.gibbs_chains`.
-    chain_name: ClassVar[str]
+    chain_name: ClassVar[str] = "none"
     #: Whether every record has a hidden state of its own, so that a sweep may leave some as they are.
     state_per_record: ClassVar[bool] = False
 
