@@ -13,6 +13,7 @@ from scipy import integrate, special, stats
 from discreet.errors import UsageError
 from discreet.samplers.truncated_dirichlet import (
     Proposal,
+    _until_accepted,
     acceptance_bound,
     sample_truncated_dirichlet,
 )
@@ -168,7 +169,7 @@ def test_every_draw_is_inside(alpha: list[float], share: float, seed: int) -> No
     p = sample_truncated_dirichlet(alpha, share / k, 5, np.random.default_rng(seed))
     assert p.shape == (5, k)
     assert (p >= share / k).all()
-    assert np.abs(p.sum(axis=1) - 1).max() < k * 2**-52
+    assert np.abs(p.sum(axis=1) - 1).max() <= k * 2.0**-40
     # and with bounds of their own, zero among them
     lower = share * np.arange(k) / sum(range(k))
     assert (sample_truncated_dirichlet(alpha, lower, 5, np.random.default_rng(seed)) >= lower).all()
@@ -236,8 +237,29 @@ def test_the_bound_knows_only_public_facts() -> None:
 
 def test_without_bounds_it_is_the_dirichlet_distribution() -> None:
     one, other = (np.random.default_rng(3) for _ in range(2))
-    assert (sample_truncated_dirichlet([1.0, 2.0], 0, 4, one) == other.dirichlet([1.0, 2.0], 4)).all()
+    found = sample_truncated_dirichlet([1.0, 2.0], 0, 4, one) - other.dirichlet([1.0, 2.0], 4)
+    assert np.abs(found).max() <= 2.0**-41
     assert sample_truncated_dirichlet([1.0, 2.0], 0.1, 0, one).shape == (0, 2)
+
+
+@pytest.mark.parametrize("n_cells", [2, 3])
+def test_the_last_bits_of_a_draw_do_not_say_which_parameter_is_larger(
+    n_cells: int, rng: np.random.Generator
+) -> None:
+    """A parameter that is 0.001 larger decided how the first cell was drawn, and with it how draws end."""
+    lower, alphas = np.full(n_cells, 0.1), np.eye(n_cells)[[0, -1]] / 1000 + 1
+    first, second = (sample_truncated_dirichlet(alpha, lower, 4000, rng)[:, 0] for alpha in alphas)
+    for drawn in (first, second):
+        assert (np.isin(drawn, 0.1) | (drawn * 2.0**40 % 1 == 0)).all()
+
+    def ends(drawn: np.ndarray, grid: float) -> np.ndarray:
+        """Return how often draws end in each of the last two bits of a multiple of one over ``grid``."""
+        return np.bincount(np.round(drawn * grid).astype(np.int64) % 4, minlength=4)
+
+    assert stats.chi2_contingency([ends(first, 2.0**40), ends(second, 2.0**40)]).pvalue > 1e-6
+    # control: as they are drawn, before rounding
+    raw = [_until_accepted(Proposal.tuned(alpha, lower), 4000, rng)[:, 0] for alpha in alphas]
+    assert stats.chi2_contingency([ends(one, 2.0**55) for one in raw]).pvalue < 1e-6
 
 
 @pytest.mark.parametrize(
