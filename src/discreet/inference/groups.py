@@ -61,7 +61,7 @@ def _seed(rng: np.random.Generator) -> int:
 
 def _check_size(grouped: Grouped, draws: int, chains: int) -> None:
     """Raise if the draws of many groups would fill the memory of a usual machine, before any work is done."""
-    each = len(grouped.groups) * (len(grouped.labels or ()) or len(grouped.draw_names))
+    each = grouped.numbers_per_draw
     if draws * each <= _MOST_NUMBERS:
         return
     fewer = _MOST_NUMBERS // each // chains * chains

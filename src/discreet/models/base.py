@@ -30,7 +30,7 @@ from discreet.models.layout import Layout
 from discreet.models.published_layout import PublishedLayout
 from discreet.names import shown_label
 from discreet.priors.base import Prior
-from discreet.rational import plain
+from discreet.rational import plain, sqrt_up
 
 _Kind = TypeVar("_Kind", bound="Model")
 _Form = TypeVar("_Form")
@@ -49,6 +49,8 @@ class Model(metaclass=Constructed):
     name: ClassVar[str]
     #: Which exact summary of the rows is released: a name in :mod:`discreet.data.summaries.registry`.
     summary: ClassVar[str]
+    #: Which one is released of its groups, where it takes any.
+    group_summary: ClassVar[str] = "groups"
     #: Which engines read it: a name in :mod:`discreet.inference.engines.registry`.
     engines: ClassVar[str]
     #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
@@ -144,6 +146,11 @@ class Model(metaclass=Constructed):
         )
 
     @property
+    def numbers_per_draw(self) -> int:
+        """About how many numbers a draw of its posterior holds."""
+        return len(self.labels or ()) or len(self.draw_names)
+
+    @property
     def takes_groups(self) -> bool:
         """Whether it can be released for every group of a table at once."""
         return False
@@ -192,6 +199,16 @@ class Model(metaclass=Constructed):
     @abstractmethod
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         """Return what one record can add to each coordinate of the layout, and 0, which is what no record adds."""
+
+    def replaced_l2(self, domain: Domain) -> Fraction:
+        """Return how far, in L2, the vector that has a usable count moves if a record is replaced, group by group.
+
+        Two records f and f' of norm s at most are apart by 2 s at most, and by sqrt(2) s where no coordinate is
+        negative, as then |f - f'|^2 <= |f|^2 + |f'|^2.
+        """
+        ranges = self.coordinate_ranges(domain, "add_remove")
+        most = self.layout(domain, "add_remove").l2_sensitivity
+        return most * (sqrt_up(Fraction(2)) if all(low >= 0 for low, _ in ranges) else 2)
 
     #: Whether it is read from counts whose Gaussian noise hangs together.
     reads_correlated: ClassVar[bool] = False

@@ -6,13 +6,13 @@ What is released is one block of totals for each declared group, the same as the
 **Privacy.** A record is in one group, or in none. Under ``add_remove`` it moves the block of its own group, by the
 family's sensitivity: the groups compose in parallel, and cost together what one of them costs. Under ``replace`` it may
 leave one group and enter another, and moves two blocks, each by at most that sensitivity s: by 2 s in L1. In L2 by
-sqrt(2) s if it changes groups. If it stays, by at most sqrt(2) s too where no coordinate of a record is negative, as
-|f - f'|^2 <= |f|^2 + |f'|^2 then; otherwise by 2 s.
+sqrt(2) s if it changes groups; if it stays, by what the model says, r: at most sqrt(2) s too where no coordinate of a
+record is negative, otherwise at most 2 s, and for the products of a regression what is proven of two records.
 
 A person with several rows is in one group by a rule, like a record; or, with ``max_groups`` = g, has one record in each
 of at most g groups, chosen in the engine. Then adding or removing a person moves g blocks: by g s in L1 and sqrt(g) s
-in L2. Replacing one moves at most 2 g blocks by s, some of which may be the same: by 2 g s in L1, and in L2 by
-sqrt(2 g) s where no coordinate is negative (the argument above, over all blocks at once), otherwise by 2 sqrt(g) s.
+in L2. Replacing one moves j blocks in which both have a record by r each, and 2 (g - j) others by s each: by 2 g s
+in L1, and in L2 by sqrt(g) times the larger of sqrt(2) s and r.
 
 Where at most k rows of a person count (``max_rows``), whatever their groups, the family's own sensitivity is for rows
 of all groups together (:mod:`discreet.families.cluster_mean`: the rows in groups add up to at most k, the squares of
@@ -68,7 +68,7 @@ class Grouped(Model):
 
     @property
     def summary(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return "groups" if self.max_rows is None else self.model.summary
+        return self.model.group_summary if self.max_rows is None else self.model.summary
 
     @property
     def max_rows(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -82,6 +82,10 @@ class Grouped(Model):
     @property
     def draw_names(self) -> tuple[str, ...]:
         return self.model.draw_names
+
+    @property
+    def numbers_per_draw(self) -> int:
+        return len(self.groups) * self.model.numbers_per_draw
 
     @property
     def in_words(self) -> str:
@@ -180,9 +184,9 @@ class Grouped(Model):
         several = Fraction(self.max_groups or 1)
         l1, l2 = several * block.l1_sensitivity, sqrt_up(several) * block.l2_sensitivity
         if neighbors == "replace":
-            ranges = self.model.coordinate_ranges(domain, "add_remove")
             l1 *= 2
-            l2 *= sqrt_up(Fraction(2)) if all(low >= 0 for low, _ in ranges) else 2
+            moved = sqrt_up(Fraction(2)) * block.l2_sensitivity
+            l2 = sqrt_up(several) * max(moved, self.model.replaced_l2(domain))
         n = len(self.groups)
         return replace(
             block,
@@ -223,7 +227,7 @@ def checked(model: Model, by: Sequence[Labels]) -> tuple[Model, tuple[Labels, ..
     if not model.takes_groups:
         raise UsageError(
             f"{model.name} is not released by groups.",
-            hint="dc.Mean(), dc.Bernoulli() and other families are",
+            hint="dc.Mean(), dc.Bernoulli() and other families are, and linear regressions",
         )
     return model, tuple(by)
 

@@ -40,6 +40,7 @@ class Regression(LossModel):
     """
 
     summary: ClassVar[str] = "products"
+    group_summary: ClassVar[str] = "group_products"
     only_outside: ClassVar[Outside | None] = "clip"
     loss: ClassVar[type[LinearLoss]]
     target: Column
@@ -109,6 +110,10 @@ class Regression(LossModel):
     def weight_names(self) -> tuple[str, ...]:
         return ("intercept", *self.design.names[:-1])
 
+    @property
+    def numbers_per_draw(self) -> int:
+        return self.dimension + 2
+
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         return {**super().axis_labels(columns), "coefficients": (self.weight_names[1:],)}
 
@@ -126,6 +131,14 @@ class Regression(LossModel):
 
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return coordinate_ranges(self.design, domain, neighbors)
+
+    @property
+    def takes_groups(self) -> bool:
+        return self.summary == Regression.summary
+
+    def replaced_l2(self, domain: Domain) -> Fraction:
+        # products are negative too, and what two records are apart by is known: less than twice what one adds
+        return self.layout(replace(domain, missing="count"), "replace").l2_sensitivity
 
     def missing_in_words(self, neighbors: Neighbors) -> str:
         kept = ", and how many there were is itself protected" if neighbors == "replace" else ""

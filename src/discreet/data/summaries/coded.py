@@ -22,6 +22,9 @@ from discreet.data.sources.source import Need, Source
 from discreet.data.sources.values import Vocabulary
 from discreet.domain.columns import Column, Labels
 
+# the column that marks one record of each person, where a person has several
+PERSON = "person"
+
 
 @dataclass(frozen=True, repr=False)
 class CodedBatch:
@@ -29,11 +32,13 @@ class CodedBatch:
 
     ``codes`` has one column per declared column of labels, ``values`` one per declared column of numbers, both in the
     order of declaration. A code is the position of the label, or the number of labels for a value that is missing or
-    undeclared. A missing number is NaN; others are as they are, also outside the bounds.
+    undeclared. A missing number is NaN; others are as they are, also outside the bounds. ``n_people`` is how many people
+    have their first record here: as many as there are records, unless a person has several.
     """
 
     codes: np.ndarray
     values: np.ndarray
+    n_people: int
 
     @property
     def n_records(self) -> int:
@@ -41,7 +46,9 @@ class CodedBatch:
         return len(self.codes)
 
 
-def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the model") -> Iterator[CodedBatch]:
+def coded_batches(
+    data: Any, columns: Sequence[Column], *, model: str = "the model", marked: bool = False
+) -> Iterator[CodedBatch]:
     """Yield every record of ``data`` once, as arrays.
 
     Parameters
@@ -53,6 +60,9 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
         The declared columns.
     model
         Who needs them, for messages about declarations.
+    marked
+        Whether a person has several records, one of which is marked
+        (:mod:`~discreet.data.sources.people_groups`).
 
     Privacy
     -------
@@ -64,22 +74,29 @@ def coded_batches(data: Any, columns: Sequence[Column], *, model: str = "the mod
     ]
     needs = [Need(model, vocabulary) for vocabulary in vocabularies]
     with closing(run_concealed(lambda: open_source(data, needs))) as source:
-        walk = run_concealed(lambda: _walk(source, columns, needs))
+        walk = run_concealed(lambda: _walk(source, columns, needs, marked=marked))
         while (batch := run_concealed(lambda: next(walk, None))) is not None:
             yield batch
 
 
-def _walk(source: Source, columns: Sequence[Column], needs: Sequence[Need]) -> Iterator[CodedBatch]:
+def _walk(
+    source: Source, columns: Sequence[Column], needs: Sequence[Need], *, marked: bool
+) -> Iterator[CodedBatch]:
     positions, _ = resolve(source, [column.name for column in columns], needs)
     picked = source.pick(positions, needs)
     lookups = [
         None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
         for need, kind in zip(needs, picked.kinds, strict=True)
     ]
-    return (_coded(batch, lookups) for frame in picked.frames for batch in batches(frame) if batch.num_rows)
+    return (
+        _coded(batch, lookups, marked=marked)
+        for frame in picked.frames
+        for batch in batches(frame)
+        if batch.num_rows
+    )
 
 
-def _coded(batch: pa.RecordBatch, lookups: Sequence[Lookup | None]) -> CodedBatch:
+def _coded(batch: pa.RecordBatch, lookups: Sequence[Lookup | None], *, marked: bool) -> CodedBatch:
     labelled = [(i, lookup) for i, lookup in enumerate(lookups) if lookup is not None]
     numeric = [i for i, lookup in enumerate(lookups) if lookup is None]
     # column after column in memory, because that is how they are filled and counted
@@ -89,7 +106,8 @@ def _coded(batch: pa.RecordBatch, lookups: Sequence[Lookup | None]) -> CodedBatc
         codes[:, at] = lookup.codes(batch.column(f"c{i}"))
     for at, i in enumerate(numeric):
         values[:, at] = _floats(batch.column(f"c{i}"))
-    return CodedBatch(codes, values)
+    n_people = int(_floats(batch.column(PERSON)).sum()) if marked else batch.num_rows
+    return CodedBatch(codes, values, n_people)
 
 
 def _floats(array: pa.Array) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.data.sources.conceal import run_concealed
-from discreet.data.summaries.coded import CodedBatch, coded_batches
+from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain
@@ -27,6 +27,56 @@ _BLOCK = 1 << 13
 _PER_STEP = float(1 / STEP)
 
 
+class ProductSums:
+    """What records add to the sums of products of a regression's terms, in whole steps of the grid."""
+
+    def __init__(self, model: Regression, layout: Layout) -> None:
+        bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
+        each = layout.maps(bounds) if bounds else []
+        self._low, self._high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
+        self._shift, self._slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
+        self._n_labels = np.array([column.n_labels for column in model.label_columns])
+        self._design = model.design
+        self._label_at = {column.name: at for at, column in enumerate(model.label_columns)}
+        self._number_at = {column.name: at for at, column in enumerate(model.numeric_columns)}
+        self._places = tuple(np.array(at) for at in zip(*model.design.pairs, strict=True))
+
+    def added(self, codes: np.ndarray, values: np.ndarray) -> list[int]:
+        """Return the sums of all products over some records, and how many of them are usable as the last."""
+        found = [0] * (len(self._design.products) + 1)
+        for start in range(0, len(values), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = self._terms(codes[part], values[part])
+            sums = [*(block.T @ block)[self._places], np.count_nonzero(block[:, 0])]
+            found = [total + int(value) for total, value in zip(found, sums, strict=True)]
+        return found
+
+    def _terms(self, codes: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return 1 and the terms of each record as whole numbers of steps, records × terms; 0 if it is not usable."""
+        usable = ~np.isnan(x).any(axis=1) & (codes < self._n_labels).all(axis=1)
+        z = np.clip(x, self._low, self._high)
+        z -= self._shift
+        z *= self._slope
+        np.clip(z, -1.0, 1.0, out=z)
+        z[~usable] = 0.0
+        z *= _PER_STEP
+        z += 0.5
+        np.floor(z, out=z)
+        block = np.empty((len(z), 1 + len(self._design.terms)))
+        block[:, 0] = np.where(usable, _PER_STEP, 0.0)
+        for at, term in enumerate(self._design.terms, start=1):
+            value = block[:, 0]
+            for column, power in term.powers:
+                for _ in range(power):
+                    value = value * z[:, self._number_at[column]] / _PER_STEP
+            if is_product(term):
+                value = np.floor(value + 0.5)
+            for column, code in term.labels:
+                value = value * (codes[:, self._label_at[column]] == code)
+            block[:, at] = value
+        return block
+
+
 def sum_products(
     data: Any, model: Regression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
 ) -> Summary:
@@ -37,54 +87,17 @@ def sum_products(
     The result is private. Only declarations raise. A record adds products of numbers of [-1, 1] and of indicators,
     whatever it holds, or nothing.
     """
-    bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
-    each = layout.maps(bounds) if bounds else []
-    low, high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
-    shift, slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
-    n_labels = np.array([column.n_labels for column in model.label_columns])
-    design = model.design
-    label_at = {column.name: at for at, column in enumerate(model.label_columns)}
-    number_at = {column.name: at for at, column in enumerate(model.numeric_columns)}
+    sums = ProductSums(model, layout)
 
-    def added(batch: CodedBatch, part: slice) -> tuple[int, np.ndarray]:
-        x, codes = batch.values[part], batch.codes[part]
-        usable = ~np.isnan(x).any(axis=1) & (codes < n_labels).all(axis=1)
-        z = np.clip(x, low, high)
-        z -= shift
-        z *= slope
-        np.clip(z, -1.0, 1.0, out=z)
-        z[~usable] = 0.0
-        z *= _PER_STEP
-        z += 0.5
-        np.floor(z, out=z)
-        block = np.empty((len(z), 1 + len(design.terms)))
-        block[:, 0] = np.where(usable, _PER_STEP, 0.0)
-        for at, term in enumerate(design.terms, start=1):
-            value = block[:, 0]
-            for column, power in term.powers:
-                for _ in range(power):
-                    value = value * z[:, number_at[column]] / _PER_STEP
-            if is_product(term):
-                value = np.floor(value + 0.5)
-            for column, code in term.labels:
-                value = value * (codes[:, label_at[column]] == code)
-            block[:, at] = value
-        return int(np.count_nonzero(usable)), block.T @ block
-
-    def walk() -> tuple[int, int, list[int]]:
-        n_records = n_usable = 0
-        totals = [0] * len(design.products)
-        firsts, seconds = (np.array(each) for each in zip(*design.pairs, strict=True))
+    def walk() -> tuple[int, list[int]]:
+        n_records, totals = 0, [0] * (len(model.design.products) + 1)
         for batch in coded_batches(data, model.columns, model=model.name):
             n_records += batch.n_records
-            for start in range(0, batch.n_records, _BLOCK):
-                usable, sums = added(batch, slice(start, start + _BLOCK))
-                n_usable += usable
-                found = sums[firsts, seconds]
-                totals = [total + int(value) for total, value in zip(totals, found, strict=True)]
+            more = sums.added(batch.codes, batch.values)
+            totals = [total + value for total, value in zip(totals, more, strict=True)]
         check_size(n_records, layout)
-        return n_records, n_usable, totals
+        return n_records, totals
 
-    n_records, n_usable, totals = run_concealed(walk)
-    counted = [n_usable] if len(layout.names) > len(totals) else []
-    return Summary((*totals, *counted), n_records, model.column_names)
+    n_records, totals = run_concealed(walk)
+    # the usable count is a coordinate or not
+    return Summary(tuple(totals[: len(layout.names)]), n_records, model.column_names)

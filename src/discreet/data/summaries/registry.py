@@ -6,6 +6,7 @@ from __future__ import annotations
 SUMMARIES: dict[str, str] = {
     "bins": "discreet.data.summaries.histogram_counts:count_histogram",
     "clusters": "discreet.data.summaries.cluster_sums:sum_clusters",
+    "group_products": "discreet.data.summaries.group_products:sum_group_products",
     "groups": "discreet.data.summaries.group_sums:sum_groups",
     "products": "discreet.data.summaries.product_sums:sum_products",
     "scores": "discreet.data.summaries.score_sums:sum_scores",
