@@ -240,8 +240,10 @@ class GroupPosteriors(Posteriors):
             for said in each.warnings:
                 alike.setdefault(_NUMBER.sub("#", said), []).append((name, said))
         warnings = [_joined(found, len(self)) for found in alike.values()]
+        heads = [(name, each.headline) for name, each in every.items() if each.headline]
         return replace(
             first,
+            headline=_joined(heads, len(self)) if heads else "",
             approximation="; ".join(dict.fromkeys(each.approximation for each in every.values())),
             engine=" and ".join(dict.fromkeys(each.engine for each in every.values())),
             warnings=tuple(warnings),

@@ -37,10 +37,9 @@ def read_groups(
     _check_size(grouped, asked["draws"], asked["chains"])
     parts = release.by_group()
     if pool:
-        from discreet.inference.pooling.pooled_groups import check_pool, pooled_model
+        from discreet.inference.pooling.pooled_groups import check_pool
 
-        pooled_model(grouped.model)
-        check_pool(asked)
+        check_pool(grouped.model, asked)
     found = _all_at_once(release, grouped, parts, asked)
     if found is None:
         found = one_by_one(parts, infer, asked)

@@ -54,17 +54,20 @@ def read_list(
         whole, engine = SeveralReadings.of(list(several.values()), asked["engine"])
         made = infer(whole, **{**asked, "engine": engine})
         return replace(made, about=f"{len(several)} readings of one table: {made.about}")
+    model = next(iter(several.values())).model
+    if pool is None:
+        pooled_model(model)
+    if pool is not False:
+        check_pool(model, asked)
     parts = one_by_one(several, infer, asked)
     by = (Labels("institution", tuple(several)),)
     about = f"{next(iter(several.values())).title}, and {len(several) - 1} more"
     apart = GroupPosteriors(parts, by=by, about=about, seed=int(asked["rng"].integers(2**63)))
     if pool is False:
         return apart
-    how = pooled_model(next(iter(several.values())).model)
-    check_pool(asked)
     if pool:
         return pool_all(several, apart, infer, asked)
-    return _common(how, several, apart, asked["rng"])
+    return _common(pooled_model(model), several, apart, asked["rng"])
 
 
 def _common(

@@ -183,6 +183,13 @@ class LinearRegression(Regression):
         found = slopes @ self.unit_matrix().T
         return (low + high) / 2 + half * (intercept + found[:, 0]), half * found[:, 1:]
 
+    def mapped(self, intercept: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Turn draws of the columns as they are into those of the mapped terms: what :meth:`in_units` turns back."""
+        low, high = map(float, bounds_of(self.target))
+        half, matrix = (high - low) / 2, self.unit_matrix()
+        slopes = np.linalg.solve(matrix[1:], coefficients.T / half).T
+        return (intercept - (low + high) / 2) / half - slopes @ matrix[0], slopes
+
     # -- predictions, for rows that need no protection -------------------------------------------------
 
     def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:

@@ -33,6 +33,7 @@ from discreet.inference.pooling.hierarchy import (
     draw_cells,
     size_classes,
 )
+from discreet.inference.pooling.pooled_coefficients import pool_coefficients
 from discreet.inference.pooling.populations import (
     LogVariancePopulation,
     NormalPopulation,
@@ -44,6 +45,7 @@ from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior
 from discreet.inference.several import spawned
 from discreet.models.base import Model
+from discreet.models.linear_regression import LinearRegression
 from discreet.priors import Beta
 
 # Draws of a group in a cell from which on one of them is taken; fewer would be taken again and again.
@@ -67,17 +69,23 @@ class PooledModel:
 
 
 def pooled_model(model: Model) -> PooledModel:
-    """Return how a model is pooled, or raise."""
+    """Return how a model with one pooled parameter is pooled, or raise."""
     found = model.closed_form(_POOLED)
     if found is None:
         raise UsageError(
-            f"{model.name} is not pooled.", hint="dc.Bernoulli(), dc.Poisson(), dc.Mean() and dc.Normal() are"
+            f"{model.name} has no one parameter that several tables share.",
+            hint="dc.Bernoulli(), dc.Poisson(), dc.Mean() and dc.Normal() have; pool=True also takes linear regressions",
         )
     return found
 
 
-def check_pool(asked: Mapping[str, Any]) -> None:
-    """Raise if something is asked that has no meaning where the groups are each other's prior."""
+def check_pool(model: Model, asked: Mapping[str, Any]) -> None:
+    """Raise if a model is not pooled, or if something is asked that has no meaning where groups are each other's prior."""
+    if model.closed_form(_POOLED) is None and model.closed_form(_VECTORS) is None:
+        raise UsageError(
+            f"{model.name} is not pooled.",
+            hint="dc.Bernoulli(), dc.Poisson(), dc.Mean(), dc.Normal() and linear regressions are",
+        )
     for name in ("prior", "records", "missing"):
         if asked[name] is not None and not (name == "prior" and asked[name] == "weak"):
             raise UsageError(
@@ -95,9 +103,14 @@ def pool_all(
     asked: Mapping[str, Any],
 ) -> GroupPosteriors:
     """Return groups, or institutions, that borrow from each other; ``apart`` is what each says for itself."""
-    found, population = pool(
-        releases, apart, lambda part, **more: infer(part, **{**asked, **more}), asked["rng"]
-    )
+    vectors = next(iter(releases.values())).model.closed_form(_VECTORS)
+    if vectors is not None:
+        _check_several(releases)
+        found, population = vectors(releases, apart, asked["rng"])
+    else:
+        found, population = pool(
+            releases, apart, lambda part, **more: infer(part, **{**asked, **more}), asked["rng"]
+        )
     return GroupPosteriors(
         found, by=apart.by, about=apart.about, population=population, apart=apart, seed=apart.seed
     )
@@ -169,8 +182,7 @@ def pool(
 
     ``infer`` reads one release again, with another prior.
     """
-    if len(releases) < 2:
-        raise UsageError("one group alone has nobody to borrow from.", hint="leave out pool")
+    _check_several(releases)
     how = pooled_model(next(iter(releases.values())).model)
     alike, population = like_spreads(releases, apart, infer, rng)
     curves = [
@@ -207,6 +219,11 @@ def pool(
     mean, sd = population.moments(drawn.center, drawn.spread)
     said = Diagnostics("pooled", _APPROXIMATION, _REASON, independent=True, given=_in_words(population))
     return found, Posterior({"mean": mean, "sd": sd}, said, n_chains=first.n_chains, units=first.units)
+
+
+def _check_several(releases: Mapping[str, Release]) -> None:
+    if len(releases) < 2:
+        raise UsageError("one group alone has nobody to borrow from.", hint="leave out pool")
 
 
 def _size(release: Release) -> float:
@@ -331,4 +348,8 @@ _POOLED: dict[type[Model], PooledModel] = {
     Mean: PooledModel("mean", _mean_population, _drawn_curve, _relative_spread),
     Normal: PooledModel("mean", _normal_population, _drawn_curve, _log_variance, _like_variances),
     Poisson: PooledModel("rate", _rate_population, _drawn_curve),
+}
+#: Models with a vector of parameters that are pooled together.
+_VECTORS: dict[type[Model], Callable[..., tuple[dict[str, Posterior], Posterior]]] = {
+    LinearRegression: pool_coefficients
 }
