@@ -226,6 +226,7 @@ def posterior_of(
         units=Units(release.unit_label, release.domain.dates),
         release=release,
         prior=prior,
+        log_prior=answer.log_prior,
     )
 
 

@@ -121,6 +121,7 @@ class Answer:
     ``missing`` says what was assumed of the number of missing values; None if it was ``Question.usable``.
     ``headline`` is what a reader must know before any number.
     ``more_warnings`` finds warnings that take some work, when the diagnostics are read.
+    ``log_prior`` is the log density of each draw under the prior, where other priors are put in its place (pooling).
     """
 
     draws: dict[str, np.ndarray]
@@ -133,6 +134,7 @@ class Answer:
     missing: str | None = None
     headline: str = ""
     more_warnings: Callable[[], tuple[str, ...]] | None = None
+    log_prior: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,8 @@ class Posterior(RowQuestions):
         The unit of the column, or whether it holds dates: then draws of places are days since 1970-01-01.
     release, prior
         What was read, and under which prior, where the posterior is of one release; for :meth:`to_arviz`.
+    log_prior
+        Where an engine says so, the log density of each draw under the prior it was made with; for pooling.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Posterior(RowQuestions):
     units: Units = field(default=UNNAMED, kw_only=True)
     release: Release | None = field(default=None, kw_only=True)
     prior: Any = field(default=None, kw_only=True)
+    log_prior: np.ndarray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}

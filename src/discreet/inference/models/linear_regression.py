@@ -33,7 +33,9 @@ def draw_as(question: Question, model: LinearRegression) -> Answer:
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     found = draw_population(table, question.rng)
     said = noise_headline(question, readings, counts)
-    return Answer(_in_units(model, found), _HOW, independent=False, headline=said)
+    return Answer(
+        _in_units(model, found), _HOW, independent=False, headline=said, log_prior=found.log_own_prior
+    )
 
 
 def draw_naive(question: Question) -> Answer:

@@ -8,7 +8,7 @@ draw of the group's own whose coefficients are nearest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,7 @@ from discreet.inference.pooling.vector_hierarchy import FREEDOM, Student, Vector
 from discreet.inference.posterior import Posterior
 from discreet.inference.regression.moment_prior import draw_priors
 from discreet.models.linear_regression import LinearRegression
+from discreet.models.regression import bounds_of
 
 _APPROXIMATION = "what groups say for themselves as multivariate t distributions"
 _REASON = "pool=True"
@@ -39,9 +40,9 @@ def pool_coefficients(
     first = next(iter(apart.values()))
     model = next(iter(releases.values())).model.require(LinearRegression, "coefficients are pooled")
     vectors = {name: _vectors(model, one) for name, one in apart.items()}
-    hierarchy = VectorHierarchy(
-        [Student.of(own) for own in vectors.values()], _weak_prior(len(model.design.terms) - 1)
-    )
+    prior = _WeakPrior.of(len(model.design.terms) - 1)
+    alone = [Student.of(own[prior.again(model, apart[name], own, rng)]) for name, own in vectors.items()]
+    hierarchy = VectorHierarchy(alone, prior.vector)
     drawn = hierarchy.draw(first.n_draws, rng)
     found = {}
     for at, (name, own) in enumerate(vectors.items()):
@@ -90,13 +91,45 @@ def _spreads(model: LinearRegression, spread: np.ndarray) -> dict[str, np.ndarra
     }
 
 
-@lru_cache(maxsize=32)
-def _weak_prior(d: int) -> Student:
-    """Return the prior of intercept and slopes of d terms under which a group is read for itself."""
-    mean, root = draw_priors(d, _PRIOR_DRAWS, np.random.default_rng(d))
-    slopes = np.linalg.solve(root[:, :d, :d].swapaxes(1, 2), root[:, d, :d, None])[..., 0]
-    intercept = mean[:, d] - (mean[:, :d] * slopes).sum(axis=1)
-    return Student.of(np.column_stack([intercept, slopes]))
+@dataclass(frozen=True)
+class _WeakPrior:
+    """What the weak prior says of intercept and slopes, and of the log residual sd, each by itself.
+
+    In the prior slopes go with the residual sd and the spread of the features. Where these are known, it says more of
+    slopes than their marginal does, and what a group says for itself would have too much of it.
+    """
+
+    vector: Student
+    log_sd: tuple[float, float]
+
+    @classmethod
+    @lru_cache(maxsize=32)
+    def of(cls, d: int) -> _WeakPrior:
+        """Return that of a regression on d terms."""
+        mean, root = draw_priors(d, _PRIOR_DRAWS, np.random.default_rng(d))
+        slopes = np.linalg.solve(root[:, :d, :d].swapaxes(1, 2), root[:, d, :d, None])[..., 0]
+        intercept = mean[:, d] - (mean[:, :d] * slopes).sum(axis=1)
+        log_sd = np.log(root[:, d, d])
+        return cls(
+            Student.of(np.column_stack([intercept, slopes])), (float(log_sd.mean()), float(log_sd.std()))
+        )
+
+    def again(
+        self, model: LinearRegression, one: Posterior, own: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return which draws of a group to take, some several times, so that their prior is this one."""
+        assert one.log_prior is not None
+        low, high = map(float, bounds_of(model.target))
+        log_sd = np.log(one.draws["residual_sd"] / ((high - low) / 2))
+        middle, spread = self.log_sd
+        log_weights = self.vector.log_density(own) - 0.5 * ((log_sd - middle) / spread) ** 2 - 2 * log_sd
+        log_weights -= one.log_prior
+        weights = np.exp(log_weights - log_weights.max())
+        # a few draws must not stand for all
+        weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))
+        cumulative = np.cumsum(weights)
+        places = (np.arange(weights.size) + rng.random()) / weights.size * cumulative[-1]
+        return np.minimum(np.searchsorted(cumulative, places), weights.size - 1)
 
 
 def _nearest(x: np.ndarray, own: np.ndarray, precision: np.ndarray) -> np.ndarray:

@@ -19,18 +19,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.regression.moment_draws import MomentDraws
-from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, log_prior
+from discreet.inference.regression.moment_prior import (
+    EXCESS,
+    EXCESS_SPREAD,
+    log_prior,
+    log_prior_given_features,
+)
 
 
 @dataclass(frozen=True)
 class PopulationDraws:
-    """The regression of the last term on the others: draws of intercept, slopes, residual sd and R^2, mapped."""
+    """The regression of the last term on the others: draws of intercept, slopes, residual sd and R^2, mapped.
+
+    ``log_own_prior`` is the log density of intercept, slopes and residual variance under the weak prior, given the
+    mean and the covariance matrix of the features.
+    """
 
     intercept: np.ndarray
     slopes: np.ndarray
     residual_sd: np.ndarray
     r_squared: np.ndarray
     effective: float
+    log_own_prior: np.ndarray
 
 
 def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool = False) -> PopulationDraws:
@@ -79,6 +89,7 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
         np.sqrt(variance[chosen]),
         (explained / whole[:, d, d])[chosen],
         float(1 / (weights**2).sum() / size),
+        log_prior_given_features(mean, whole)[chosen],
     )
 
 

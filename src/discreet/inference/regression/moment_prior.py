@@ -37,6 +37,23 @@ def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
 
 
+def log_prior_given_features(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the log density of intercept, slopes and residual variance, given the moments of the features.
+
+    With sd the target's and L the root of the features' covariance, L' slopes / sd has the length of the root of R^2
+    and a uniform direction; intercept and residual variance differ from the target's mean and variance by a shift.
+    """
+    d = mean.shape[1] - 1
+    log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
+    log_w = np.log(covariance[:, d, d])
+    alone = 2 * log_root[:, d] - log_w
+    total = (B - 1.0) * alone + (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(-np.expm1(alone), 0.0) + SOFT)
+    total += log_root[:, :d].sum(axis=1) - (0.5 * d + 1) * log_w
+    total -= 0.5 * ((0.5 * log_w - LOG_SD) / SPREAD) ** 2 + 0.5 * (mean[:, d] / MEAN_SD) ** 2
+    beyond = np.maximum(covariance[:, d, d] + mean[:, d] ** 2 - 1, 0.0) / EDGE
+    return total - 0.5 * beyond**2
+
+
 def draw_prior(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw the mean and a root of the covariance of d features and a target."""
     means, roots = draw_priors(d, 1, rng)
