@@ -155,16 +155,46 @@ class GroupPosteriors(Posteriors):
             by=by,
         )
 
-    def stacked(self, parameter: str | None = None) -> np.ndarray:
-        """Return the draws of a parameter that is one number, groups × draws; of the first one by default."""
+    @property
+    def main_parameters(self) -> tuple[str, ...]:
+        """What groups are compared by where nothing is said: the first parameter, of a regression its coefficients."""
         first = next(iter(self.values()))
-        name = next(iter(first.draws)) if parameter is None else text(parameter, "parameter")
-        if name not in first.draws or first.draws[name].ndim != 1:
+        main = "" if first.model is None else first.model.main_draws
+        if main not in first.draws:
+            return (next(iter(first.draws)),)
+        return tuple(name for name in first.scalars() if name.startswith(f"{main}["))
+
+    def parameter_named(self, parameter: str | None) -> str:
+        """Return the full name of a parameter that is one number; a coefficient also goes by its term, ``"age"``."""
+        every = next(iter(self.values())).scalars()
+        if parameter is None:
+            return self.main_parameters[0]
+        name = text(parameter, "parameter")
+        ending = [full for full in self.main_parameters if full.endswith(f"[{name}]")]
+        if name in every or not ending:
+            return name
+        return ending[0]
+
+    def stacked(self, parameter: str | None = None) -> np.ndarray:
+        """Return the draws of a parameter that is one number, groups × draws; of the first one by default.
+
+        Of a regression the first coefficient, or a coefficient by its term: ``stacked("age")``.
+        """
+        name, known = self.parameter_named(parameter), list(next(iter(self.values())).scalars())
+        if name not in known:
             raise UsageError(
                 f"{name!r:.60} is no parameter that is one number.",
-                hint=f"the draws are {', '.join(first.draws)}",
+                hint=f"there are {', '.join(known[:_SOME])}{' …' * (len(known) > _SOME)}",
             )
-        return np.stack([one.draws[name] for one in self.values()])
+        every = (one.draws if name in one.draws else one.scalars() for one in self.values())
+        return np.stack([each[name] for each in every])
+
+    def center(self, parameter: str | None = None) -> np.ndarray | None:
+        """Return draws of the mean over groups of a pooled parameter, None if it is not pooled."""
+        if self.population is None:
+            return None
+        every, name = self.population.scalars(), self.parameter_named(parameter)
+        return every.get(name, every.get("mean") if name == self.main_parameters[0] else None)
 
     def probability_highest(self, parameter: str | None = None) -> dict[str, float]:
         """Return the probability that each group has the highest value of a parameter that is one number."""
@@ -264,23 +294,30 @@ class GroupPosteriors(Posteriors):
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw a forest plot: an interval for each group; pooled, also what each group says for itself.
 
+        Of regressions it has a panel for each coefficient.
+
         ``options`` go to :func:`discreet.reporting.plot_groups`. Groups of which no parameter is one number are drawn
         by the densities of all of them.
         """
         from discreet.reporting.forest import plot_groups
 
         first = next(iter(self.values()))
-        if "parameter" not in options and next(iter(first.draws.values())).ndim > 1:
+        if "parameter" not in options and self.main_parameters[0] not in first.scalars():
             return super().plot(path, **options)
         return plot_groups(self, path=path, **options)
 
     @cached_property
     def shrinkage(self) -> dict[str, float]:
         """How far pooling drew each group's mean towards that of the population: 0 not at all, 1 all the way."""
-        if self.population is None or self.apart is None:
+        return self.shrinkage_of(None)
+
+    def shrinkage_of(self, parameter: str | None) -> dict[str, float]:
+        """Return the same for a parameter: of a regression ``"age"``, its first coefficient by default."""
+        drawn_to = self.center(parameter)
+        if drawn_to is None or self.apart is None:
             raise UsageError("only a pooled posterior has shrinkage.", hint="dc.infer(release, pool=True)")
-        center = float(np.median(self.population.draws["mean"]))
-        pooled, alone = (np.median(one.stacked(), axis=1) for one in (self, self.apart))
+        center = float(np.median(drawn_to))
+        pooled, alone = (np.median(one.stacked(parameter), axis=1) for one in (self, self.apart))
         with np.errstate(all="ignore"):
             drawn = 1 - (pooled - center) / (alone - center)
         return {name: float(s) if math.isfinite(s) else math.nan for name, s in zip(self, drawn, strict=True)}
@@ -289,7 +326,7 @@ class GroupPosteriors(Posteriors):
         return self.summary().to_html(self.about)
 
     def __repr__(self) -> str:
-        parameter = next(iter(next(iter(self.values())).draws))
+        parameter = self.main_parameters[0]
         return f"<{len(self):,} groups: {parameter} of {', '.join(list(self)[:_SOME])}{' …' * (len(self) > _SOME)}>"
 
 

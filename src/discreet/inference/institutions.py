@@ -55,10 +55,10 @@ def read_list(
         made = infer(whole, **{**asked, "engine": engine})
         return replace(made, about=f"{len(several)} readings of one table: {made.about}")
     model = next(iter(several.values())).model
-    if pool is None:
-        pooled_model(model)
     if pool is not False:
         check_pool(model, asked)
+    if pool is None:
+        pooled_model(model)
     parts = one_by_one(several, infer, asked)
     by = (Labels("institution", tuple(several)),)
     about = f"{next(iter(several.values())).title}, and {len(several) - 1} more"

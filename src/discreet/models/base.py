@@ -55,6 +55,8 @@ class Model(metaclass=Constructed):
     engines: ClassVar[str]
     #: Which picture shows its posterior: a name in :mod:`discreet.reporting.pictures`.
     picture: ClassVar[str] = "densities"
+    #: The draws that groups are compared by where none are named; the first ones if this is empty.
+    main_draws: ClassVar[str] = ""
     #: Names of the values 1, 2, ... of draws that are labels, not numbers.
     draw_categories: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: What becomes of values outside the bounds, if the model can read only one answer; None if either.

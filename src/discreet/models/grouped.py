@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from discreet.arguments import shown, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels
@@ -178,6 +178,9 @@ class Grouped(Model):
 
     def stand_ins(self, domain: Domain) -> tuple[Fraction | str, ...]:
         return self.model.stand_ins(domain)
+
+    def suited(self, norm: Literal["l1", "l2"]) -> Self:
+        return replace(self, model=self.model.suited(norm))
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         block = self.model.layout(domain, "add_remove")

@@ -39,6 +39,8 @@ MOST_GROUPS = 40
 # Numbers beside the intervals of more groups than this are too small to read.
 _MOST_NUMBERS = 60
 _ROW = 0.26
+# Coefficients of a regression that have a panel each.
+_MOST_PANELS = 6
 _APART = "#8a95a0"
 
 
@@ -62,7 +64,8 @@ def plot_groups(
     groups
         What to draw.
     parameter
-        A parameter that is one number; the first by default.
+        A parameter that is one number; the first by default. Of a regression a term, or all coefficients by default,
+        a panel for each.
     path
         Where to write the figure; the suffix is the format (png, svg, pdf).
     prob
@@ -70,53 +73,68 @@ def plot_groups(
     title
         Heading; by default what was asked.
     order
-        ``"declared"``, or ``"value"``: the highest median first.
+        ``"declared"``, or ``"value"``: the highest median of the (first) parameter first.
     most_groups
         How many groups to show; None for all. The figure grows with them.
     """
-    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
+    tails(prob)
     one_of(order, "order", ("declared", "value"))
     if most_groups is not None:
         whole(most_groups, "most_groups")
     if not groups:
         raise UsageError("there is no group to draw.")
     first = next(iter(groups.values()))
-    name = next(iter(first.draws)) if parameter is None else parameter
-    quantiles = np.quantile(groups.stacked(name), levels, axis=1).T
-    rows = np.argsort(-quantiles[:, 2], kind="stable") if order == "value" else np.arange(len(groups))
+    shown = groups.main_parameters if parameter is None else (groups.parameter_named(parameter),)
+    names = shown[:_MOST_PANELS]
+    rows = np.arange(len(groups))
+    if order == "value":
+        rows = np.argsort(-np.median(groups.stacked(names[0]), axis=1), kind="stable")
     rows = rows[:most_groups]
-    pooled = groups.apart is not None and groups.population is not None and name == next(iter(first.draws))
+    pooled = groups.apart is not None and groups.center(names[0]) is not None
     how = groups.together().diagnostics
-    notes = [f"{name}: median, 50% and {100 * prob:.4g}% intervals; {how.engine_in_words}"]
+    about = names[0] if len(names) == 1 else "coefficients"
+    notes = [f"{about}: median, 50% and {100 * prob:.4g}% intervals; {how.engine_in_words}"]
     if len(rows) < len(groups):
         which = "highest" if order == "value" else "first"
         notes.append(f"{which} {len(rows)} of {len(groups):,} groups (most_groups=None draws all)")
+    if len(names) < len(shown):
+        notes.append(f"first {len(names)} of {len(shown)} coefficients (parameter= draws one)")
     notes = [*([groups.about] if groups.about else []), "; ".join(notes)]
     heading = Heading(8.2, title or first.question or "Groups", notes, look_of(how.engine)[1])
-    figure = new_figure(8.2, (_ROW + 0.12 * pooled) * len(rows) + 0.9 + 0.25 * pooled, heading)
-    axes = figure.add_subplot()
+    height = (_ROW + 0.12 * pooled) * len(rows) + 0.9
+    figure = new_figure(8.2, height * len(names) + 0.25 * pooled, heading)
+    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    for at, (axes, name) in enumerate(zip(panels, names, strict=True)):
+        _panel(axes, groups, name, rows, prob)
+        if pooled and at == 0:
+            name_series(axes, ["pooled", "alone", "population mean"], [PALETTE[0], _APART, PALETTE[2]])
+    return finish(figure, path)
+
+
+def _panel(axes: Axes, groups: GroupPosteriors, name: str, rows: np.ndarray, prob: float) -> None:
+    """Draw one parameter of the groups."""
+    first, center = next(iter(groups.values())), groups.center(name)
+    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
+    quantiles = np.quantile(groups.stacked(name)[rows], levels, axis=1).T
     at = np.arange(len(rows), dtype=float)
-    if pooled:
-        assert groups.apart is not None
-        assert groups.population is not None
-        low, middle, high = np.quantile(groups.population.draws["mean"], [*tails(prob), 0.5])[[0, 2, 1]]
+    pooled = groups.apart is not None and center is not None
+    if groups.apart is not None and center is not None:
+        low, middle, high = np.quantile(center, [*tails(prob), 0.5])[[0, 2, 1]]
         axes.axvspan(low, high, color=PALETTE[2], alpha=0.10, linewidth=0)
         axes.axvline(middle, color=PALETTE[2], linewidth=1.2)
         apart = np.quantile(groups.apart.stacked(name)[rows], levels, axis=1).T
         axes.hlines(at + 0.2, apart[:, 0], apart[:, 4], color=_APART, linewidth=1.0)
         axes.plot(apart[:, 2], at + 0.2, "o", color=_APART, markersize=3.4)
-        name_series(axes, ["pooled", "alone", "population mean"], [PALETTE[0], _APART, PALETTE[2]])
-    draw_intervals(axes, at - 0.1 * pooled, quantiles[rows], PALETTE[0])
+    draw_intervals(axes, at - 0.1 * pooled, quantiles, PALETTE[0])
     name_rows(axes, [shorten(list(groups)[g]) for g in rows])
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     if first.units.is_date(name):
         date_axis(axes)
-    else:
-        if len(rows) <= _MOST_NUMBERS:
-            _numbers(axes, at, quantiles[rows])
-        label = ", ".join(filter(None, [name, first.units.of(name)]))
-        axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
-    return finish(figure, path)
+        return
+    if len(rows) <= _MOST_NUMBERS:
+        _numbers(axes, at, quantiles)
+    label = ", ".join(filter(None, [name, first.units.of(name)]))
+    axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
 
 
 def _numbers(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:
