@@ -222,3 +222,19 @@ def test_bad_input(command: str, code: int, message: str, capsys: pytest.Capture
     said = " ".join(capsys.readouterr().err.split())
     assert re.search(message, said), said
     assert not Path("out.json").exists()
+
+
+def test_a_regression_by_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("by.toml").write_text(
+        'model = "linear_regression"\ntarget = "age"\nfeatures = ["sex"]\n[bounds]\nage = [18, 100]\nsex = ["F", "M"]\n'
+    )
+    asked = ["release", "data.csv", "--model", "by.toml", "--by", "smoker=no|yes", "--epsilon", "50"]
+    assert run([*asked, "--output", "groups.json"]) == 0
+    assert dc.Release.load("groups.json").model.groups == ("no", "yes")
+    capsys.readouterr()
+    assert run(["infer", "groups.json", "--draws", "400"]) == 0
+    assert "no.coefficients[sex=M]" in capsys.readouterr().out
+    assert run(["infer", "groups.json", "--pool", "--draws", "400"]) == 0
+    assert "population.coefficients_sd[sex=M]" in capsys.readouterr().out
+    assert run([*asked[:5], "=|", "--epsilon", "1", "--output", "none.json"]) == 2
+    assert "cannot read --by" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -18,38 +19,24 @@ from discreet.models.grouped import read_groups
 
 # which kind of posterior it is depends on what is read
 infer: Any = dc.infer
+# as in the study
 BOUNDS = {"y": (-4, 4), "a": (-3, 3), "b": (-3, 3)}
 MODEL = dc.models.LinearRegression("y", ["a", "b"], bounds=BOUNDS)
 FLAT = 1e-10
 
 
-def a_table(rng: np.random.Generator, n_groups: int, spread: float) -> tuple[dict[str, Any], np.ndarray]:
-    """Return groups of 60 to 300 rows with correlated features, and the coefficients of each, intercept first."""
-    n = rng.integers(60, 300, n_groups)
-    g = np.repeat(np.arange(n_groups), n)
-    a = rng.normal(0, 1, g.size)
-    b = 0.6 * a + 0.8 * rng.normal(0, 1, g.size)
-    a, b = np.clip(a, -3, 3), np.clip(b, -3, 3)
-    truth = np.array([0.1, 0.4, -0.3]) + spread * rng.standard_normal((n_groups, 3))
-    y = (np.stack([np.ones(g.size), a, b], axis=1) * truth[g]).sum(axis=1) + rng.normal(0, 0.6, g.size)
-    return {"g": [f"g{i}" for i in g], "a": a, "b": b, "y": y}, truth
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The study of pooled slopes as a module; its parts are found next to it, as when it is run."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "studies"))
+    return importlib.import_module("pooled_slopes")
 
 
-def released(
-    table: dict[str, Any], rng: np.random.Generator, n_groups: int, epsilon: float = 8, **options: Any
-) -> dc.Release:
-    return release_with(
-        lambda noise: int(noise.sample(1, rng)[0]),
-        table,
-        read_groups(MODEL, "g", [f"g{i}" for i in range(n_groups)]),
-        dc.mechanisms.Laplace(epsilon),
-        **{"neighbors": "add_remove", **options},
-    )
-
-
-def test_a_group_is_read_as_its_own_release_would_be(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_a_group_is_read_as_its_own_release_would_be(
+    study: Any, tmp_path: Path, rng: np.random.Generator
+) -> None:
     """The same noise on the rows of one group alone gives the same file, and the same draws."""
-    table, _ = a_table(rng, 3, 0.2)
+    table, _ = study.a_table(rng, 3, 0.2)
     drawn: list[int] = []
 
     def noise(law: Any) -> int:
@@ -87,9 +74,9 @@ def _width(posterior: Any) -> float:
     return float(high - low)
 
 
-def test_groups_are_compared_ranked_and_drawn(tmp_path: Path, rng: np.random.Generator) -> None:
-    table, _ = a_table(rng, 3, 0.4)
-    release = released(table, rng, 3, epsilon=30)
+def test_groups_are_compared_ranked_and_drawn(study: Any, tmp_path: Path, rng: np.random.Generator) -> None:
+    table, _ = study.a_table(rng, 3, 0.4)
+    release = study.released(table, rng, 3, epsilon=30)
     posterior = infer(release, rng=1, draws=400)
     difference = posterior.compare("g0", "g1")
     assert "coefficients[a]" in str(difference)
@@ -193,63 +180,22 @@ def test_one_parameter_agrees_with_quadrature() -> None:
     assert share == pytest.approx(truth, abs=4 * np.sqrt(truth * (1 - truth) * 8 / 4000))
 
 
-def covered(draws: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    return (low <= truth) & (truth <= high)
-
-
-def slopes_of(posterior: Any) -> np.ndarray:
-    return np.column_stack([posterior.draws["intercept"], posterior.draws["coefficients"]])
-
-
-def complete(groups: Any, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the coefficients that all groups would share: each group says where, as a normal distribution."""
-    precisions = [np.linalg.inv(np.cov(slopes_of(one).T)) for one in groups.values()]
-    pull = sum(p @ slopes_of(one).mean(axis=0) for p, one in zip(precisions, groups.values(), strict=True))
-    covariance = np.linalg.inv(sum(precisions))
-    return rng.multivariate_normal(covariance @ pull, covariance, size)
-
-
-def trial(rng: np.random.Generator, n_groups: int, spread: float, draws: int) -> dict[str, np.ndarray]:
-    """Return how often intervals hold the truth, and squared errors, groups × coefficients; and ranks of one group."""
-    table, truth = a_table(rng, n_groups, spread)
-    pooled = infer(released(table, rng, n_groups), pool=True, rng=rng, draws=draws)
-    common = complete(pooled.apart, draws, rng)
-    each = {name: list(found.values()) for name, found in (("pooled", pooled), ("apart", pooled.apart))}
-    found = {
-        f"{name} covers": np.array([covered(slopes_of(p), t) for p, t in zip(ps, truth, strict=True)])
-        for name, ps in each.items()
-    }
-    found["complete covers"] = np.array([covered(common, t) for t in truth])
-    for name, ps in each.items():
-        means = np.array([slopes_of(p).mean(axis=0) for p in ps])
-        found[f"{name} error"] = (means - truth) ** 2
-    found["ranks"] = (slopes_of(pooled["g0"]) < truth[0]).mean(axis=0)
-    return found
-
-
-def test_pooled_slopes_hold_where_complete_pooling_does_not(rng: np.random.Generator) -> None:
-    found = trial(rng, 10, 0.25, 800)
+def test_pooled_slopes_hold_where_complete_pooling_does_not(study: Any, rng: np.random.Generator) -> None:
+    found = study.trial(rng, 10, 0.3, 10, draws=800)
     # 30 intervals of 95%: fewer than 22 hold in one of ten thousand, even if groups go together a little
     assert found["pooled covers"].sum() >= 22
     assert found["complete covers"].sum() <= 15
 
 
 @pytest.mark.slow
-def test_pooled_slopes_over_many_tables(rng: np.random.Generator) -> None:
-    trials = [trial(rng, 10, spread, 2000) for spread in (0.1, 0.3) for _ in range(30)]
-    every = {name: np.array([one[name] for one in trials]) for name in trials[0]}
-    # of 600 groups, if three of a table are worth one: 4 standard errors below 95%
-    assert every["pooled covers"].mean(axis=(0, 1)).min() >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200)
-    assert every["complete covers"].mean() < 0.5
-    assert every["pooled error"].mean() < every["apart error"].mean()
-    for ranks in every["ranks"].T:
-        assert stats.kstest(ranks, "uniform").pvalue > 1e-3 / 3
+def test_pooled_slopes_over_many_tables(study: Any) -> None:
+    claims = [claim for spread in study.SPREADS for claim in study.run("", spread, 10, 20, 10, 0)]
+    assert all(claim.holds for claim in claims), [claim.measured for claim in claims]
 
 
-def test_pooled_groups_have_a_population(tmp_path: Path, rng: np.random.Generator) -> None:
-    table, _ = a_table(rng, 4, 0.1)
-    release = released(table, rng, 4, epsilon=20)
+def test_pooled_groups_have_a_population(study: Any, tmp_path: Path, rng: np.random.Generator) -> None:
+    table, _ = study.a_table(rng, 4, 0.1)
+    release = study.released(table, rng, 4, epsilon=20)
     pooled = infer(release, pool=True, rng=3, draws=400)
     assert list(pooled.population.draws) == ["intercept", "coefficients", "intercept_sd", "coefficients_sd"]
     said = str(pooled.summary())
@@ -264,14 +210,14 @@ def test_pooled_groups_have_a_population(tmp_path: Path, rng: np.random.Generato
     assert pooled["g0"].predict(rows, interval=0.9).low.shape == (2,)
 
 
-def test_pooling_is_refused_where_it_has_no_meaning(rng: np.random.Generator) -> None:
-    table, _ = a_table(rng, 2, 0.1)
-    release = released(table, rng, 2)
+def test_pooling_is_refused_where_it_has_no_meaning(study: Any, rng: np.random.Generator) -> None:
+    table, _ = study.a_table(rng, 2, 0.1)
+    release = study.released(table, rng, 2, 8)
     with pytest.raises(UsageError, match="naive engine reads nothing together"):
         infer(release, pool=True, engine="naive")
     with pytest.raises(UsageError, match="take no records"):
         infer(release, pool=True, records=(0, 10))
-    one = released({name: values[:50] for name, values in table.items()}, rng, 1)
+    one = study.released({name: values[:50] for name, values in table.items()}, rng, 1, 8)
     with pytest.raises(UsageError, match="one group alone"):
         infer(one, pool=True, draws=400)
     alone = [dc.release({k: table[k] for k in BOUNDS}, MODEL, epsilon=1, dataset=d) for d in "pq"]
@@ -279,8 +225,8 @@ def test_pooling_is_refused_where_it_has_no_meaning(rng: np.random.Generator) ->
         infer(alone)
 
 
-def test_institutions_are_pooled_too(rng: np.random.Generator) -> None:
-    table, _ = a_table(rng, 2, 0.2)
+def test_institutions_are_pooled_too(study: Any, rng: np.random.Generator) -> None:
+    table, _ = study.a_table(rng, 2, 0.2)
     mine = {k: table[k] for k in BOUNDS}
     releases = [dc.release(mine, MODEL, epsilon=40, dataset=name) for name in ("east", "west")]
     pooled = infer(releases, pool=True, rng=rng, draws=400)

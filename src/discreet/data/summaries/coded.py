@@ -32,8 +32,8 @@ class CodedBatch:
 
     ``codes`` has one column per declared column of labels, ``values`` one per declared column of numbers, both in the
     order of declaration. A code is the position of the label, or the number of labels for a value that is missing or
-    undeclared. A missing number is NaN; others are as they are, also outside the bounds. ``n_people`` is how many people
-    have their first record here: as many as there are records, unless a person has several.
+    undeclared. A missing number is NaN; others are as they are, also outside the bounds. ``n_people`` is how many
+    people have their first record here: as many as there are records, unless a person has several.
     """
 
     codes: np.ndarray

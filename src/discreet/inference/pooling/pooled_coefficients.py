@@ -1,8 +1,8 @@
 """Partial pooling of regressions: the coefficients of each group are drawn towards those of the others, together.
 
 The intercept at the middle of all bounds and the coefficients, on bounds mapped to [-1, 1], are the vector of a group
-(:mod:`~discreet.inference.pooling.vector_hierarchy`). What goes along with them, the residual sd and R^2, is that of the
-draw of the group's own whose coefficients are nearest.
+(:mod:`~discreet.inference.pooling.vector_hierarchy`). What goes along with them, the residual sd and R^2, is that of
+the draw of the group's own whose coefficients are nearest.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from discreet.models.regression import bounds_of
 _APPROXIMATION = "what groups say for themselves as multivariate t distributions"
 _REASON = "pool=True"
 _WORDS = (
-    "on bounds mapped to [-1, 1], each coefficient of groups is a t distribution with 4 degrees of freedom; the center is "
-    "N(0, 2^2), the spread s has density 0.5 / (0.5 + s)^2"
+    "on bounds mapped to [-1, 1], each coefficient has a t distribution over groups, with 4 degrees of freedom; its "
+    "center is N(0, 2^2), its spread s has density 0.5 / (0.5 + s)^2"
 )
 _PRIOR_DRAWS = 4000
 

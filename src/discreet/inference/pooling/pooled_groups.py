@@ -74,13 +74,13 @@ def pooled_model(model: Model) -> PooledModel:
     if found is None:
         raise UsageError(
             f"{model.name} has no one parameter that several tables share.",
-            hint="dc.Bernoulli(), dc.Poisson(), dc.Mean() and dc.Normal() have; pool=True also takes linear regressions",
+            hint="dc.Bernoulli(), dc.Poisson(), dc.Mean() and dc.Normal() have; linear regressions take pool=True",
         )
     return found
 
 
 def check_pool(model: Model, asked: Mapping[str, Any]) -> None:
-    """Raise if a model is not pooled, or if something is asked that has no meaning where groups are each other's prior."""
+    """Raise if a model is not pooled, or if what is asked has no meaning where groups are each other's prior."""
     if model.closed_form(_POOLED) is None and model.closed_form(_VECTORS) is None:
         raise UsageError(
             f"{model.name} is not pooled.",

@@ -47,7 +47,9 @@ def log_prior_given_features(mean: np.ndarray, covariance: np.ndarray) -> np.nda
     log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
     log_w = np.log(covariance[:, d, d])
     alone = 2 * log_root[:, d] - log_w
-    total = (B - 1.0) * alone + (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(-np.expm1(alone), 0.0) + SOFT)
+    total = (B - 1.0) * alone + (min(1.0, 0.5 * d) - 0.5 * d) * np.log(
+        np.maximum(-np.expm1(alone), 0.0) + SOFT
+    )
     total += log_root[:, :d].sum(axis=1) - (0.5 * d + 1) * log_w
     total -= 0.5 * ((0.5 * log_w - LOG_SD) / SPREAD) ** 2 + 0.5 * (mean[:, d] / MEAN_SD) ** 2
     beyond = np.maximum(covariance[:, d, d] + mean[:, d] ** 2 - 1, 0.0) / EDGE
