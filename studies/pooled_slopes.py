@@ -9,7 +9,8 @@ Groups of 60 to 300 rows with two features of correlation 0.6; their intercepts 
 
 95% intervals are to cover at least 88% of the groups for each coefficient, the mean squared error of pooled means is to
 be below that without pooling, and ranks of the first group are to be uniform from epsilon 10 on: where noise dominates,
-a group's own draws lean towards 0, and pooled slopes keep some of that.
+a group's own draws lean towards 0, and pooled slopes keep some of that. These limits were set after trials at epsilon 4
+in which ranks were not uniform, so at epsilon 4 the p-value is shown and nothing is claimed of it.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def run(name: str, spread: float, epsilon: float, trials: int, n_groups: int, se
             errors["pooled"] < errors["apart"],
             ", ".join(f"{who} {value:.4f}" for who, value in errors.items()),
         ),
-        Claim(name, "ranks are uniform", epsilon < EPSILONS[1] or p > ALARM / 3, f"least p = {p:.2g}"),
+        Claim(name, "ranks are uniform", p > ALARM / 3, f"least p = {p:.2g}")
+        if epsilon >= EPSILONS[1]
+        else Claim(name, "beside: ranks, which are not held to be uniform here", True, f"least p = {p:.2g}"),
     ]
 
 

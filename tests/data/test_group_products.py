@@ -203,8 +203,9 @@ def test_people_in_several_groups() -> None:
 )
 def test_bad_groups(options: dict[str, Any], said: str) -> None:
     table = {c: [CORNER[c]] for c in COLUMNS}
+    asked: dict[str, Any] = {"epsilon": 1, **options}
     with pytest.raises(dc.DiscreetError, match=said):
-        dc.release(table, a_model(), **{"epsilon": 1, **options})
+        dc.release(table, a_model(), **asked)
 
 
 def test_a_logistic_regression_on_labels_says_that_it_has_no_groups() -> None:

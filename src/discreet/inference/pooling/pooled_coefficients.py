@@ -134,10 +134,10 @@ class _WeakPrior:
 
 def _nearest(x: np.ndarray, own: np.ndarray, precision: np.ndarray) -> np.ndarray:
     """Return for each point the nearest of the group's own draws, in units of how widely these are spread."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     root = np.linalg.cholesky(precision)
-    return cKDTree(own @ root).query(x @ root)[1]
+    return np.asarray(KDTree(own @ root).query(x @ root)[1])
 
 
 def _diagnosed(own: Diagnostics) -> Diagnostics:
