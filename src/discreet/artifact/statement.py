@@ -54,7 +54,7 @@ def _purpose(release: Release) -> str:
     """Say which model it is, and of how many groups."""
     name = release.model.in_words
     groups = f" in each of {_count(len(release.model.groups))} groups" if release.model.groups else ""
-    return f"{_article(name.lower())} {name} model{groups}"
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name} model{groups}"
 
 
 def _held(release: Release) -> str:
@@ -395,7 +395,3 @@ def _some(labels: tuple[str, ...]) -> str:
 
 def _listing(items: list[str]) -> str:
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
-
-
-def _article(name: str) -> str:
-    return "an" if name[0] in "aeiou" else "a"

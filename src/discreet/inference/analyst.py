@@ -235,12 +235,10 @@ def _of_table(
 ) -> Posterior:
     """Return what is known of the very table that was released."""
     known = answer.approximation if engine == "naive" else "noise is the only uncertainty"
+    left_out = "sum" if release.domain.dates else None  # dates have no sum
+    own = {name: values for name, values in (answer.table or {}).items() if name != left_out}
     words = release.model.labels or answer.labels.get("p")
-    labels = {"count": words} if words is not None and "count" in (answer.table or {}) else None
-    own = answer.table or {}
-    if release.domain.dates:
-        # dates have no sum
-        own = {name: values for name, values in own.items() if name != "sum"}
+    labels = {"count": words} if words is not None and "count" in own else None
     return Posterior(
         own,
         lambda: replace(how(), approximation=known),
@@ -392,12 +390,10 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
         if name != "auto" and refusal is None:
             return engine, "asked for"
         if refusal is not None or reluctance is not None:
-            passed_over.append(
-                f"{engine.name} {reluctance if refusal is None else f'does not apply ({refusal})'}"
-            )
+            why = reluctance if refusal is None else f"does not apply ({refusal})"
+            passed_over.append(f"{engine.name} {why}")
             continue
-        seconds = engine.predicted_seconds(question)
-        if seconds <= REASONABLE:
+        if (seconds := engine.predicted_seconds(question)) <= REASONABLE:
             return engine, "; ".join([*passed_over, f"{engine.name} is the most exact engine that applies"])
         passed_over.append(f"{engine.name} would take about {seconds:,.0f} s")
         slow.append((seconds, engine))
