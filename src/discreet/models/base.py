@@ -206,7 +206,7 @@ class Model(metaclass=Constructed):
         """Return how far, in L2, the vector that has a usable count moves if a record is replaced, group by group.
 
         Two records f and f' of norm s at most are apart by 2 s at most, and by sqrt(2) s where no coordinate is
-        negative, as then |f - f'|^2 <= |f|^2 + |f'|^2.
+        negative, as then ``|f - f'|^2 <= |f|^2 + |f'|^2``.
         """
         ranges = self.coordinate_ranges(domain, "add_remove")
         most = self.layout(domain, "add_remove").l2_sensitivity

@@ -124,7 +124,7 @@ class _PrivateRegression(BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return what each coefficient is for: a feature, or a label of one."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         known: int = self.n_features_in_  # pyright: ignore[reportAttributeAccessIssue]
         if input_features is not None and not (
             isinstance(input_features, Sequence | np.ndarray) and len(input_features) == known
