@@ -38,7 +38,7 @@ class AsCalled:
     name = "as called"
 
     def __init__(self, model: Model, y: Any, **size: int) -> None:
-        self._mcmc = _nuts(model, **size)
+        self._mcmc = nuts_chains(model, **size)
         self(0, y)
 
     def __call__(self, seed: int, y: Any) -> Timed:
@@ -70,7 +70,7 @@ class HandCompiled:
 
     def __init__(self, model: Model, y: Any, **size: int) -> None:
         def everything(key: Any, y: Any) -> dict[str, Any]:
-            mcmc = _nuts(model, **size)
+            mcmc = nuts_chains(model, **size)
             mcmc.run(key, y)
             return mcmc.get_samples(group_by_chain=True)
 
@@ -84,7 +84,8 @@ class HandCompiled:
         return Timed(time.perf_counter() - start, 0.0, _draws(samples, seed))
 
 
-def _nuts(model: Model, *, warmup: int, draws: int, chains: int) -> MCMC:
+def nuts_chains(model: Model, *, warmup: int, draws: int, chains: int) -> MCMC:
+    """Return NUTS on a model, ready to be run on its data."""
     return MCMC(
         NUTS(model),
         num_warmup=warmup,

@@ -105,29 +105,16 @@ def theirs(mcmc: Any, readings: Readings, seed: int) -> tuple[float, float, np.n
     )
 
 
-def sampler(readings: Readings) -> Any:
-    """Return NUTS on the regression whose sums these are."""
-    from numpyro.infer import MCMC, NUTS
-
-    return MCMC(
-        NUTS(nuts_model(readings)),
-        num_warmup=WARMUP,
-        num_samples=DRAWS // CHAINS,
-        num_chains=CHAINS,
-        chain_method="vectorized",
-        progress_bar=False,
-        jit_model_args=True,
-    )
-
-
 def compare(d: int, rounds: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return how many times as many effective draws a second there are, round by round."""
+    from nuts import nuts_chains
+
     rows, model = table_of(N, d, rng)
     releases = [
         dc.release(rows, model, mechanism="gaussian", rho="0.05", missing="none") for _ in range(rounds + 1)
     ]
     # the first is for compiling what can be kept
-    mcmc = sampler(Readings.of(releases[0]))
+    mcmc = nuts_chains(nuts_model(Readings.of(releases[0])), warmup=WARMUP, draws=DRAWS, chains=CHAINS)
     ours(releases[0], 0)
     theirs(mcmc, Readings.of(releases[0]), 0)
     ratios: dict[str, list[float]] = {"waited": [], "run": []}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from itertools import islice, product
 from typing import Any
@@ -14,7 +13,6 @@ from scipy import stats
 from scipy.special import betainc, betaln, gammaln
 
 import discreet as dc
-from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.inference.diagnostics import mean_ess
@@ -24,6 +22,7 @@ from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.samplers.chain_draws import choose_states
 from discreet.samplers.mixture_chain import MixtureChain, sweeps
+from tests.mechanisms.altered_files import altered
 
 MODEL = Mixture(2, {"smoker": ["no", "yes"], "stage": ["1", "2", "3"]})
 TABLE = pa.table({"smoker": ["no", "yes", "yes", None] * 10, "stage": ["1", "2", "3", "9"] * 10})
@@ -240,12 +239,5 @@ class TestRelease:
     def test_an_altered_file_is_refused(
         self, where: tuple[Any, ...], value: Any, rng: np.random.Generator
     ) -> None:
-        document = json.loads(released(rng).to_json())
-        *path, last = where
-        inner = document
-        for step in path:
-            inner = inner[step]
-        inner[last] = value
-        document["sha256"] = checksum(document)
         with pytest.raises(ReleaseFileError):
-            dc.Release.from_json(json.dumps(document))
+            dc.Release.from_json(altered(released(rng), where, value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -13,12 +12,12 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.mechanisms.base import RandomSource
 from discreet.privacy.costs.gibbs_costs import SweepCosts
 from discreet.samplers.gibbs_chains import conditional
+from tests.mechanisms.altered_files import altered
 
 COLUMNS = {"dose": ["low", "high"], "ill": ["no", "yes"]}
 VALUES = {"base": [0.1, 0.4, 0.8], "effect": [-1, 0, 1]}
@@ -174,15 +173,8 @@ class TestRelease:
         self, where: tuple[Any, ...], value: Any, rng: np.random.Generator
     ) -> None:
         made = sample_with(RandomSource.seeded(rng), TABLE, MODEL, mechanism(), impute=IMPUTE)
-        document = json.loads(made.to_json())
-        *path, last = where
-        inner = document
-        for step in path:
-            inner = inner[step]
-        inner[last] = value
-        document["sha256"] = checksum(document)
         with pytest.raises(ReleaseFileError):
-            dc.Release.from_json(json.dumps(document))
+            dc.Release.from_json(altered(made, where, value))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice, product
@@ -15,7 +14,6 @@ from scipy import stats
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
 import discreet as dc
-from discreet.artifact.codec import checksum
 from discreet.curator.publish import sample_with
 from discreet.errors import ReleaseFileError, UsageError
 from discreet.inference.diagnostics import mean_ess
@@ -30,6 +28,7 @@ from discreet.samplers.hidden_markov_chain import (
     log_emissions,
     sweeps,
 )
+from tests.mechanisms.altered_files import altered
 
 LEAST, TEMPERATURE = 0.1, 2.5
 RANGE = float(simplex_range(2, Fraction(1, 10)))
@@ -301,12 +300,5 @@ class TestRelease:
     def test_an_altered_file_is_refused(
         self, where: tuple[Any, ...], value: Any, rng: np.random.Generator
     ) -> None:
-        document = json.loads(released(rng).to_json())
-        *path, last = where
-        inner = document
-        for step in path:
-            inner = inner[step]
-        inner[last] = value
-        document["sha256"] = checksum(document)
         with pytest.raises(ReleaseFileError):
-            dc.Release.from_json(json.dumps(document))
+            dc.Release.from_json(altered(released(rng), where, value))
