@@ -11,7 +11,8 @@ from scipy import stats
 import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
-from discreet.inference.regression import MomentDraws, Readings, draw_moments, draw_population
+from discreet.inference.regression import MomentDraws, Readings, draw_population
+from discreet.inference.regression.moment_draws import independent_moments, moved_moments
 from discreet.inference.regression.moment_kernels import log_density
 from discreet.inference.regression.moment_prior import draw_prior, draw_priors, log_prior
 from discreet.mechanisms.base import RandomSource
@@ -81,8 +82,8 @@ def test_the_gradient_and_the_prior(p: int, laplace: bool, rng: np.random.Genera
     )
     change = density(other, 0.0, none)[0] - density(q, 0.0, none)[0]
     other_jacobian = float(((p + 1 - np.arange(p)) * np.log(np.diag(other_root))).sum())
-    expected = log_prior(other_mean[None], (other_root @ other_root.T)[None])[0]
-    expected -= log_prior(mean[None], (root @ root.T)[None])[0]
+    expected = log_prior(other_mean[None], other_root[None])[0]
+    expected -= log_prior(mean[None], root[None])[0]
     assert change == pytest.approx(expected + other_jacobian - jacobian)
 
 
@@ -107,7 +108,7 @@ def test_walks_agree_with_weighted_draws_from_the_prior(
         np.full((d + 1, d + 1, 2), -1),
         laplace,
     )
-    walked = draw_moments(readings, np.array([n]), 4000, 4, rng)
+    walked = moved_moments(readings, np.array([n]), 4000, 4, rng)
     size = 12_000
     means, roots = draw_priors(d, size, rng)
     covariances = roots @ roots.swapaxes(1, 2)
@@ -132,6 +133,50 @@ def test_walks_agree_with_weighted_draws_from_the_prior(
             share = weights[theirs[:, i] <= np.quantile(ours[:, i], level)].sum()
             error = np.sqrt(level * (1 - level) * (1 / effective + 1 / 400))
             assert abs(share - level) < limit * error
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_independent_draws_agree_with_walks(
+    laplace: bool, tied: bool, known: bool, rng: np.random.Generator
+) -> None:
+    """Two samplers of one posterior: means, sds, slopes and the number of records; other noise is told apart."""
+    n, scale = 2000.0, 10.0
+    x = rng.random((int(n), 3)) * 1.6 - 0.8
+    x[:, 0] = rng.random(len(x)) < 0.4 if tied else x[:, 0]
+    x[:, 2] = 0.3 * x[:, 0] - 0.4 * x[:, 1] + rng.normal(0, 0.2, len(x))
+    repeated, other = np.zeros((3, 3), dtype=np.bool_), np.full((3, 3, 2), -1)
+    if tied:  # the square of an indicator is itself
+        repeated[0, 0], other[0, 0] = True, (0, 1)
+    draw = rng.laplace if laplace else rng.normal
+    noise = draw(0, scale, (3, 3))
+    given = (x.sum(axis=0) + draw(0, scale, 3), x.T @ x + np.tril(noise) + np.tril(noise, -1).T)
+
+    def readings(scale: float) -> Readings:
+        scales = np.full(3, scale), np.full((3, 3), scale)
+        return Readings(given[0], scales[0], given[1], scales[1], repeated, other, laplace)
+
+    counts = np.array([n]) if known else np.round(n + rng.laplace(0, 30, 4000))
+
+    def numbers(found: MomentDraws | None) -> np.ndarray:
+        assert found is not None
+        root = found.root
+        slopes = np.linalg.solve(root[:, :2, :2].swapaxes(1, 2), root[:, 2, :2, None])[..., 0]
+        sds = np.sqrt(np.einsum("njk,njk->nj", root, root))
+        return np.column_stack([found.mean, sds, slopes] + ([] if known else [found.records]))
+
+    walked = numbers(moved_moments(readings(scale), counts, 6000, 4, rng))[::6]
+    # 68 numbers in eight settings, at 1e-4 together
+    fine = numbers(independent_moments(readings(scale), counts, 4000, rng))
+    assert min(stats.ks_2samp(a, b).pvalue for a, b in zip(walked.T, fine.T, strict=True)) > 1e-4 / 68
+    wrong = numbers(independent_moments(readings(1.5 * scale), counts, 4000, rng))
+    assert min(stats.ks_2samp(a, b).pvalue for a, b in zip(walked.T, wrong.T, strict=True)) < 1e-4 / 68
+
+
+def test_where_noise_is_large_nothing_is_drawn_independently(rng: np.random.Generator) -> None:
+    counts = np.array([100.0])
+    assert independent_moments(readings_of(3, 60.0, rng, laplace=True), counts, 400, rng) is None
 
 
 def test_with_hardly_any_noise_it_is_least_squares(rng: np.random.Generator) -> None:
@@ -294,7 +339,9 @@ def test_a_population_is_drawn_for_every_table(rng: np.random.Generator) -> None
     """With many records slopes scatter as least squares says, times the root of the kurtosis ratio."""
     covariance = np.array([[0.09, 0.03], [0.03, 0.04]])
     table = MomentDraws(
-        np.zeros((8000, 2)), np.broadcast_to(covariance, (8000, 2, 2)), np.full(8000, 10_000.0)
+        np.zeros((8000, 2)),
+        np.broadcast_to(np.linalg.cholesky(covariance), (8000, 2, 2)),
+        np.full(8000, 10_000.0),
     )
     for naive in (True, False):
         found = draw_population(table, rng, naive=naive)

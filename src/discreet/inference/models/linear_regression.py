@@ -45,7 +45,7 @@ def draw_naive(question: Question) -> Answer:
     mean, covariance = readings.possible(n)
     table = MomentDraws(
         np.broadcast_to(mean, (question.size, len(mean))),
-        np.broadcast_to(covariance, (question.size, *covariance.shape)),
+        np.broadcast_to(np.linalg.cholesky(covariance), (question.size, *covariance.shape)),
         np.full(question.size, n),
     )
     found = draw_population(table, question.rng, naive=True)

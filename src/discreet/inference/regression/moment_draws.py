@@ -1,4 +1,9 @@
-"""Draws of a table's means and covariance matrix given noisy sums, by Hamiltonian moves from a rough mode."""
+"""Draws of a table's means and covariance matrix given noisy sums.
+
+Where noise is small beside what the prior spans, sums without noise are proposed as the noisy ones less fresh noise,
+which is their distribution under a flat prior, and resampled by the weak prior: independent draws. Elsewhere
+Hamiltonian moves start from a rough mode.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engine import spend
-from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD
+from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD, log_prior
 from discreet.inference.regression.moment_readings import Readings
 
 # eigenvalues of the covariance at the start are at least this, or half the noise
@@ -15,23 +20,84 @@ _FLOOR = 0.01
 _MOST_STEPS = 24
 _LOG_STEP = np.log(0.25)
 _MOST_CLIMBS, _MOST_HALVINGS, _LEAST_GAIN = 40, 12, 0.5
+# proposals for each independent draw, the share of them that must count, and the most that one may count for
+_PROPOSED, _LEAST_EFFECTIVE, _MOST_SHARE = 2, 0.5, 0.01
+_LEAST_PIVOT = 1e-12
 # seconds of one move, and how they grow with the square of the dimension; measured
 _SECONDS, _MORE_SECONDS = 1e-5, 3e-9
 
 
 @dataclass(frozen=True)
 class MomentDraws:
-    """Means (draws × p), covariance matrices (draws × p × p) and numbers of records of the table."""
+    """Means (draws × p), lower roots of covariance matrices (draws × p × p) and numbers of records of the table."""
 
     mean: np.ndarray
-    covariance: np.ndarray
+    root: np.ndarray
     records: np.ndarray
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance matrices."""
+        return self.root @ self.root.swapaxes(1, 2)
 
 
 def draw_moments(
     readings: Readings, counts: np.ndarray, size: int, chains: int, rng: np.random.Generator
 ) -> MomentDraws:
     """Draw moments of the table, ``size`` in all, chain after chain; ``counts`` are draws of the number of records."""
+    found = independent_moments(readings, counts, size, rng)
+    return found or moved_moments(readings, counts, size, chains, rng)
+
+
+def independent_moments(
+    readings: Readings, counts: np.ndarray, size: int, rng: np.random.Generator
+) -> MomentDraws | None:
+    """Draw them by resampling proposals without noise; None where too few of them count.
+
+    Given n the posterior of the sums s is noise(y - s) prior(m, W) / n^D for D distinct sums: s = y - noise has its
+    first factor as its density, and the others are its weight: 0 if no table has such sums, and bounded.
+    """
+    wide = _PROPOSED * size
+    n = rng.choice(counts, wide) if len(counts) > 1 else np.full(wide, counts[0])
+    noise = rng.laplace if readings.laplace else rng.normal
+    mean = (readings.means - noise(0.0, readings.mean_scales, (wide, readings.size))) / n[:, None]
+    rows, columns = np.nonzero(np.tril(~readings.tied))
+    sums = readings.products[rows, columns] - noise(
+        0.0, readings.product_scales[rows, columns], (wide, len(rows))
+    )
+    second = np.zeros((wide, readings.size, readings.size))
+    second[:, rows, columns] = second[:, columns, rows] = sums / n[:, None]
+    for j, k in np.argwhere(readings.tied):
+        a, b = readings.other[j, k]
+        second[:, j, k] = 0.0 if a < 0 else mean[:, b - 1] if a == 0 else second[:, a - 1, b - 1]
+    root, possible = _roots(second - mean[:, :, None] * mean[:, None, :])
+    if possible.sum() < _LEAST_EFFECTIVE * wide:
+        return None
+    mean, root, n = mean[possible], root[possible], n[possible]
+    log_weights = log_prior(mean, root) - (readings.size + len(rows)) * np.log(n)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    if 1 / (weights**2).sum() < _LEAST_EFFECTIVE * wide or weights.max() > _MOST_SHARE:
+        return None
+    chosen = rng.permutation(resampled(weights, size, rng))
+    return MomentDraws(mean[chosen], root[chosen], n[chosen])
+
+
+def _roots(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower roots of symmetric matrices, and which of them are positive definite: the others have none."""
+    root = np.zeros_like(matrices)
+    possible = np.ones(len(matrices), dtype=np.bool_)
+    for j in range(matrices.shape[1]):
+        rest = matrices[:, j:, j] - np.einsum("nik,nk->ni", root[:, j:, :j], root[:, j, :j])
+        possible &= rest[:, 0] > _LEAST_PIVOT
+        root[:, j:, j] = rest / np.sqrt(np.maximum(rest[:, :1], _LEAST_PIVOT))
+    return root, possible
+
+
+def moved_moments(
+    readings: Readings, counts: np.ndarray, size: int, chains: int, rng: np.random.Generator
+) -> MomentDraws:
+    """Draw them by Hamiltonian moves."""
     from discreet.inference.regression.moment_kernels import walk
 
     p = readings.size
@@ -77,7 +143,13 @@ def draw_moments(
         kept.append((moved[burn:], numbers[burn:]))
     found = np.concatenate([one for one, _ in kept])
     mean, lower = unpacked(found, p)
-    return MomentDraws(mean, lower @ lower.swapaxes(1, 2), np.concatenate([one for _, one in kept]))
+    return MomentDraws(mean, lower, np.concatenate([one for _, one in kept]))
+
+
+def resampled(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return places drawn by weights that add up to 1, systematically: each about size times its weight."""
+    places = np.searchsorted(np.cumsum(weights), (np.arange(size) + rng.random()) / size)
+    return np.minimum(places, len(weights) - 1)
 
 
 def unpacked(states: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:

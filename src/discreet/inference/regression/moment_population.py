@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.regression.moment_draws import MomentDraws
+from discreet.inference.regression.moment_draws import MomentDraws, resampled
 from discreet.inference.regression.moment_prior import (
     EXCESS,
     EXCESS_SPREAD,
@@ -54,47 +54,40 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
         # a variance is half as precise as its kurtosis less one
         residual_ratio = (3 * ratio - 1) / 2
     fewer = np.maximum(n / ratio, p + 2.0)
-    features = _inverse_wishart(table.covariance[:, :d, :d], fewer, _freedom(fewer, p) - 1, rng)
-    root = np.linalg.cholesky(table.covariance)
-    # of the table: slopes, and the variance around them
-    inner = root[:, :d, :d]
-    slopes = np.linalg.solve(inner.swapaxes(1, 2), root[:, d, :d, None])[..., 0]
-    variance = root[:, d, d] ** 2
+    inner = table.root[:, :d, :d]
+    features = _inverse_wishart_root(inner, fewer, _freedom(fewer, p) - 1, rng)
     few = np.maximum(n / residual_ratio, p + 2.0)
-    variance = variance * few / rng.chisquare(_freedom(few, p))
-    wiggle = np.linalg.solve(inner.swapaxes(1, 2), rng.standard_normal((size, d, 1)))[..., 0]
-    slopes = slopes + wiggle * np.sqrt(variance / fewer)[:, None]
-    explained = np.einsum("nj,njk,nk->n", slopes, features, slopes)
-    whole = np.zeros((size, p, p))
-    whole[:, :d, :d] = features
-    whole[:, d, :d] = whole[:, :d, d] = np.einsum("njk,nk->nj", features, slopes)
-    whole[:, d, d] = explained + variance
-    mean = (
-        table.mean
-        + np.einsum("nij,nj->ni", np.linalg.cholesky(whole), rng.standard_normal((size, p)))
-        / np.sqrt(n)[:, None]
-    )
+    variance = table.root[:, d, d] ** 2 * few / rng.chisquare(_freedom(few, p))
+    # slopes of the table, and how far those of the population are from them
+    wiggle = rng.standard_normal((size, d)) * np.sqrt(variance / fewer)[:, None]
+    slopes = np.linalg.solve(inner.swapaxes(1, 2), (table.root[:, d, :d] + wiggle)[..., None])[..., 0]
+    root = np.zeros((size, p, p))
+    root[:, :d, :d] = features
+    root[:, d, :d] = np.einsum("njk,nj->nk", features, slopes)
+    root[:, d, d] = np.sqrt(variance)
+    deviation = np.einsum("njk,nk->nj", root, rng.standard_normal((size, p)))
+    mean = table.mean + deviation / np.sqrt(n)[:, None]
     log_weights = np.zeros(size)
     if not naive:
-        log_weights = log_prior(mean, whole) - log_prior(table.mean, table.covariance)
-        log_weights += 0.25 * (p + 1) * (_log_det(whole) - _log_det(table.covariance))
+        log_weights = log_prior(mean, root) - log_prior(table.mean, table.root)
+        log_weights += 0.5 * (p + 1) * (_log_det(root) - _log_det(table.root))
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    chosen = np.searchsorted(np.cumsum(weights), (np.arange(size) + rng.random()) / size)
-    chosen = np.minimum(chosen, size - 1)
+    chosen = resampled(weights, size, rng)
+    explained = np.einsum("nk,nk->n", root[:, d, :d], root[:, d, :d])
     intercept = mean[:, d] - np.einsum("nj,nj->n", mean[:, :d], slopes)
     return PopulationDraws(
         intercept[chosen],
         slopes[chosen],
         np.sqrt(variance[chosen]),
-        (explained / whole[:, d, d])[chosen],
+        (explained / (explained + variance))[chosen],
         float(1 / (weights**2).sum() / size),
-        log_prior_given_features(mean, whole)[chosen],
+        log_prior_given_features(mean, root)[chosen],
     )
 
 
-def _log_det(covariance: np.ndarray) -> np.ndarray:
-    return np.linalg.slogdet(covariance)[1]
+def _log_det(root: np.ndarray) -> np.ndarray:
+    return np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
 
 
 def _freedom(n: np.ndarray, p: int) -> np.ndarray:
@@ -105,16 +98,19 @@ def _freedom(n: np.ndarray, p: int) -> np.ndarray:
     return np.maximum(n - 1 - 0.5 * (p + 1), p + 1.0)
 
 
-def _inverse_wishart(
-    covariance: np.ndarray, n: np.ndarray, freedom: np.ndarray, rng: np.random.Generator
+def _inverse_wishart_root(
+    root: np.ndarray, n: np.ndarray, freedom: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw covariance matrices of populations of which n records have these."""
-    size, d, _ = covariance.shape
+    """Draw lower roots of covariance matrices of populations of which n records have those with these roots.
+
+    With A upper triangular, squares of its diagonal chi-square with freedom - (d - 1), ..., freedom degrees of freedom
+    and the rest standard normal, A A' is Wishart (Bartlett's decomposition, rows in reverse). If R R' is the sum of
+    squares, then R^-T A A' R^-1 is the precision matrix, and R A^-T, lower triangular, a root of its inverse.
+    """
+    size, d, _ = root.shape
     bartlett = np.zeros((size, d, d))
     rows, columns = np.tril_indices(d, -1)
     bartlett[:, rows, columns] = rng.standard_normal((size, len(rows)))
     at = np.arange(d)
-    bartlett[:, at, at] = np.sqrt(rng.chisquare(freedom[:, None] - at))
-    root = np.linalg.cholesky(covariance * n[:, None, None])
-    solved = np.linalg.solve(bartlett, root.swapaxes(1, 2))
-    return solved.swapaxes(1, 2) @ solved
+    bartlett[:, at, at] = np.sqrt(rng.chisquare(freedom[:, None] - at[::-1]))
+    return np.sqrt(n)[:, None, None] * (root @ np.linalg.inv(bartlett))

@@ -18,14 +18,12 @@ SOFT = 0.02
 EXCESS, EXCESS_SPREAD = 0.3, 0.8
 
 
-def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the log prior density of means and covariance matrices."""
-    from discreet.inference.regression.moment_kernels import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
-
+def log_prior(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return the log prior density of means and covariance matrices, the latter given by their lower roots."""
     p = mean.shape[1]
     d = p - 1
-    log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
-    log_w = np.log(np.diagonal(covariance, axis1=1, axis2=2))
+    log_root = np.log(np.diagonal(root, axis1=1, axis2=2))
+    log_w = np.log(np.einsum("njk,njk->nj", root, root))
     sd = 0.5 * log_w
     total = (-0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2).sum(axis=1)
     alone = 2 * log_root - log_w
@@ -37,22 +35,23 @@ def log_prior(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
 
 
-def log_prior_given_features(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def log_prior_given_features(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     """Return the log density of intercept, slopes and residual variance, given the moments of the features.
 
     With sd the target's and L the root of the features' covariance, L' slopes / sd has the length of the root of R^2
     and a uniform direction; intercept and residual variance differ from the target's mean and variance by a shift.
     """
     d = mean.shape[1] - 1
-    log_root = np.log(np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2))
-    log_w = np.log(covariance[:, d, d])
+    log_root = np.log(np.diagonal(root, axis1=1, axis2=2))
+    square = np.einsum("nk,nk->n", root[:, d], root[:, d])
+    log_w = np.log(square)
     alone = 2 * log_root[:, d] - log_w
     total = (B - 1.0) * alone + (min(1.0, 0.5 * d) - 0.5 * d) * np.log(
         np.maximum(-np.expm1(alone), 0.0) + SOFT
     )
     total += log_root[:, :d].sum(axis=1) - (0.5 * d + 1) * log_w
     total -= 0.5 * ((0.5 * log_w - LOG_SD) / SPREAD) ** 2 + 0.5 * (mean[:, d] / MEAN_SD) ** 2
-    beyond = np.maximum(covariance[:, d, d] + mean[:, d] ** 2 - 1, 0.0) / EDGE
+    beyond = np.maximum(square + mean[:, d] ** 2 - 1, 0.0) / EDGE
     return total - 0.5 * beyond**2
 
 
