@@ -90,6 +90,7 @@ def _roots(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for j in range(matrices.shape[1]):
         rest = matrices[:, j:, j] - np.einsum("nik,nk->ni", root[:, j:, :j], root[:, j, :j])
         possible &= rest[:, 0] > _LEAST_PIVOT
+        rest[~possible] = 0.0
         root[:, j:, j] = rest / np.sqrt(np.maximum(rest[:, :1], _LEAST_PIVOT))
     return root, possible
 
