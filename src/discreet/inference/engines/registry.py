@@ -44,6 +44,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     ),
     "linear_regression": (
         "discreet.inference.models.linear_regression:GIBBS",
+        "discreet.inference.models.linear_regression:AUGMENT",
         "discreet.inference.models.linear_regression:NAIVE",
     ),
     "logistic_products": (

@@ -1,10 +1,14 @@
-"""Linear regressions from noisy sums of products: latent moments of the table, then the population's."""
+"""Linear regressions from noisy sums of products: latent moments of the table, then the population's.
+
+``augment`` holds every record instead, and is what the other is compared with.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.artifact import Release
+from discreet.inference.engine import Answer, Engine, Question, reads_all, spend
 from discreet.inference.engines.naive import warning
 from discreet.inference.regression import (
     MomentDraws,
@@ -12,13 +16,20 @@ from discreet.inference.regression import (
     Readings,
     draw_moments,
     draw_population,
+    possible_start,
+    slopes_of,
+    unpacked,
     usable_counts,
+    weighed_counts,
 )
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 
 _HOW = "a central limit for the table's moments; residuals may be uneven and heavy-tailed to a usual degree"
+_LATENT = "none; residuals may be heavy-tailed to a usual degree"
+# of chains over latent records: sweeps before the first draw and for each, seconds for a record and a parameter
+_MOST_RECORDS, _WARM_UP, _THIN, _SECONDS = 2000, 1000, 10, 2.5e-7
 
 
 def draw(question: Question) -> Answer:
@@ -38,6 +49,39 @@ def draw_as(question: Question, model: LinearRegression) -> Answer:
     )
 
 
+def refuses_records(release: Release) -> str | None:
+    """Return why latent records cannot stand for those of a release, or None."""
+    model = _model_of(release)
+    if model.label_columns or model.terms:
+        return "it holds records of numbers, and takes no labels, products or squares"
+    if int(release.records or release.totals.values[-1]) > _MOST_RECORDS:
+        return f"it holds every record, and more than {_MOST_RECORDS:,} are too many"
+    return None
+
+
+def draw_records(question: Question) -> Answer:
+    """Draw the same by a chain over latent records: scale mixtures of normals, any number of them."""
+    from discreet.inference.regression.latent_records import latent_walk
+
+    readings = Readings.of(question.release)
+    counts, weights = weighed_counts(question)
+    u, p = int(counts[weights.argmax()]), readings.size
+    start = possible_start(readings, float(u))
+    each = question.size // question.chains
+    spend(question.chains * (_WARM_UP + each * _THIN) * counts[-1] * len(start) * _SECONDS)
+    with np.errstate(divide="ignore"):
+        chances = np.log(weights)
+    walked = [
+        latent_walk(
+            start, u, chances, int(counts[0]), _WARM_UP, each, _THIN, question.rng, *readings.given(u)
+        )[0]
+        for _ in range(question.chains)
+    ]
+    mean, root = unpacked(np.concatenate(walked), p)
+    found = PopulationDraws.of(mean, root, slopes_of(root), 1.0)
+    return Answer(_in_units(_model(question), found), _LATENT, independent=False)
+
+
 def draw_naive(question: Question) -> Answer:
     """Take the noisy moments for the table's, moved to the nearest that a table could have; normal residuals."""
     readings = Readings.of(question.release)
@@ -53,7 +97,11 @@ def draw_naive(question: Question) -> Answer:
 
 
 def _model(question: Question) -> LinearRegression:
-    return question.release.model.require(LinearRegression, "this engine reads linear regressions")
+    return _model_of(question.release)
+
+
+def _model_of(release: Release) -> LinearRegression:
+    return release.model.require(LinearRegression, "this engine reads linear regressions")
 
 
 def _in_units(model: LinearRegression, found: PopulationDraws) -> dict[str, np.ndarray]:
@@ -68,4 +116,5 @@ def _in_units(model: LinearRegression, found: PopulationDraws) -> dict[str, np.n
 
 
 GIBBS = Engine("gibbs", reads_all, draw)
+AUGMENT = Engine("augment", refuses_records, draw_records, automatic=False)
 NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)

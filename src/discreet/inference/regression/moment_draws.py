@@ -103,22 +103,12 @@ def moved_moments(
 
     p = readings.size
     n = float(np.median(counts))
-    q = _start(readings, n)
+    q = possible_start(readings, n)
     dim, each = len(q), size // chains
     warm = [150, 250 + dim, 400 + 3 * dim]
     burn = 50 + dim // 2
     spend((_SECONDS + _MORE_SECONDS * dim**2) * (sum(warm) + size + chains * burn))
-    given = (
-        readings.means,
-        readings.mean_scales,
-        readings.laplace,
-        readings.products,
-        readings.product_scales,
-        readings.tied,
-        readings.other,
-        readings.tie(n),
-    )
-
+    given = readings.given(n)
     q = _climbed(readings, n, q)
     log_step, states, records = _LOG_STEP, q[None], np.array([n])
     seen = None
@@ -163,7 +153,7 @@ def unpacked(states: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     return states[:, :p], lower
 
 
-def _start(readings: Readings, n: float) -> np.ndarray:
+def possible_start(readings: Readings, n: float) -> np.ndarray:
     """Return a possible state near the noisy sums."""
     mean, covariance = readings.at_face_value(n)
     mean = np.clip(mean, -0.7, 0.7)

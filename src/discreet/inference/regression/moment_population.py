@@ -42,6 +42,26 @@ class PopulationDraws:
     effective: float
     log_own_prior: np.ndarray
 
+    @classmethod
+    def of(cls, mean: np.ndarray, root: np.ndarray, slopes: np.ndarray, effective: float) -> PopulationDraws:
+        """Return the regression of populations with these means, lower roots of covariance matrices, and slopes."""
+        d = mean.shape[1] - 1
+        explained, variance = (root[:, d, :d] ** 2).sum(axis=1), root[:, d, d] ** 2
+        return cls(
+            mean[:, d] - np.einsum("nj,nj->n", mean[:, :d], slopes),
+            slopes,
+            np.sqrt(variance),
+            explained / (explained + variance),
+            effective,
+            log_prior_given_features(mean, root),
+        )
+
+
+def slopes_of(root: np.ndarray) -> np.ndarray:
+    """Return the slopes of the last term on the others, given lower roots of covariance matrices."""
+    inner = root[:, :-1, :-1].swapaxes(1, 2)
+    return np.linalg.solve(inner, root[:, -1, :-1, None])[..., 0]
+
 
 def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool = False) -> PopulationDraws:
     """Draw a population for each draw of the table's moments; ``naive``: of normal records, without a prior."""
@@ -74,16 +94,8 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     chosen = resampled(weights, size, rng)
-    explained = np.einsum("nk,nk->n", root[:, d, :d], root[:, d, :d])
-    intercept = mean[:, d] - np.einsum("nj,nj->n", mean[:, :d], slopes)
-    return PopulationDraws(
-        intercept[chosen],
-        slopes[chosen],
-        np.sqrt(variance[chosen]),
-        (explained / (explained + variance))[chosen],
-        float(1 / (weights**2).sum() / size),
-        log_prior_given_features(mean, root)[chosen],
-    )
+    effective = float(1 / (weights**2).sum() / size)
+    return PopulationDraws.of(mean[chosen], root[chosen], slopes[chosen], effective)
 
 
 def _log_det(root: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -117,6 +118,19 @@ class Readings:
         """Return the sd with which tied moments may differ: little beside sampling error, or beside the noise."""
         return 0.02 / math.sqrt(n) + 0.03 * float(self.mean_scales.min()) / n
 
+    def given(self, n: float) -> tuple[Any, ...]:
+        """Return what compiled densities take: sums, scales of noise, and ties for n records."""
+        return (
+            self.means,
+            self.mean_scales,
+            self.laplace,
+            self.products,
+            self.product_scales,
+            self.tied,
+            self.other,
+            self.tie(n),
+        )
+
     def at_face_value(self, n: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the covariance matrix that the noisy sums would have without noise."""
         mean = self.means / n
@@ -129,13 +143,16 @@ class Readings:
 
 def usable_counts(question: Question, size: int) -> np.ndarray:
     """Draw the number of usable records from what the release and the prior say of it; one number if it is known."""
-    release, prior = question.release, question.usable
+    found, weights = weighed_counts(question)
+    return found if len(found) == 1 else question.rng.choice(found, size=size, p=weights)
+
+
+def weighed_counts(question: Question) -> tuple[np.ndarray, np.ndarray]:
+    """Return possible numbers of usable records and their probabilities."""
+    release = question.release
     if release.totals.names[-1] != "usable":
-        return np.array([float(release.records or 0)])
-    found, weights = _weighed(prior, int(release.totals.values[-1]), release.noise[-1])
-    if len(found) == 1:
-        return found
-    return question.rng.choice(found, size=size, p=weights)
+        return np.array([float(release.records or 0)]), np.ones(1)
+    return _weighed(question.usable, int(release.totals.values[-1]), release.noise[-1])
 
 
 def _weighed(prior: CountPrior, reading: int, noise: Noise) -> tuple[np.ndarray, np.ndarray]:

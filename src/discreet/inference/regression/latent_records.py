@@ -1,0 +1,205 @@
+r"""Compiled moves over the latent records of a regression: the reference that the collapsed sampler is compared with.
+
+A record is z = mu + sqrt(t) L e with e standard normal and t gamma of mean 1 and variance c, the excess of the
+kurtosis' ratio: what :mod:`~discreet.inference.regression.moment_population` stands for. The chain holds every record,
+and its sums; its target is noise(y - sums) × N(e) × gamma(t) × prior. A sweep
+
+1. moves e and t of each record in turn, so that their own distribution is kept, and accepts by the noise;
+2. adds or removes a record, where their number is not known;
+3. moves each entry of (mu, L) with the records held fixed, and again with all e and t held fixed;
+4. moves c given t.
+
+References
+----------
+Ju, Awan, Gong, Rao (2022), "Data augmentation MCMC for Bayesian inference from privatized data", NeurIPS 35.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.compiled import njit
+from discreet.inference.regression.moment_kernels import log_density
+from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD
+
+_AIM, _SINGLE = 0.3, 0.44
+
+
+@njit(cache=True)
+def _log_noise(sums, products, y, scale, laplace, yy, scales):
+    total = 0.0
+    for j in range(y.size):
+        r = (y[j] - sums[j]) / scale[j]
+        total -= abs(r) if laplace else 0.5 * r * r
+        for k in range(j + 1):
+            r = (yy[j, k] - products[j, k]) / scales[j, k]
+            total -= abs(r) if laplace else 0.5 * r * r
+    return total
+
+
+@njit(cache=True)
+def _add(sums, products, z, sign):
+    for j in range(z.size):
+        sums[j] += sign * z[j]
+        for k in range(j + 1):
+            products[j, k] += sign * z[j] * z[k]
+
+
+@njit(cache=True)
+def _record(q, e, t, z):
+    """Put the record of e and t into z."""
+    p = e.size
+    at = p
+    for j in range(p):
+        s = 0.0
+        for k in range(j):
+            s += q[at] * e[k]
+            at += 1
+        s += math.exp(q[at]) * e[j]
+        at += 1
+        z[j] = q[j] + math.sqrt(t) * s
+
+
+@njit(cache=True)
+def _standardized(q, z, t, e):
+    """Put e of the record z into e, and return the log of the density of z, up to a constant."""
+    p = z.size
+    at, total = p, 0.0
+    for j in range(p):
+        s = (z[j] - q[j]) / math.sqrt(t)
+        for k in range(j):
+            s -= q[at] * e[k]
+            at += 1
+        e[j] = s * math.exp(-q[at])
+        total -= q[at] + 0.5 * e[j] ** 2
+        at += 1
+    return total
+
+
+@njit(cache=True)
+def _log_gamma_density(t, c):
+    """Return the log density of a gamma variable with mean 1 and variance c."""
+    return (1 / c - 1) * math.log(t) - t / c - math.lgamma(1 / c) - math.log(c) / c
+
+
+@njit(cache=True)
+def latent_walk(
+    q, u, chances, least, n_warm, n_draws, thin, rng, y, scale, laplace, yy, scales, tied, other, tie
+):
+    """Run a chain over u records; return draws of (mu, L) and the shares of moves that were accepted.
+
+    ``chances`` are log weights of the numbers of records ``least``, ``least`` + 1, ....
+    """
+    p, dim, most = y.size, q.size, least + chances.size - 1
+    work = np.zeros((3, p, p))
+    slope = np.zeros(dim)
+    q = q.copy()
+    c = EXCESS
+    e, t, z = rng.standard_normal((most, p)), np.ones(most), np.zeros((most, p))
+    sums, products = np.zeros(p), np.zeros((p, p))
+    for i in range(u):
+        _record(q, e[i], t[i], z[i])
+        _add(sums, products, z[i], 1.0)
+    moved, new_e, new_z = np.zeros(p), np.zeros((most, p)), np.zeros((most, p))
+    new_sums, new_products = np.zeros(p), np.zeros((p, p))
+    noise = _log_noise(sums, products, y, scale, laplace, yy, scales)
+    none = np.zeros((p, p), dtype=np.bool_)
+    prior = log_density(
+        q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, work[0], work[1], work[2]
+    )
+    turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
+    draws = np.zeros((n_draws, dim))
+    accepted = np.zeros(3)
+    for sweep in range(n_warm + n_draws * thin):
+        rate = 0.0 if sweep >= n_warm else (sweep + 10.0) ** -0.6
+        share = 0.0
+        for i in range(u):
+            other_t = max(rng.gamma(1 / c, c), 1e-8) if rng.random() < 0.5 else t[i]
+            for j in range(p):
+                moved[j] = math.sqrt(1 - turn * turn) * e[i, j] + turn * rng.standard_normal()
+            _record(q, moved, other_t, new_z[i])
+            new_sums[:] = sums
+            new_products[:] = products
+            _add(new_sums, new_products, z[i], -1.0)
+            _add(new_sums, new_products, new_z[i], 1.0)
+            found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+            chance = math.exp(min(0.0, found - noise))
+            share += chance / u
+            if rng.random() < chance:
+                e[i], t[i], z[i] = moved, other_t, new_z[i]
+                sums[:] = new_sums
+                products[:] = new_products
+                noise = found
+        turn = min(max(turn * math.exp(rate * (share - _AIM)), 0.01), 1.0)
+        if chances.size > 1:
+            grow = rng.random() < 0.5
+            new_u = u + 1 if grow else u - 1
+            if least <= new_u <= most:
+                at = u if grow else rng.integers(0, u)
+                if grow:
+                    t[at] = max(rng.gamma(1 / c, c), 1e-8)
+                    for j in range(p):
+                        e[at, j] = rng.standard_normal()
+                    _record(q, e[at], t[at], z[at])
+                new_sums[:] = sums
+                new_products[:] = products
+                _add(new_sums, new_products, z[at], 1.0 if grow else -1.0)
+                found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+                if math.log(rng.random()) < found - noise + chances[new_u - least] - chances[u - least]:
+                    if not grow:
+                        e[at], t[at], z[at] = e[u - 1], t[u - 1], z[u - 1]
+                    sums[:] = new_sums
+                    products[:] = new_products
+                    noise, u = found, new_u
+        for held in range(2):
+            # 0: records are held fixed; 1: e and t are
+            density = 0.0
+            if held == 0:
+                for i in range(u):
+                    density += _standardized(q, z[i], t[i], e[i])
+            for a in range(dim):
+                before = q[a]
+                q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
+                new_prior = log_density(
+                    q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, work[0], work[1], work[2]
+                )
+                chance, found, new_density = 0.0, noise, 0.0
+                if new_prior > -np.inf and held == 0:
+                    for i in range(u):
+                        new_density += _standardized(q, z[i], t[i], new_e[i])
+                    chance = math.exp(min(0.0, new_prior - prior + new_density - density))
+                elif new_prior > -np.inf:
+                    new_sums[:] = 0.0
+                    new_products[:] = 0.0
+                    for i in range(u):
+                        _record(q, e[i], t[i], new_z[i])
+                        _add(new_sums, new_products, new_z[i], 1.0)
+                    found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+                    chance = math.exp(min(0.0, new_prior - prior + found - noise))
+                accepted[held] += chance / dim
+                log_steps[held, a] += rate * (chance - _SINGLE)
+                if rng.random() >= chance:
+                    q[a] = before
+                    continue
+                prior = new_prior
+                if held == 0:
+                    density = new_density
+                    e[:u] = new_e[:u]
+                else:
+                    z[:u] = new_z[:u]
+                    sums[:] = new_sums
+                    products[:] = new_products
+                    noise = found
+        new_c = c * math.exp(0.5 * rng.standard_normal())
+        ratio = 0.5 * (math.log(c / EXCESS) / EXCESS_SPREAD) ** 2
+        ratio -= 0.5 * (math.log(new_c / EXCESS) / EXCESS_SPREAD) ** 2
+        for i in range(u):
+            ratio += _log_gamma_density(t[i], new_c) - _log_gamma_density(t[i], c)
+        if math.log(rng.random()) < ratio:
+            c = new_c
+            accepted[2] += 1
+        if sweep >= n_warm and (sweep - n_warm) % thin == thin - 1:
+            draws[(sweep - n_warm) // thin] = q
+    return draws, accepted / (n_warm + n_draws * thin)
