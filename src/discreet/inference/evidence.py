@@ -49,6 +49,8 @@ _ROUND, _MOST_ROUNDS = 2000, 30
 _MOST_UPDATES = 1 << 23
 # simulations that should count, for the ends of an interval, and that must
 _ENOUGH, _LEAST = 400, 100
+# a number far in the tails is read as if its noise were up to so many times wider, which makes intervals wider
+_LEAST_POWER = 1 / 8
 # by how much of all points the parameters of good simulations are blurred before others are drawn near them
 _BLUR = 1 / 64
 _DRAWS = 1000
@@ -155,7 +157,8 @@ class _Simulation:
         if size < _LEAST:
             raise EngineError("its trajectories make too many updates to be simulated.")
         prior = gibbs_distribution(self.walk.grid.log_base)
-        proposal, weights, sums = prior, np.ones(1), np.empty(0)
+        proposal, sums = prior, np.empty(0)
+        misses, log_ratios = np.empty(0), np.empty(0)
         kept: list[tuple[np.ndarray, ...]] = []
         for _ in range(_MOST_ROUNDS):
             points = rng.choice(prior.size, size, p=proposal)
@@ -163,11 +166,11 @@ class _Simulation:
             misses = np.abs(y - self.estimates(sums, rng) * WEIGHT_STEPS) / noise.scale
             kept.append((sums, points, misses, np.log(prior[points] / proposal[points])))
             sums, points, misses, log_ratios = (np.concatenate(each) for each in zip(*kept, strict=True))
-            weights = gibbs_distribution(log_ratios - misses)
-            if _effective(weights) >= _ENOUGH:
+            if _effective(gibbs_distribution(log_ratios - misses)) >= _ENOUGH:
                 break
             proposal = self._nearer(prior, points, misses, log_ratios)
-        if _effective(weights) < _LEAST:
+        tempered, weights = _tempered(log_ratios, misses)
+        if tempered < _LEAST_POWER:
             raise EngineError(
                 "no table that its prior and support expect agrees with the published evidence.",
                 hint="the column lies outside of what was declared possible: take a wider support or prior",
@@ -180,10 +183,7 @@ class _Simulation:
         """Return a distribution of parameters near those of the best simulations, mixed with the prior."""
         from scipy.ndimage import gaussian_filter
 
-        tempered, weights = 1.0, gibbs_distribution(log_ratios - misses)
-        while _effective(weights) < _LEAST and tempered > 1e-9:
-            tempered /= 2
-            weights = gibbs_distribution(log_ratios - tempered * misses)
+        _, weights = _tempered(log_ratios, misses)
         cells = self.walk.grid.cells
         found = np.bincount(points, weights, prior.size).reshape((cells,) * len(self.walk.grid.axes))
         blurred = np.maximum(gaussian_filter(found, max(1.0, cells * _BLUR), mode="nearest").ravel(), 0)
@@ -246,6 +246,15 @@ class _Simulation:
             for piece in pieces
         ]
         return np.concatenate(found)
+
+
+def _tempered(log_ratios: np.ndarray, misses: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return weights of simulations by the noise to the largest power at which enough of them count, and the power."""
+    power, weights = 1.0, gibbs_distribution(log_ratios - misses)
+    while _effective(weights) < _LEAST and power > 1e-9:
+        power /= 2
+        weights = gibbs_distribution(log_ratios - power * misses)
+    return power, weights
 
 
 def _effective(weights: np.ndarray) -> float:
