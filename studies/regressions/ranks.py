@@ -16,7 +16,7 @@ from scipy import stats
 import discreet as dc
 from discreet.curator.publish import privatize
 from discreet.inference.missing_prior import missing_prior
-from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, draw_prior
+from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, draw_prior, expected_tail
 from discreet.models.layout import FINE
 from discreet.privacy import Noise
 
@@ -89,7 +89,11 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
             usable = max(cell.n - missing_prior(None, cell.n).sample(rng), cell.d + 2)
         excess = EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal())
         tails = np.sqrt(rng.gamma(1 / excess, excess, usable))
-        rows = mean + (rng.standard_normal((usable, cell.d + 1)) * tails[:, None]) @ root.T
+        tail = float(expected_tail(mean[-1:], covariance[-1:, -1])[0])
+        tail *= np.exp(EXCESS_SPREAD * rng.standard_normal())
+        deviations = rng.standard_normal((usable, cell.d + 1)) * tails[:, None]
+        deviations[:, -1] *= np.sqrt(rng.gamma(1 / tail, tail, usable))
+        rows = mean + deviations @ root.T
         design = np.column_stack([np.ones(usable), rows])
         sums = (design.T @ design)[tuple(np.array(model.design.pairs).T)]
         values = [*(round(float(total / float(FINE))) for total in sums), usable]

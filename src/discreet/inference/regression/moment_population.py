@@ -9,7 +9,8 @@ first order is how precise slopes and residual variances are for their n: hetero
 need E[x^2 e^2] and E[e^4], which were not released. So records are taken to be a scale mixture of normals, whose
 kurtosis 3 c is unknown: the variance of slopes is c times, that of the residual variance (3 c - 1) / 2 times what
 normal records have, and a table of n records says as much as n / c of them. What the sandwich estimator reads off
-residuals, a lognormal prior on c - 1 stands for.
+residuals, a lognormal prior on c - 1 stands for. Residuals of a target that sits near a bound may have heavier tails
+of their own, apart from the features: that is for the residual variance alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from discreet.inference.regression.moment_draws import MomentDraws, resampled
 from discreet.inference.regression.moment_prior import (
     EXCESS,
     EXCESS_SPREAD,
+    expected_tail,
     log_prior,
     log_prior_given_features,
 )
@@ -71,8 +73,10 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     ratio, residual_ratio = np.ones(size), np.ones(size)
     if not naive:
         ratio = 1 + EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal(size))
+        tail = expected_tail(table.mean[:, d], (table.root[:, d] ** 2).sum(axis=1))
+        tail = tail * np.exp(EXCESS_SPREAD * rng.standard_normal(size))
         # a variance is half as precise as its kurtosis less one
-        residual_ratio = (3 * ratio - 1) / 2
+        residual_ratio = (3 * ratio * (1 + tail) - 1) / 2
     fewer = np.maximum(n / ratio, p + 2.0)
     inner = table.root[:, :d, :d]
     features = _inverse_wishart_root(inner, fewer, _freedom(fewer, p) - 1, rng)
