@@ -49,7 +49,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python scripts/wrap_markdown.py --check
 	$(BIN)/python scripts/check_kinds.py
 
-# by file: what a worker compiled for one test of a file, the next ones have
+# by file: what a worker compiled for one test of a file, the next ones have. Bytecode is kept, or each worker would
+# rewrite and compile all tests again.
+unit slow: export PYTHONDONTWRITEBYTECODE :=
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 --dist loadfile
 

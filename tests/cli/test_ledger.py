@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import discreet as dc
 from discreet.cli import run
 
 URL = "sqlite:///budget.db"
+DATA = "smoker,age\nyes,41\nno,55\n,38\nyes,61\n"
 RELEASE = f"release data.csv -m bernoulli -c smoker --epsilon 0.5 --ledger {URL} --dataset clinic"
 
 
@@ -20,15 +23,25 @@ RELEASE = f"release data.csv -m bernoulli -c smoker --epsilon 0.5 --ledger {URL}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISCREET_LEDGER_KEY", raising=False)
-    Path("data.csv").write_text("smoker,age\nyes,41\nno,55\n,38\nyes,61\n")
+    Path("data.csv").write_text(DATA)
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def charged_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger and the one release that it was charged for."""
+    place = tmp_path_factory.mktemp("charged")
+    with contextlib.chdir(place):
+        Path("data.csv").write_text(DATA)
+        assert run(f"ledger init {URL} --epsilon 1".split()) == 0
+        assert run(f"{RELEASE} -o one.json".split()) == 0
+    return place
+
+
 @pytest.fixture
-def made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(f"ledger init {URL} --epsilon 1".split()) == 0
-    assert run(f"{RELEASE} -o one.json".split()) == 0
-    capsys.readouterr()
+def made(folder: Path, charged_once: Path) -> None:
+    """Put that ledger and its release into the test's own folder."""
+    shutil.copytree(charged_once, folder, dirs_exist_ok=True)
 
 
 def test_init_release_show(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,28 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "rayleigh.py"
 # -- against the exact engine ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", ["none", "count"])
-@pytest.mark.parametrize("gaussian", [False, True], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("epsilon", [0.1, 1])
-@pytest.mark.parametrize("n", [10, 100])
-@pytest.mark.parametrize("family", [dc.Bernoulli(), dc.Categorical(3)], ids=["bernoulli", "categorical"])
+def settings() -> list[Any]:
+    """All 32 settings; those that the default suite runs are a quarter, with every pair of two values in it."""
+    families = {"bernoulli": dc.Bernoulli(), "categorical": dc.Categorical(3)}
+    found = []
+    for f, n, e, g, m in product((0, 1), repeat=5):
+        name, size, epsilon = list(families)[f], (10, 100)[n], (0.1, 1)[e]
+        noise, missing = ("laplace", "gaussian")[g], ("none", "count")[m]
+        found.append(
+            pytest.param(
+                families[name],
+                size,
+                epsilon,
+                bool(g),
+                missing,
+                id=f"{name}-{size}-{epsilon}-{noise}-{missing}",
+                marks=[] if (f + n + e) % 2 == (n + g + m) % 2 == 0 else pytest.mark.slow,
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize(("family", "n", "epsilon", "gaussian", "missing"), settings())
 def test_agrees_with_exact(
     family: Family, n: int, epsilon: float, gaussian: bool, missing: str, rng: np.random.Generator
 ) -> None:
@@ -113,9 +131,15 @@ def exponential_posterior(release: Release, shape: float, rate: float) -> tuple[
     return theta, prior * likelihood
 
 
-@pytest.mark.parametrize("outside", ["redact", "clip"])
-@pytest.mark.parametrize("missing", ["none", "count"])
-@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize(
+    ("n", "missing", "outside"),
+    [
+        # half of them by default, with every pair of two values
+        pytest.param(n, missing, outside, marks=[] if odd else pytest.mark.slow)
+        for n, missing, outside in product([1, 2], ["none", "count"], ["redact", "clip"])
+        for odd in [(n == 2) ^ (missing == "count") ^ (outside == "clip")]
+    ],
+)
 def test_agrees_with_quadrature(n: int, missing: str, outside: str, rng: np.random.Generator) -> None:
     data = np.array([0.4, 6.0][:n])
     release = release_of(

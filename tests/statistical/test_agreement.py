@@ -115,7 +115,17 @@ def agree_large(case: Case, reference: Any, rng: np.random.Generator) -> float:
     return compare(release, case, (reference, "gibbs"), rng)
 
 
-@pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [
+        # one of each kind: labels, a continuous family, a location; tests/inference/test_augment.py has every family
+        case
+        if case.name in ("bernoulli", "categorical", "exponential", "normal-mean")
+        else pytest.param(case, marks=pytest.mark.slow)
+        for case in EXACT
+    ],
+    ids=lambda case: case.name,
+)
 def test_exact_and_augment_agree(case: Case, rng: np.random.Generator) -> None:
     assert agree_small(case, rng) > THRESHOLD
 

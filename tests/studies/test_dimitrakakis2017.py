@@ -21,6 +21,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("dimitrakakis2017")
 
 
+@pytest.mark.slow
 def test_a_run_writes_picture_report_and_numbers(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ def test_what_one_update_costs(study: Any) -> None:
     assert holds(study.paying.temperatures())
 
 
+@pytest.mark.slow
 def test_paying_once_beats_paying_per_update(study: Any, rng: np.random.Generator) -> None:
     panel = study.paying.by_epsilon(rng, 1, 1000, (3.0,))
     assert panel.claims[0].holds

@@ -25,6 +25,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("geumlek2020_ch6")
 
 
+@pytest.mark.slow
 def test_a_short_run_writes_picture_report_and_numbers(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

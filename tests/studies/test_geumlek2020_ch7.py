@@ -26,6 +26,7 @@ def failed(panel: Any) -> set[str]:
     return {claim.source for claim in panel.claims if not claim.holds}
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_picture_report_and_numbers(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

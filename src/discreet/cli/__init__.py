@@ -35,11 +35,11 @@ def run(arguments: Sequence[str]) -> int:
     except MissingPackageError as error:
         return report_error(error.message, None, error.exit_code, as_json=as_json)
 
-    from discreet.cli.app import app
+    from discreet.cli.app import program
     from discreet.cli.wording import as_options
 
     try:
-        code = app(args=list(arguments) or ["--help"], prog_name="discreet", standalone_mode=False)
+        code = program()(args=list(arguments) or ["--help"], prog_name="discreet", standalone_mode=False)
     except typer.TyperException as error:
         hint = "discreet --help lists the commands, discreet COMMAND --help the options of one."
         # how typer's own dependencies prefix what it says about a choice

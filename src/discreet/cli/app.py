@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -79,6 +80,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@cache
+def program() -> Any:
+    """Return the program, built from its verbs once for a process: that takes longer than most commands."""
+    return typer.main.get_command(app)
 
 
 def _print_version(wanted: bool) -> None:
