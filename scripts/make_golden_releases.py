@@ -77,6 +77,7 @@ def main() -> None:
     write_odds(np.random.default_rng(32), first=160)
     write_finite_sets(np.random.default_rng(34), first=180)
     write_sweeps(np.random.default_rng(33), first=170)
+    write_hidden_columns(np.random.default_rng(35), first=190)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -371,6 +372,21 @@ def write_sweeps(rng: np.random.Generator, *, first: int) -> None:
     }  # fmt: skip
     for number, (name, (model, how, mechanism)) in enumerate(cases.items(), first):
         save(name, sample_with(RandomSource.seeded(rng), rows, model, mechanism, **how), number)
+
+
+def write_hidden_columns(rng: np.random.Generator, *, first: int) -> None:
+    model = dc.models.HiddenNetwork(
+        [("letter", "ü"), ("ü", "yes"), ("root", "ü")],
+        {"letter": ["a", "b", "ü"], "yes": 2},
+        {"ü": 2, "root": 2},
+    )
+    rows = {"letter": rng.choice(["a", "b", "ü", ""], 300).tolist(), "yes": rng.integers(0, 2, 300).tolist()}
+    mechanism = dc.mechanisms.PrivateGibbs(
+        epsilon=2, delta="1e-6", steps=3, support={"letter": "0.05", "yes": "0.1", "ü": "0.1"}, share="1/2"
+    )
+    impute = {"letter": "a", "yes": 0}
+    made = sample_with(RandomSource.seeded(rng), rows, model, mechanism, impute=impute)
+    save("hidden-network-private-gibbs", made, first)
 
 
 def write_described(rng: np.random.Generator, *, first: int) -> None:

@@ -13,6 +13,7 @@ from discreet.models.contingency import ContingencyTable
 from discreet.models.declared_likelihood import DeclaredLikelihood
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.hidden_network import HiddenNetwork
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.markov import MarkovChain
@@ -30,6 +31,7 @@ __all__ = [
     "DeclaredLikelihood",
     "DeclaredLoss",
     "HiddenMarkov",
+    "HiddenNetwork",
     "Labels",
     "LinearRegression",
     "LogisticRegression",

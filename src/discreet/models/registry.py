@@ -24,6 +24,7 @@ MODELS: dict[str, str] = {
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
+    "hidden_network": "discreet.models.hidden_network:HiddenNetwork",
     "linear_regression": "discreet.models.linear_regression:LinearRegression",
     "logistic_regression": "discreet.models.logistic_regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",
