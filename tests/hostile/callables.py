@@ -287,6 +287,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "columns": _COLUMNS,
         "hidden": {"cause": 2},
     },
+    "models.Trajectories": lambda: {"times": ["smoker", "stage"], "states": ["no", "yes"]},
     "models.Labels": lambda: {"name": "smoker", "labels": ("no", "yes")},
     "models.LinearRegression": lambda: {"target": {"y": (0, 1)}, "features": {"x": (-1, 1)}},
     "models.LogisticRegression": lambda: {"target": {"y": ["no", "yes"]}, "features": {"x": (-1, 1)}},

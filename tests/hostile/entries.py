@@ -21,6 +21,7 @@ from discreet.models import (
     MarkovChain,
     Mixture,
     NaiveBayes,
+    Trajectories,
 )
 from discreet.sklearn import PrivateNaiveBayes
 
@@ -175,6 +176,12 @@ def _mechanisms() -> dict[str, Entry]:
             HiddenMarkov(2, time={"y": ["1", "0"]}, features={"x": ["yes", "no"]}),
             ("y", "x"),
             mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
+            impute={"x": "no", "y": "0"},
+        ),
+        "trajectories": _release(
+            Trajectories(["x", "y"], ["yes", "no", "1", "0"]),
+            ("x", "y"),
+            mechanism=dc.mechanisms.TablePosterior(epsilon=1, support="0.05", delta="1e-6"),
             impute={"x": "no", "y": "0"},
         ),
         "hidden columns": _release(

@@ -91,6 +91,14 @@ DECLARED: dict[str, tuple[str, Any]] = {
         """,
         dc.models.Mixture(3, {"sex": ["f", "m"], "smoker": YES}),
     ),
+    "trajectories": (
+        """
+        model = "trajectories"
+        times = ["january", "february"]
+        states = ["free", "outbreak"]
+        """,
+        dc.models.Trajectories(["january", "february"], ["free", "outbreak"]),
+    ),
     "hidden_network": (
         """
         model = "hidden_network"

@@ -22,6 +22,7 @@ from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
 from discreet.models.tables import Table
+from discreet.models.trajectories import Trajectories
 
 __all__ = [
     "BayesianNetwork",
@@ -41,6 +42,7 @@ __all__ = [
     "NaiveBayes",
     "Numeric",
     "Table",
+    "Trajectories",
     "load",
     "read_columns",
 ]

@@ -30,6 +30,7 @@ MODELS: dict[str, str] = {
     "markov_chain": "discreet.models.markov:MarkovChain",
     "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
+    "trajectories": "discreet.models.trajectories:Trajectories",
 }
 
 

@@ -16,12 +16,13 @@ half a step times the sum of its slopes in size, which is at most (d^2 reach + d
 steps, is added.
 
 **Why no chain, and no rejection from the conjugate posterior.** Both would need a bound for every table that could have
-been. Of n records that are all alike, the tempered normal-inverse-Wishart posterior has a scatter matrix of 0, and puts
-a mass of order (S / least)^(n / 2T) e^(-...) on eigenvalues of at least ``least``, with S the prior's scale: the
-probability of acceptance falls exponentially in n / T = n epsilon / R, and so does the Doeblin constant of any chain
-whose proposals do not look at the records. A total variation that is charged as proposition 3 of Foulds et al. (2016)
-has it would need e^(n epsilon / R) proposals. Along principal axes nothing of the kind is needed: given V the posterior
-is a product over axes, so that a draw from a large finite set is a few sums (:mod:`discreet.samplers.principal_axes`).
+been. Let all n records be alike. Along an axis the tempered conjugate posterior of the variance is then in proportion
+to v^(-m-1) e^(-S / 2v), with m about n / 2T and S of the prior alone. Of its mass, Gamma(m) (S / 2)^-m, at most
+least^-m / m lies above ``least``: a share of about (e S T / (n least))^(n / 2T), which falls faster than exponentially
+in n / T = n epsilon / R. So does the probability that a proposal is accepted, and the Doeblin constant of a chain whose
+proposals do not look at the records; as many proposals as proposition 3 of Foulds et al. (2016) would need cannot be
+made. Along principal axes nothing of the kind is needed: given V the posterior is a product over axes, so that a draw
+from a large finite set is a few sums (:mod:`discreet.samplers.principal_axes`).
 
 References
 ----------
