@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from discreet.families import Support, VectorFamily, register
 
@@ -31,26 +31,26 @@ class TwoCounts(VectorFamily):
         x, y = (np.clip(np.rint(np.asarray(each, dtype=float)), 0, self.most) for each in (x, y))
         return x * (self.most + 1) + y
 
-    def statistics(self, u):
-        x, y = np.divmod(u, self.most + 1)
+    def statistics(self, x):
+        x, y = np.divmod(x, self.most + 1)
         return [x, y, x * y]
 
     def natural(self, theta):
         return np.stack([theta["a"], theta["b"], theta["c"]], axis=-1)
 
-    def log_base_measure(self, u):
-        x, y = np.divmod(u, self.most + 1)
+    def log_base_measure(self, x):
+        x, y = np.divmod(x, self.most + 1)
         each = [gammaln(k + 1) + gammaln(self.most - k + 1) for k in (x, y)]
         return 2 * gammaln(self.most + 1) - each[0] - each[1]
 
     def log_partition(self, eta):
         # a sum over all pairs, of which there are finitely many
-        u = np.arange((self.most + 1.0) ** 2)
-        t = np.stack(self.statistics(u), axis=0)
-        return logsumexp(np.asarray(eta) @ t + self.log_base_measure(u), axis=-1)
+        pairs = np.arange((self.most + 1.0) ** 2)
+        log_p = np.asarray(eta) @ np.stack(self.statistics(pairs)) + self.log_base_measure(pairs)
+        return np.logaddexp.reduce(log_p, axis=-1)
 
     def sample(self, theta, size, rng):
-        u = np.arange((self.most + 1.0) ** 2)
+        pairs = np.arange((self.most + 1.0) ** 2)
         eta = np.array([float(theta[name]) for name in self.draw_names])
-        log_p = eta @ np.stack(self.statistics(u)) + self.log_base_measure(u)
-        return rng.choice(u, size, p=np.exp(log_p - logsumexp(log_p)))
+        log_p = eta @ np.stack(self.statistics(pairs)) + self.log_base_measure(pairs)
+        return rng.choice(pairs, size, p=np.exp(log_p - np.logaddexp.reduce(log_p)))

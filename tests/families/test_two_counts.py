@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import stats as scipy_stats
 
 import discreet as dc
 from discreet.curator.publish import release_with
@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs/examples"))
 
 import two_counts  # pyright: ignore[reportMissingImports]
 
+stats: Any = scipy_stats
 TwoCounts: Any = two_counts.TwoCounts
 THREE = TwoCounts(low=0, high=8, most=2)
 THETA = {"a": -0.5, "b": 0.2, "c": 0.5}

@@ -27,7 +27,7 @@ def acceptance(alpha: np.ndarray) -> float:
     """Return how probable it is that a proposal for two cells is accepted, by quadrature."""
     proposal = Proposal.tuned(alpha, BOUNDS)
     other = 1 - proposal.last
-    gamma = stats.gamma(alpha[other], scale=1 / proposal.rate)
+    gamma: Any = stats.gamma(alpha[other], scale=1 / proposal.rate)
 
     def accepted(x: float) -> float:
         return float(gamma.pdf(x) * np.exp(proposal._log_accept(np.array([1 - x]))[0]))

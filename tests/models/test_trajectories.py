@@ -17,6 +17,7 @@ from discreet.mechanisms.base import RandomSource
 from discreet.models import MarkovChain, Trajectories
 from discreet.models.registry import build
 from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.metric import network_posterior
 from tests.mechanisms.altered_files import altered
 
 LEAST, TEMPERATURE = 0.1, 7.0
@@ -90,6 +91,11 @@ def test_an_entry_of_a_markov_chain_costs_two_labels_whatever_its_length() -> No
     assert of_length(9).record_range(least, simplex_range) * 2 == 9 * entries.record_range(
         least, simplex_range
     )
+
+
+def test_the_theorem_about_networks_says_the_same() -> None:
+    promised = network_posterior(of_length(9), "0.1").to_neighbors()
+    assert promised.epsilon == of_length(9).record_range(Fraction(1, 10), simplex_range)
 
 
 MODEL = Trajectories(["jan", "feb", "mar"], ["free", "ill", "gone"])

@@ -30,7 +30,7 @@ class Trajectories(TableModel):
     times
         The columns that hold the state at each time, in order; at least two.
     states
-        The states, which all of these columns share.
+        The states, which all of these columns share: labels, or how many.
 
     Notes
     -----
@@ -54,7 +54,7 @@ class Trajectories(TableModel):
     name: ClassVar[str] = "trajectories"
     columns: tuple[Labels, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def __init__(self, times: Sequence[str], states: Sequence[str] | int) -> None:
+    def __init__(self, times: Sequence[str], states: Any) -> None:
         names = listed(times, "times", "the columns with the state at each time, in order", most=_MOST_TIMES)
         if len(names) < 2 or not all(isinstance(name, str) for name in names):
             raise UsageError(

@@ -89,7 +89,7 @@ class AxesPosterior:
 
     def of_eigenvalues(self, rotation: np.ndarray) -> np.ndarray:
         """Return the log-weights of all combinations of eigenvalues, components of the mean summed out."""
-        each = logsumexp(self.along(rotation), axis=2)
+        each = np.asarray(logsumexp(self.along(rotation), axis=2))
         total, d = self.log_volume, self.axes.dim
         for i, weights in enumerate(each):
             total = total + weights.reshape([-1 if k == i else 1 for k in range(d)])
