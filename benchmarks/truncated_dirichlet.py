@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.samplers.truncated_dirichlet import Proposal, acceptance_bound, sample_truncated_dirichlet
+from discreet.privacy.costs.rejection import acceptance_bound
+from discreet.samplers.truncated_dirichlet import Proposal, sample_truncated_dirichlet
 
 RECORDS = 1000
 MOST_TIMES_SLOWER = 100.0

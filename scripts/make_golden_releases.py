@@ -77,6 +77,8 @@ def main() -> None:
     write_odds(np.random.default_rng(32), first=160)
     write_finite_sets(np.random.default_rng(34), first=180)
     write_sweeps(np.random.default_rng(33), first=170)
+    write_hidden_columns(np.random.default_rng(35), first=190)
+    write_bounded_draws(np.random.default_rng(36), first=200)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -371,6 +373,44 @@ def write_sweeps(rng: np.random.Generator, *, first: int) -> None:
     }  # fmt: skip
     for number, (name, (model, how, mechanism)) in enumerate(cases.items(), first):
         save(name, sample_with(RandomSource.seeded(rng), rows, model, mechanism, **how), number)
+
+
+def write_hidden_columns(rng: np.random.Generator, *, first: int) -> None:
+    model = dc.models.HiddenNetwork(
+        [("letter", "ü"), ("ü", "yes"), ("root", "ü")],
+        {"letter": ["a", "b", "ü"], "yes": 2},
+        {"ü": 2, "root": 2},
+    )
+    rows = {"letter": rng.choice(["a", "b", "ü", ""], 300).tolist(), "yes": rng.integers(0, 2, 300).tolist()}
+    mechanism = dc.mechanisms.PrivateGibbs(
+        epsilon=2, delta="1e-6", steps=3, support={"letter": "0.05", "yes": "0.1", "ü": "0.1"}, share="1/2"
+    )
+    impute = {"letter": "a", "yes": 0}
+    made = sample_with(RandomSource.seeded(rng), rows, model, mechanism, impute=impute)
+    save("hidden-network-private-gibbs", made, first)
+
+
+def write_bounded_draws(rng: np.random.Generator, *, first: int) -> None:
+    letters = rng.choice(["a", "b", "ü"], 300).tolist()
+    limits = {"normal_mean": ("-1/2", "1/2"), "covariance": ("0.02", 1)}
+    wishart = "normal_inverse_wishart:40,40,0.25,4,400,0,400"
+    cases: dict[str, Any] = {
+        "categorical-bounded-tries": (
+            letters, dc.Categorical(["a", "b", "ü"]), {"impute": "a"},
+            dc.mechanisms.PosteriorSampling("dirichlet:1,1,2", epsilon=1, support="0.05", delta="1e-9"),
+        ),
+        "multivariate-normal-posterior-sample": (
+            rng.normal(40, 12, (300, 2)), dc.MultivariateNormal(2),
+            {"bounds": [(0, 100), (-3, 100)], "impute": [40, 40]},
+            dc.mechanisms.PosteriorSampling(wishart, epsilon=2, support=limits, samples=2),
+        ),
+        "trajectories-table-posterior": (
+            {"m1": letters, "m2": letters[::-1]}, dc.models.Trajectories(["m1", "m2"], ["a", "b", "ü"]),
+            {"missing": "none"}, dc.mechanisms.TablePosterior(epsilon=2, support="0.05", delta="1e-9"),
+        ),
+    }  # fmt: skip
+    for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
+        save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
 
 
 def write_described(rng: np.random.Generator, *, first: int) -> None:

@@ -29,6 +29,9 @@ FILES = {
     "features.age = { bounds = [18, 100] }\n",
     "own.toml": 'model = "declared_likelihood"\ncolumns.smoker = ["no", "yes"]\nparameters.p = [0.2, 0.5]\n'
     "log_likelihood = [[-0.22, -1.61], [-0.69, -0.69]]\n",
+    "paths.toml": 'model = "trajectories"\ntimes = ["sex", "smoker"]\nstates = ["F", "M", "no", "yes"]\n',
+    "cause.toml": 'model = "hidden_network"\nedges = [["cause", "sex"], ["cause", "smoker"]]\n'
+    'columns.sex = ["F", "M"]\ncolumns.smoker = ["no", "yes"]\nhidden.cause = { labels = 2 }\n',
     "normal.json": '{"model": "normal", "variance": 100}',
     "sum.toml": 'model = "normal"\nvarience = 4\n',
 }
@@ -45,6 +48,8 @@ RELEASES = {
     "logistic.toml": "--mechanism langevin --epsilon 1 --delta 1e-6 --steps 20 --samples 5 --impute age=50 "
     "--impute smoker=no",
     "own.toml": "--mechanism private-gibbs --epsilon 2 --steps 4 --impute smoker=no",
+    "paths.toml": f"--mechanism table-posterior --epsilon 5 --delta 1e-9 --support=0.01 {IMPUTE}",
+    "cause.toml": f"--mechanism private-gibbs --epsilon 2 --steps 4 --support=0.05 {IMPUTE}",
     "labels.toml": f"--mechanism table-posterior --epsilon 5 --support=0.01 --samples 3 {IMPUTE}",
 }
 

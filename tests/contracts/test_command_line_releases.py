@@ -36,6 +36,7 @@ FILES: dict[str, dict[str, Any]] = {
         "log_likelihood": [[-0.2, -1.6], [-0.7, -0.7]],
     },
     "hidden_markov": {"states": 2, "time": {"t": {"first": 1, "last": 4}}, "features": _AB},
+    "hidden_network": {"edges": [["u", "x"], ["u", "y"]], "columns": _AB, "hidden": {"u": {"labels": 2}}},
     "linear_regression": {"target": {"y": {"bounds": [0, 1]}}, "features": {"x": {"bounds": [0, 1]}}},
     "logistic_regression": {"target": {"y": ["a", "b"]}, "features": {"x": {"bounds": [0, 1]}}},
     "markov_chain": {
@@ -45,6 +46,7 @@ FILES: dict[str, dict[str, Any]] = {
     },
     "mixture": {"columns": _AB, "components": 2},
     "naive_bayes": {"target": {"y": ["a", "b"]}, "features": {"x": ["a", "b"]}},
+    "trajectories": {"times": ["x", "y"], "states": ["a", "b"]},
 }
 #: Made by options instead (--max-rows, --by), or from a function, which only Python has.
 ELSEWHERE = {"cluster_mean": "max_rows", "grouped": "by", "declared_loss": None}

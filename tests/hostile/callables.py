@@ -282,6 +282,12 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "radius": 1000,
     },
     "models.HiddenMarkov": lambda: {"states": 2, "time": {"month": ["1", "2"]}, "features": {"cause": 3}},
+    "models.HiddenNetwork": lambda: {
+        "edges": [("cause", "smoker"), ("cause", "stage")],
+        "columns": _COLUMNS,
+        "hidden": {"cause": 2},
+    },
+    "models.Trajectories": lambda: {"times": ["smoker", "stage"], "states": ["no", "yes"]},
     "models.Labels": lambda: {"name": "smoker", "labels": ("no", "yes")},
     "models.LinearRegression": lambda: {"target": {"y": (0, 1)}, "features": {"x": (-1, 1)}},
     "models.LogisticRegression": lambda: {"target": {"y": ["no", "yes"]}, "features": {"x": (-1, 1)}},

@@ -15,11 +15,13 @@ from discreet.models import (
     BayesianNetwork,
     DeclaredLikelihood,
     HiddenMarkov,
+    HiddenNetwork,
     LinearRegression,
     LogisticRegression,
     MarkovChain,
     Mixture,
     NaiveBayes,
+    Trajectories,
 )
 from discreet.sklearn import PrivateNaiveBayes
 
@@ -173,6 +175,18 @@ def _mechanisms() -> dict[str, Entry]:
         "paths": _release(
             HiddenMarkov(2, time={"y": ["1", "0"]}, features={"x": ["yes", "no"]}),
             ("y", "x"),
+            mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
+            impute={"x": "no", "y": "0"},
+        ),
+        "trajectories": _release(
+            Trajectories(["x", "y"], ["yes", "no", "1", "0"]),
+            ("x", "y"),
+            mechanism=dc.mechanisms.TablePosterior(epsilon=1, support="0.05", delta="1e-6"),
+            impute={"x": "no", "y": "0"},
+        ),
+        "hidden columns": _release(
+            HiddenNetwork([("u", "x"), ("u", "y")], {"x": ["yes", "no"], "y": ["1", "0"]}, {"u": 2}),
+            ("x", "y"),
             mechanism=dc.mechanisms.PrivateGibbs(epsilon=1, steps=2, support="0.05"),
             impute={"x": "no", "y": "0"},
         ),

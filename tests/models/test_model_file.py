@@ -91,6 +91,27 @@ DECLARED: dict[str, tuple[str, Any]] = {
         """,
         dc.models.Mixture(3, {"sex": ["f", "m"], "smoker": YES}),
     ),
+    "trajectories": (
+        """
+        model = "trajectories"
+        times = ["january", "february"]
+        states = ["free", "outbreak"]
+        """,
+        dc.models.Trajectories(["january", "february"], ["free", "outbreak"]),
+    ),
+    "hidden_network": (
+        """
+        model = "hidden_network"
+        edges = [["cause", "sex"], ["cause", "smoker"]]
+        hidden.cause = { labels = 2 }
+        [columns]
+        sex = ["f", "m"]
+        smoker = ["no", "yes"]
+        """,
+        dc.models.HiddenNetwork(
+            [("cause", "sex"), ("cause", "smoker")], {"sex": ["f", "m"], "smoker": YES}, {"cause": 2}
+        ),
+    ),
     "declared_likelihood": (
         """
         model = "declared_likelihood"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from discreet.errors import UsageError
+from discreet.privacy.costs.rejection import acceptance_bound
 from discreet.samplers.truncated_dirichlet import (
     Proposal,
     _until_accepted,
-    acceptance_bound,
     sample_truncated_dirichlet,
 )
 from discreet.samplers.truncated_gamma import draw_above

@@ -36,7 +36,7 @@ _RENYI = "--prior beta:6,12 --order 2 --epsilon 0.1"
 #: Mechanisms that release samples, by their name on the command line.
 MECHANISMS: Mapping[str, _Taken] = {
     "posterior-sample": _Taken(
-        "PosteriorSampling", ("prior", "support", "epsilon"), ("samples",), _FAMILY, of_a_family=True
+        "PosteriorSampling", ("prior", "support", "epsilon"), ("samples", "delta"), _FAMILY, of_a_family=True
     ),
     "finite-posterior": _Taken(
         "FinitePosterior", ("parameter", "epsilon"), ("prior", "samples"), _FINITE, of_a_family=True
@@ -56,7 +56,10 @@ MECHANISMS: Mapping[str, _Taken] = {
         "StatisticalQuery", ("epsilon", "prior", "order"), ("samples", "mode"), _RENYI
     ),
     "table-posterior": _Taken(
-        "TablePosterior", ("epsilon", "support"), ("prior", "samples"), "--epsilon 5 --support=0.01 --prior 1"
+        "TablePosterior",
+        ("epsilon", "support"),
+        ("prior", "samples", "delta"),
+        "--epsilon 5 --support=0.01 --prior 1",
     ),
     "private-gibbs": _Taken(
         "PrivateGibbs",

@@ -24,7 +24,8 @@ from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.priors import Prior
-from discreet.privacy import MetricDP, PureDP
+from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, unpack
+from discreet.privacy import ApproxDP, MetricDP, PureDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
 from discreet.privacy.costs.parameter_grid import (
     ParameterGrid,
@@ -32,14 +33,19 @@ from discreet.privacy.costs.parameter_grid import (
     grid_cells,
     grid_refusal,
 )
-from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.costs.principal_axes import PrincipalAxes
+from discreet.privacy.costs.rejection import acceptance_bound, tries_for
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, exact, float_up, plain
-from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.samplers.principal_axes import EIGENVALUES, ROTATIONS, AxesPosterior, draw_rotations
+from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
 _LEAST_ACCEPTANCE = 1e-5
 _HEAVIEST_PRIOR = 1e14
+#: A support, the range of the log-likelihood over it, what rounding adds for each draw, and further numbers.
+_Limits = tuple[tuple[tuple[Fraction, Fraction], ...], Fraction, Fraction, dict[str, Fraction]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,9 @@ class PosteriorSampling(Mechanism):
     support
         The truncated parameter set, from public knowledge: ``(low, high)`` of the parameter, strictly inside its range;
         for ``Normal()`` a dictionary ``{"mean": (low, high), "variance": (low, high)}``; for ``Categorical`` one
-        number, the least that any probability can be, or one for each label, ``{"a": 0.01, "b": 0.05}``.
+        number, the least that any probability can be, or one for each label, ``{"a": 0.01, "b": 0.05}``; for
+        ``MultivariateNormal``, with every column in half-widths from the middle of its bounds, ``{"normal_mean": (-1,
+        1), "covariance": (0.02, 1)}``: how far the mean may lie out along a principal axis, and the eigenvalues.
     range_bound
         An upper bound of the log-likelihood's range to use in place of the exact one, from
         :func:`~discreet.privacy.costs.likelihood_range.from_difference` (Foulds et al., theorem 2) or
@@ -68,6 +76,10 @@ class PosteriorSampling(Mechanism):
         and makes the temperature higher.
     cells
         How many points the public grid has along each parameter; by default 4096, or 256 for each of two.
+    delta
+        For ``Categorical``. With it the guarantee is (epsilon, delta), and as many proposals are made for each draw as
+        it pays for, whatever the records are. Without it they are made until one is accepted, which can take longer for
+        some records.
 
     Privacy
     -------
@@ -88,7 +100,10 @@ class PosteriorSampling(Mechanism):
     For one parameter, and for the mean and variance of ``Normal()``, the draw is the exponential mechanism on a finite
     public grid: scores are integers computed exactly from the exact sums, their rounding (2^-51 of log-ratio) is in the
     temperature, and OpenDP reports the noisy maximum in exact arithmetic. For ``Categorical`` it is a truncated
-    Dirichlet sampler in floating point, and the release says so.
+    Dirichlet sampler in floating point, and the release says so; with ``delta`` that sampler is not exact, and what it
+    can be off by is charged (:mod:`discreet.privacy.costs.rejection`; Foulds et al. 2016, proposition 3). For
+    ``MultivariateNormal`` it is an exact draw from a large finite set, in floating point, with the range of
+    :mod:`discreet.privacy.costs.principal_axes`.
 
     References
     ----------
@@ -103,6 +118,7 @@ class PosteriorSampling(Mechanism):
     support: Any
     range_bound: Fraction | None
     cells: int | None
+    delta: Fraction | None
 
     def __init__(
         self,
@@ -115,10 +131,13 @@ class PosteriorSampling(Mechanism):
         support: Any = None,
         range_bound: Number | None = None,
         cells: int | None = None,
+        delta: Number | None = None,
     ) -> None:
         support_is = "a support, the parameters that are possible, from public knowledge"
         prior = self._read_prior(prior)
         budget: Fraction | PerUnit | None = PerUnit.read(metric, epsilon_per_unit)
+        if budget is not None and delta is not None:
+            raise UsageError("a promise per unit of distance has no delta.", hint="leave out delta")
         if epsilon is not None:
             if budget is not None:
                 raise UsageError("give either epsilon, or metric with epsilon_per_unit.", hint=self.example)
@@ -130,6 +149,7 @@ class PosteriorSampling(Mechanism):
             samples=read_samples(samples),
             range_bound=None if range_bound is None else positive_budget(range_bound, "range_bound"),
             cells=cells,
+            delta=None if delta is None else failure_probability(delta),
         )
 
     @property
@@ -147,9 +167,11 @@ class PosteriorSampling(Mechanism):
         object.__setattr__(known, "budget", budget)
         return known
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
+    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP | MetricDP:
         if isinstance(self.budget, PerUnit):
             return self.budget.guarantee(neighbors)
+        if self.delta is not None:
+            return ApproxDP(self.budget, self.delta, neighbors=neighbors)
         return PureDP(self.budget, neighbors=neighbors)
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
@@ -169,29 +191,16 @@ class PosteriorSampling(Mechanism):
         return record
 
     def _record(self, family: Family, domain: Domain) -> PosteriorSampleRecord:
-        k = family.n_probabilities
-        if k is not None:
-            least = read_least(family, self.support)
-            if self.cells is not None:
-                raise UsageError("cells are for a grid, and labels have none: leave out cells.")
-            one = len(least) == 1
-            needed, slack = simplex_range(k, least[0]) if one else labels_range(least), Fraction(0)
-            support = labels_support(least, k)
-            extra = {}
-            # the sampler's own limits, before a row is read
-            check_lower([float_up(low) for low in least] if not one else float_up(least[0]), k)
-            if float(self.prior.natural().sum()) > _HEAVIEST_PRIOR:
-                raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
+        if family.n_probabilities is not None:
+            support, needed, slack, extra = self._of_labels(family, family.n_probabilities)
         else:
-            refusal = grid_refusal(family)
-            if refusal is not None:
-                raise UsageError(f"{refusal}.")
-            support = support_pairs(family, self.support)
-            check_support(family, support)
-            cells = grid_cells(family, self.cells)
-            grid = ParameterGrid(family, domain, self.prior, support, cells)
-            needed, slack = range_and_slack(grid, per_distance=isinstance(self.budget, PerUnit))
-            extra = {"cells": Fraction(cells)}
+            if self.delta is not None:
+                raise UsageError(
+                    f"delta is for draws that are proposed and accepted, and those of {family.name} are not.",
+                    hint="leave out delta: epsilon is all that they cost",
+                )
+            of = self._of_axes if family.prior_type is NormalInverseWishart else self._of_grid
+            support, needed, slack, extra = of(family, domain)
         if self.range_bound is not None:
             if self.range_bound < needed:
                 raise UsageError(
@@ -203,13 +212,53 @@ class PosteriorSampling(Mechanism):
         numbers = {"temperature": temperature, "range": needed, **extra}
         return PosteriorSampleRecord(self.prior, support, numbers)
 
+    def _of_labels(self, family: Family, k: int) -> _Limits:
+        least = read_least(family, self.support)
+        if self.cells is not None:
+            raise UsageError("cells are for a grid, and labels have none: leave out cells.")
+        one = len(least) == 1
+        # the sampler's own limits, before a row is read
+        check_lower([float_up(low) for low in least] if not one else float_up(least[0]), k)
+        base = self.prior.natural()
+        if float(base.sum()) > _HEAVIEST_PRIOR:
+            raise UsageError("the prior outweighs any data there is.", hint="use a weaker one")
+        extra = {}
+        if self.delta is not None:
+            # whatever the number of records: they only make cells heavier
+            acceptance = acceptance_bound(base, 0.0)
+            tries = tries_for(self.epsilon, self.delta, acceptance=acceptance, draws=self.samples)
+            extra["tries"] = Fraction(tries)
+        needed = simplex_range(k, least[0]) if one else labels_range(least)
+        return labels_support(least, k), needed, Fraction(0), extra
+
+    def _of_axes(self, family: Family, domain: Domain) -> _Limits:
+        if self.cells is not None:
+            raise UsageError("cells are for a grid of one or two parameters: leave out cells.")
+        support = support_pairs(family, self.support)
+        return support, PrincipalAxes.of(family.n_columns, support).range(), Fraction(0), {}
+
+    def _of_grid(self, family: Family, domain: Domain) -> _Limits:
+        refusal = grid_refusal(family)
+        if refusal is not None:
+            raise UsageError(f"{refusal}.")
+        support = support_pairs(family, self.support)
+        check_support(family, support)
+        cells = grid_cells(family, self.cells)
+        grid = ParameterGrid(family, domain, self.prior, support, cells)
+        needed, slack = range_and_slack(grid, per_distance=isinstance(self.budget, PerUnit))
+        return support, needed, slack, {"cells": Fraction(cells)}
+
     def draw(self, record: PosteriorSampleRecord, totals: Totals, source: RandomSource) -> Samples:
         temperature, support = record.parameters["temperature"], record.support
         assert support is not None
+        # rounded up, all: a support or a temperature below the declared one would cost more than epsilon
         if totals.family.n_probabilities is not None:
-            # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
             least = [float_up(low) for low, _ in support]
-            return self._draw_labels(float_up(temperature), least, totals, source)
+            tries = None if self.delta is None else int(record.parameters["tries"])
+            return self._draw_labels(float_up(temperature), least, totals, source, tries)
+        if isinstance(self.prior, NormalInverseWishart):
+            axes = PrincipalAxes.of(totals.family.n_columns, support)
+            return self._draw_axes(float_up(temperature), axes, self.prior, totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
         distribution = grid.distribution(totals.features(), totals.n_records, temperature)
@@ -217,13 +266,45 @@ class PosteriorSampling(Mechanism):
         return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
 
     def _draw_labels(
-        self, temperature: float, least: list[float], totals: Totals, source: RandomSource
+        self, temperature: float, least: list[float], totals: Totals, source: RandomSource, tries: int | None
     ) -> Samples:
         counts = np.array([float(count) for count in totals.features()])
         alpha = self.prior.natural() + counts / temperature
         lower = np.broadcast_to(least, alpha.shape)
-        drawn = source.floating(lambda rng: sample_truncated_dirichlet(alpha, lower, self.samples, rng))
+        drawn = source.floating(
+            lambda rng: sample_truncated_dirichlet(alpha, lower, self.samples, rng, tries=tries)
+        )
         return Samples.of({"p": drawn}, "floating")
+
+    def _draw_axes(
+        self,
+        temperature: float,
+        axes: PrincipalAxes,
+        prior: NormalInverseWishart,
+        totals: Totals,
+        source: RandomSource,
+    ) -> Samples:
+        d, n = axes.dim, totals.n_records / temperature
+        shift, half = (
+            np.array([float(v) for v in each or ()]) for each in totals.family.affine_map(totals.domain)
+        )
+        sums = np.array([float(feature) for feature in totals.features()]) / temperature
+        mean, scale = (np.array(prior.mean) - shift) / half, np.array(prior.scale) / outer(half)
+        posterior = AxesPosterior(
+            axes,
+            log_power=n + prior.df + d,
+            scatter=unpack(sums[d:], d) + scale + prior.kappa * outer(mean),
+            pull=sums[:d] + prior.kappa * mean,
+            weight=n + prior.kappa,
+            n_eigenvalues=EIGENVALUES[d],
+        )
+
+        def sampler(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+            return posterior.sample(draw_rotations(d, ROTATIONS[d], rng), self.samples, rng)
+
+        means, covariances = source.floating(sampler)
+        draws = {"normal_mean": shift + half * means, "covariance": covariances * outer(half)}
+        return Samples.of(draws, "floating")
 
 
 def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artifact import Samples
-from discreet.artifact.records.private_gibbs import PrivateGibbsRecord
+from discreet.artifact.records.private_gibbs import PrivateGibbsRecord, label_costs
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
@@ -21,7 +21,6 @@ from discreet.models.gibbs_model import GibbsModel
 from discreet.models.layout import Layout
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
-from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.gibbs_chains import CHAINS, ChainSettings
@@ -41,8 +40,9 @@ class PrivateGibbs(Mechanism):
     """Release the states of a tempered Gibbs sampler, one per sweep.
 
     For :class:`~discreet.models.mixture.Mixture`, where every record has a hidden state of its own, and
-    :class:`~discreet.models.hidden_markov.HiddenMarkov`, where all entries of a sequence at a time share one; and for
-    :class:`~discreet.models.declared_likelihood.DeclaredLikelihood`, whose conditionals are the curator's own.
+    :class:`~discreet.models.hidden_markov.HiddenMarkov`, where all entries of a sequence at a time share one; for
+    :class:`~discreet.models.hidden_network.HiddenNetwork`, where a record has labels in hidden columns of a network;
+    and for :class:`~discreet.models.declared_likelihood.DeclaredLikelihood`, whose conditionals are the curator's own.
 
     Parameters
     ----------
@@ -59,14 +59,15 @@ class PrivateGibbs(Mechanism):
         The least that any label's probability can be: one number for all columns of labels, or one for each by name.
         Without it one record could change the posterior without limit. A declared likelihood has none.
     weight_prior, label_prior
-        Parameters of the symmetric Dirichlet priors: of the weights of a mixture or the rows of transitions, and of
-        every column's labels; ``label_prior`` is at least 1. They are part of the guarantee and are not tempered.
+        Parameters of the symmetric Dirichlet priors: of the weights of a mixture, the rows of transitions or the tables
+        of hidden columns alone, and of every column's labels; ``label_prior`` is at least 1. They are part of the
+        guarantee and are not tempered.
     temperature
         The temperature of the chain. By default the least one, at least 1, at which the budget pays for all sweeps; if
         given, more sweeps than it pays for are refused.
     share
-        For a mixture, the share of the records, chosen at random, that are assigned anew in a sweep; 1 is all of them.
-        Less than that makes no pure guarantee cheaper; with ``delta`` it does.
+        For a mixture or a network, the share of the records, chosen at random, that are assigned anew in a sweep; 1 is
+        all of them. Less than that makes no pure guarantee cheaper; with ``delta`` it does.
 
     Privacy
     -------
@@ -77,16 +78,16 @@ class PrivateGibbs(Mechanism):
     the assignment of a mixture's record reads this record alone, so that all assignments of a sweep cost as much as
     one; the paths of a hidden Markov model are one draw from their joint distribution. Given the hidden states the
     update of column d costs R_d / T. Weights and transitions given the hidden states cost nothing. ``steps`` sweeps add
-    up (:mod:`discreet.privacy.costs.gibbs_costs` has the proof); for (epsilon, delta) each exponential mechanism of
-    range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole update in pure terms,
-    because everybody sees what moved: the printed 4 D Q / N is wrong.
+    up (:mod:`discreet.privacy.costs.gibbs_costs` has the proof, and the costs of networks); for (epsilon, delta) each
+    exponential mechanism of range r counts as r^2 / 8 zero-concentrated. A random scan of Q of N records costs a whole
+    update in pure terms, because everybody sees what moved: the printed 4 D Q / N is wrong.
 
     A declared likelihood has no hidden states. Each of its parameters is drawn by the exponential mechanism, in exact
     arithmetic, and costs its own range over T, which is computed from the whole table of the likelihood.
 
-    The assignments of a mixture count as published but are not in the file, and the distribution of what is does not
-    depend on the order of the records; the paths of a hidden Markov model are in it. Draws are made in floating point,
-    from the operating system's random bits, and the release says so.
+    The assignments of a mixture or a network count as published but are not in the file, and the distribution of what
+    is does not depend on the order of the records; the paths of a hidden Markov model are in it. Draws are made in
+    floating point, from the operating system's random bits, and the release says so.
 
     References
     ----------
@@ -165,8 +166,8 @@ class PrivateGibbs(Mechanism):
                 hint="leave out share",
             )
         shapes = [*model.state_probabilities().values(), *model.state_paths().values()]
-        each = sum(math.prod(shape) for shape in shapes)
-        values = self.steps * (each + model.n_states * sum(column.n_labels for column in model.emitted))
+        each = sum(math.prod(shape) for shape in (*shapes, *model.label_shapes().values()))
+        values = self.steps * each
         if values > _MOST_VALUES:
             raise UsageError(
                 f"{self.steps} states of this {model.in_words} model are {values} numbers, "
@@ -174,11 +175,10 @@ class PrivateGibbs(Mechanism):
             )
         least = self._least(model)
         sizes = [column.n_labels for column in model.emitted]
-        ranges = tuple(simplex_range(k, low) for k, low in zip(sizes, least, strict=True))
         for k, low in zip(sizes, least, strict=True):
             check_lower(float_up(low), k)
         numbers = {
-            "temperature": self._temperature(SweepCosts(ranges, self.share)),
+            "temperature": self._temperature(label_costs(model, least, self.share)),
             "share": self.share,
             "weight_prior": self.weight_prior,
             "label_prior": self.label_prior,
@@ -269,7 +269,9 @@ def _paid(
 
 
 def _sampled(model: Model) -> GibbsModel:
-    refusal = "private Gibbs sampling is for dc.models.Mixture, HiddenMarkov and DeclaredLikelihood"
+    refusal = (
+        "private Gibbs sampling is for dc.models.Mixture, HiddenMarkov, HiddenNetwork and DeclaredLikelihood"
+    )
     hint = "the states of its chain would need an analysis of their own"
     found = model.require(GibbsModel, refusal, hint=hint)
     if found.chain_name not in CHAINS:

@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artifact import Samples
-from discreet.artifact.records.table_posterior import TablePosteriorRecord, needed_range, prior_text
+from discreet.artifact.records.table_posterior import (
+    TablePosteriorRecord,
+    least_acceptance,
+    needed_range,
+    prior_text,
+    rows_drawn,
+)
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models.base import Model
 from discreet.models.discrete import TableModel
 from discreet.models.layout import Layout
-from discreet.privacy import PureDP
+from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
-from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.costs.rejection import acceptance_bound, tries_for
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up
-from discreet.samplers.truncated_dirichlet import acceptance_bound, check_lower, sample_truncated_dirichlet
+from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
 if TYPE_CHECKING:
     from discreet.data.summaries.records import Records
@@ -43,6 +50,10 @@ class TablePosterior(Mechanism):
         How many draws. Each costs its share: the temperature grows in proportion.
     support
         The least that any probability in any table can be, from public knowledge.
+    delta
+        With it the guarantee is (epsilon, delta), and as many proposals are made for every table's rows as it pays for,
+        whatever the records are. Without it they are made until one is accepted, which can take longer for some
+        records.
 
     Privacy
     -------
@@ -64,7 +75,9 @@ class TablePosterior(Mechanism):
     For a whole sequence of T entries epsilon counts T times.
 
     Given the counts the tables' rows are independent truncated Dirichlet distributions, drawn in floating point by an
-    exact sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so.
+    exact sampler (:mod:`discreet.samplers.truncated_dirichlet`), and the release says so. With ``delta`` the sampler is
+    not exact, and what it can be off by is charged (:mod:`discreet.privacy.costs.rejection`; Foulds et al. 2016,
+    proposition 3).
     """
 
     name = "table_posterior"
@@ -74,6 +87,7 @@ class TablePosterior(Mechanism):
     epsilon: Fraction
     samples: int
     support: Fraction
+    delta: Fraction | None
 
     def __init__(
         self,
@@ -82,6 +96,7 @@ class TablePosterior(Mechanism):
         epsilon: Number | None = None,
         samples: int = 1,
         support: Number | None = None,
+        delta: Number | None = None,
     ) -> None:
         support_is = "a support, the least that any probability can be, from public knowledge"
         self._set(
@@ -89,9 +104,12 @@ class TablePosterior(Mechanism):
             epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
             samples=read_samples(samples),
             support=exact(self._needed(support, support_is), "support"),
+            delta=None if delta is None else failure_probability(delta),
         )
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP:
+    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
+        if self.delta is not None:
+            return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
         return PureDP(self.epsilon, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
@@ -124,12 +142,17 @@ class TablePosterior(Mechanism):
         needed = needed_range(model, self.support)
         temperature = temperature_for(needed, self.epsilon, self.samples, Fraction(0))
         numbers = {"temperature": temperature, "range": needed}
+        if self.delta is not None:
+            acceptance, draws = least_acceptance(model, self.prior), self.samples * rows_drawn(model)
+            tries = tries_for(self.epsilon, self.delta, acceptance=acceptance, draws=draws)
+            numbers["tries"] = Fraction(tries)
         return TablePosteriorRecord(prior_text(self.prior), ((self.support, Fraction(1)),), numbers)
 
     def draw(self, record: TablePosteriorRecord, records: Records, source: RandomSource) -> Samples:
         # rounded up, both: a support or a temperature below the declared one would cost more than epsilon
         model, temperature = _tables(records.model), float_up(record.parameters["temperature"])
         counts, least = model.counts(records.codes), float_up(self.support)
+        tries = None if self.delta is None else int(record.parameters["tries"])
 
         def sampler(rng: np.random.Generator) -> dict[str, Any]:
             draws = {}
@@ -137,7 +160,7 @@ class TablePosterior(Mechanism):
                 rows = counts[name].reshape(-1, shape[-1])
                 drawn = [
                     sample_truncated_dirichlet(
-                        float(self.prior) + row / temperature, least, self.samples, rng
+                        float(self.prior) + row / temperature, least, self.samples, rng, tries=tries
                     )
                     for row in rows
                 ]

@@ -13,6 +13,7 @@ from discreet.models.contingency import ContingencyTable
 from discreet.models.declared_likelihood import DeclaredLikelihood
 from discreet.models.declared_loss import DeclaredLoss
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.hidden_network import HiddenNetwork
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.markov import MarkovChain
@@ -21,6 +22,7 @@ from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
 from discreet.models.tables import Table
+from discreet.models.trajectories import Trajectories
 
 __all__ = [
     "BayesianNetwork",
@@ -30,6 +32,7 @@ __all__ = [
     "DeclaredLikelihood",
     "DeclaredLoss",
     "HiddenMarkov",
+    "HiddenNetwork",
     "Labels",
     "LinearRegression",
     "LogisticRegression",
@@ -39,6 +42,7 @@ __all__ = [
     "NaiveBayes",
     "Numeric",
     "Table",
+    "Trajectories",
     "load",
     "read_columns",
 ]

@@ -33,7 +33,16 @@ class GibbsModel(ColumnModel):
 
     @property
     def emitted(self) -> tuple[Labels, ...]:
-        """The columns whose label probabilities depend on the hidden state, each under its name: states by labels."""
+        """The columns whose tables of label probabilities the records have part in, each under its name."""
+        return ()
+
+    def label_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes of those tables: states by labels, where all depend on the same hidden state."""
+        return {column.name: (self.n_states, column.n_labels) for column in self.emitted}
+
+    @property
+    def without_states(self) -> tuple[str, ...]:
+        """The names of those tables that no hidden state has part in: drawing hidden states does not read them."""
         return ()
 
     def state_probabilities(self) -> Mapping[str, tuple[int, ...]]:

@@ -38,7 +38,7 @@ _NAME = "model"
 # A million labels of some length; what is larger declares no model.
 _LARGEST_FILE = 2**25
 #: Arguments that declare columns, in whichever model.
-COLUMN_KEYS = frozenset({"target", "features", "columns", "sequence", "chain", "time", "state"})
+COLUMN_KEYS = frozenset({"target", "features", "columns", "sequence", "chain", "time", "state", "hidden"})
 #: Models that take more than a file can say, and where they are made instead.
 ELSEWHERE = {
     "declared_loss": "its gradient is a function, which is written in Python",

@@ -24,11 +24,13 @@ MODELS: dict[str, str] = {
     "declared_loss": "discreet.models.declared_loss:DeclaredLoss",
     "grouped": "discreet.models.grouped:Grouped",
     "hidden_markov": "discreet.models.hidden_markov:HiddenMarkov",
+    "hidden_network": "discreet.models.hidden_network:HiddenNetwork",
     "linear_regression": "discreet.models.linear_regression:LinearRegression",
     "logistic_regression": "discreet.models.logistic_regression:LogisticRegression",
     "markov_chain": "discreet.models.markov:MarkovChain",
     "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
+    "trajectories": "discreet.models.trajectories:Trajectories",
 }
 
 

@@ -12,12 +12,15 @@ import numpy as np
 
 from discreet.models.declared_likelihood import STEP, DeclaredLikelihood
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.hidden_network import HiddenNetwork
 from discreet.models.mixture import WEIGHTS, Mixture
 from discreet.privacy.costs.parameter_grid import LOWEST
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import float_up
 from discreet.samplers.hidden_markov_chain import HiddenMarkovChain
 from discreet.samplers.hidden_markov_chain import sweeps as hidden_markov_sweeps
+from discreet.samplers.hidden_network_chain import HiddenNetworkChain
+from discreet.samplers.hidden_network_chain import sweeps as hidden_network_sweeps
 from discreet.samplers.mixture_chain import MixtureChain
 from discreet.samplers.mixture_chain import sweeps as mixture_sweeps
 from discreet.samplers.secure import RandomSource
@@ -97,6 +100,24 @@ def place_counts(model: HiddenMarkov, codes: np.ndarray) -> list[np.ndarray]:
     return counts
 
 
+def hidden_network_draws(
+    model: HiddenNetwork, settings: ChainSettings, codes: np.ndarray, source: RandomSource
+) -> dict[str, np.ndarray]:
+    """Run the chain of a network with hidden columns."""
+    chain = HiddenNetworkChain(
+        model,
+        dict(zip((column.name for column in model.emitted), settings.least, strict=True)),
+        float_up(settings.temperature),
+        settings.weight_prior,
+        settings.label_prior,
+        settings.updated,
+    )
+    states = source.floating(
+        lambda rng: list(islice(hidden_network_sweeps(chain, codes, rng), settings.steps))
+    )
+    return {name: np.array([state.tables[name] for state in states]) for name in model.draw_names}
+
+
 def declared_draws(
     model: DeclaredLikelihood, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
@@ -145,5 +166,6 @@ def _choice(scores: list[int], scale: Fraction) -> ExponentialChoice:
 CHAINS: Mapping[str, Callable[..., dict[str, np.ndarray]]] = {
     "mixture": mixture_draws,
     "hidden_markov": hidden_markov_draws,
+    "hidden_network": hidden_network_draws,
     "declared_likelihood": declared_draws,
 }

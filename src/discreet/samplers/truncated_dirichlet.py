@@ -38,8 +38,8 @@ A = f(1) / sup f_j. Call a cell *heavy* if alpha_k >= 1.
   1, with kurtosis q; integrating x (x+v)^2 (2v-x), which is positive on (0, 2v) only, on the side away from the mode,
   gives 3 v^2 - q <= 5.6 v^5 f(0). At v^2 = 5 this is f(0) >= 0.01916, and **A >= 1 / (52.2 sqrt(K))**.
 
-Neither depends on the data, on their number or on the lower bounds. :func:`acceptance_bound` says which one applies to
-every data set there could be.
+Neither depends on the data, on their number or on the lower bounds.
+:func:`~discreet.privacy.costs.rejection.acceptance_bound` says which one applies to every data set there could be.
 
 What the last bits reveal
 -------------------------
@@ -53,8 +53,9 @@ What timing reveals
 -------------------
 How many proposals are needed, and how long a gamma draw takes, depends on alpha and so on the data. Neither is
 reported. Proposals are made 512 at a time, so that a release of a few draws nearly always takes one round whatever the
-data; but the time of a round is not constant, and nothing here makes it so. As for every release, do not let an
-attacker time it.
+data; but the time of a round is not constant, and nothing here makes it so. With ``tries`` the number of proposals is
+the same for every table, at the price of a failure probability (:mod:`discreet.privacy.costs.rejection`); a gamma draw
+still takes its own time. As for every release, do not let an attacker time it.
 
 References
 ----------
@@ -86,12 +87,9 @@ _MOST_TOTAL = 1e15
 # Draws are multiples of one over this; see the module's docstring.
 _GRID = 2.0**40
 
-_ALL_HEAVY = 1 / (math.e * math.sqrt(12))
-_SOME_HEAVY = 6 / (5.6 * 5**2.5)
-
 
 def sample_truncated_dirichlet(
-    alpha: ArrayLike, lower: ArrayLike, size: int, rng: np.random.Generator
+    alpha: ArrayLike, lower: ArrayLike, size: int, rng: np.random.Generator, *, tries: int | None = None
 ) -> np.ndarray:
     """Draw from Dirichlet(alpha) given that every p_k is at least ``lower``, or its own entry of it.
 
@@ -105,6 +103,9 @@ def sample_truncated_dirichlet(
         How many independent draws.
     rng
         Source of random numbers; releases pass one that the operating system feeds.
+    tries
+        How many proposals are made for each draw, whatever becomes of them. A draw none of whose proposals is accepted
+        is the middle of what the bounds allow. By default proposals are made until one is accepted.
 
     Returns
     -------
@@ -126,7 +127,11 @@ def sample_truncated_dirichlet(
     bounds = check_lower(lower, parameters.size)
     if not bounds.any():
         return _rounded(rng.dirichlet(parameters, size), bounds)
-    return _rounded(_until_accepted(Proposal.tuned(parameters, bounds), size, rng), bounds)
+    proposal = Proposal.tuned(parameters, bounds)
+    points = (
+        _until_accepted(proposal, size, rng) if tries is None else _first_accepted(proposal, size, tries, rng)
+    )
+    return _rounded(points, bounds)
 
 
 def _rounded(points: np.ndarray, lower: np.ndarray) -> np.ndarray:
@@ -148,33 +153,6 @@ def check_lower(lower: ArrayLike, n_cells: int) -> np.ndarray:
             hint=f"one bound for all cells must be below 1/{n_cells}",
         )
     return bounds
-
-
-def acceptance_bound(base: ArrayLike, added: float) -> float:
-    """Return a probability of acceptance that no data set undercuts, from public facts only.
-
-    A posterior's parameters are ``base`` plus what the records add, at least 0 in each cell and ``added`` in all: for n
-    records at temperature T, n / T. The bound holds for every way of adding it, and for all lower bounds.
-
-    Parameters
-    ----------
-    base
-        What the prior contributes to each cell, as it enters the (tempered) posterior.
-    added
-        What all records together add.
-
-    Returns
-    -------
-    0.106 / sqrt(K) if no cell can end up below 1; 0.0191 / sqrt(K) if some cell cannot, because of its prior or because
-    the fullest cell gets at least ``added`` / K; otherwise 0, which means that nothing is promised, and a release
-    should be refused.
-    """
-    prior = np.asarray(base, dtype=float)
-    if prior.min() >= 1:
-        return _ALL_HEAVY / math.sqrt(prior.size)
-    if prior.max() >= 1 or prior.min() + added / prior.size >= 1:
-        return _SOME_HEAVY / math.sqrt(prior.size)
-    return 0.0
 
 
 @dataclass(frozen=True)
@@ -243,3 +221,21 @@ def _until_accepted(proposal: Proposal, size: int, rng: np.random.Generator) -> 
         kept.append(proposal.points(others[accepted], rest[accepted]))
         tried, found = tried + rows, found + len(kept[-1])
     return np.concatenate(kept)[:size] if kept else np.empty((0, n_cells))
+
+
+def _first_accepted(proposal: Proposal, size: int, tries: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the first accepted one of ``tries`` points for each draw, or the middle of what the bounds allow."""
+    lower = proposal.lower
+    drawn = np.tile(lower + (1 - lower.sum()) / lower.size, (size, 1))
+    found = np.zeros(size, dtype=bool)
+    step = max(_MOST_NUMBERS // (lower.size * size), 1)
+    for start in range(0, tries, step):
+        # one row of proposals for each draw, and as many of them whether it has been found or not
+        rows = min(step, tries - start)
+        others, rest, log_accept = proposal.propose(rows * size, rng)
+        accepted = (rng.standard_exponential(rows * size) >= -log_accept).reshape(size, rows)
+        first = accepted.argmax(axis=1) + rows * np.arange(size)
+        new = accepted.any(axis=1) & ~found
+        drawn = np.where(new[:, None], proposal.points(others[first], rest[first]), drawn)
+        found |= new
+    return drawn

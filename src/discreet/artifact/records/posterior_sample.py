@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
+from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
-from discreet.privacy import MetricDP
+from discreet.priors.normal_inverse_wishart import NormalInverseWishart
+from discreet.privacy import ApproxDP, MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
 from discreet.privacy.costs.parameter_grid import (
     SLACK,
@@ -19,6 +21,8 @@ from discreet.privacy.costs.parameter_grid import (
     grid_cells,
     grid_refusal,
 )
+from discreet.privacy.costs.principal_axes import PrincipalAxes
+from discreet.privacy.costs.rejection import acceptance_bound
 from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ ROOM = Fraction(5, 10**11)
 _EDGE = 1e-12
 
 
-class PosteriorSampleRecord(SamplingRecord):
+class PosteriorSampleRecord(LimitedTries, SamplingRecord):
     """Draws from a posterior whose likelihood is tempered."""
 
     name = "posterior_sample"
@@ -44,45 +48,83 @@ class PosteriorSampleRecord(SamplingRecord):
             return None
         return ParameterGrid(family, domain, self.conjugate, self.support, int(self.parameters["cells"]))
 
+    def explained(self, release: Release) -> list[str]:
+        said = super().explained(release)
+        if release.conjugate_family.prior_type is NormalInverseWishart:
+            said.append(
+                "The declared limits are, first, of the mean along every principal axis of the covariance and, second, "
+                "of the variance along every such axis, where columns are measured from the middle of their bounds in "
+                "halves of their widths."
+            )
+        return said
+
     def check_guarantee(self, release: Release, samples: Samples) -> None:
         """Raise unless the temperature is enough for the guarantee and the draws lie in the support."""
         family = release.conjugate_family
         k = family.n_probabilities
-        arithmetic, more = ("exact", ["cells"]) if k is None else ("floating", [])
+        of_axes = family.prior_type is NormalInverseWishart
+        arithmetic, more = ("exact", ("cells",)) if k is None else ("floating", self.tries_names)
+        if of_axes:
+            arithmetic, more = "floating", ()
         self.check_form(samples, arithmetic, ["temperature", "range", *more])
         if self.support is None or release.neighbors != "replace":
             raise ValueError(UNKNOWN)
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         promised = release.guarantees["samples"]
-        draws = samples.arrays()
+        acceptance = 0.0 if k is None else acceptance_bound(self.conjugate.natural(), 0.0)
+        self.check_tries(promised, acceptance, samples.count)
         if k is not None:
-            least = tuple(low for low, _ in self.support)
-            if len(least) not in (1, k) or self.support != labels_support(least, k):
-                raise ValueError("its support is not that of its labels")
-            needed, slack = (
-                simplex_range(k, least[0]) if len(least) == 1 else labels_range(least),
-                Fraction(0),
-            )
-            check_simplex(draws["p"], (samples.count, k), least)
+            needed, slack = self._of_labels(k, samples)
+        elif of_axes:
+            needed, slack = self._of_axes(release, samples)
         else:
-            refusal = grid_refusal(family)
-            if refusal is not None:
-                raise ValueError(refusal)
-            check_support(family, self.support)
-            cells = self.parameters["cells"]
-            if cells.denominator != 1:
-                raise ValueError("its number of cells is no number of cells")
-            grid = ParameterGrid(
-                family, release.domain, self.conjugate, self.support, grid_cells(family, int(cells))
-            )
-            needed, slack = range_and_slack(grid, per_distance=isinstance(promised, MetricDP))
-            needed *= 1 - ROOM
-            if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
-                raise ValueError("a draw lies outside its support")
+            needed, slack = self._of_grid(release, samples, per_distance=isinstance(promised, MetricDP))
         if claimed < needed or temperature < 1:
             raise ValueError("its temperature is less than its guarantee needs")
-        if samples.count * (claimed / temperature + slack) > whole_epsilon(promised, release.domain):
+        epsilon = (
+            promised.epsilon if isinstance(promised, ApproxDP) else whole_epsilon(promised, release.domain)
+        )
+        if samples.count * (claimed / temperature + slack) > epsilon:
             raise ValueError("its temperature is less than its guarantee needs")
+
+    def _of_labels(self, k: int, samples: Samples) -> tuple[Fraction, Fraction]:
+        """Check draws of labels' probabilities, and return their range and slack."""
+        assert self.support is not None
+        least = tuple(low for low, _ in self.support)
+        if len(least) not in (1, k) or self.support != labels_support(least, k):
+            raise ValueError("its support is not that of its labels")
+        check_simplex(samples.arrays()["p"], (samples.count, k), least)
+        return simplex_range(k, least[0]) if len(least) == 1 else labels_range(least), Fraction(0)
+
+    def _of_axes(self, release: Release, samples: Samples) -> tuple[Fraction, Fraction]:
+        """Check draws of a mean and covariance of several columns, and return their range and slack."""
+        family = release.conjugate_family
+        axes = PrincipalAxes.of(family.n_columns, self.support or ())
+        shift, half = (np.array([float(v) for v in each or ()]) for each in family.affine_map(release.domain))
+        if not axes.holds(samples.arrays(), shift, half):
+            raise ValueError("a draw lies outside its support")
+        return axes.range() * (1 - ROOM), Fraction(0)
+
+    def _of_grid(
+        self, release: Release, samples: Samples, *, per_distance: bool
+    ) -> tuple[Fraction, Fraction]:
+        """Check draws from a grid, and return their range and slack."""
+        family, draws = release.conjugate_family, samples.arrays()
+        refusal = grid_refusal(family)
+        if refusal is not None:
+            raise ValueError(refusal)
+        assert self.support is not None
+        check_support(family, self.support)
+        cells = self.parameters["cells"]
+        if cells.denominator != 1:
+            raise ValueError("its number of cells is no number of cells")
+        grid = ParameterGrid(
+            family, release.domain, self.conjugate, self.support, grid_cells(family, int(cells))
+        )
+        needed, slack = range_and_slack(grid, per_distance=per_distance)
+        if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
+            raise ValueError("a draw lies outside its support")
+        return needed * (1 - ROOM), slack
 
 
 def range_and_slack(grid: ParameterGrid, *, per_distance: bool) -> tuple[Fraction, Fraction]:

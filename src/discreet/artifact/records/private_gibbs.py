@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 
 _WANTED = "its mechanism is for models that a chain can be run on"
 _PARAMETERS = {"temperature", "share", "weight_prior", "label_prior"}
+
+
+def label_costs(model: GibbsModel, least: Sequence[Fraction], share: Fraction) -> SweepCosts:
+    """Return what sweeps cost where no label of column d is less probable than ``least[d]``."""
+    ranges = {
+        column.name: simplex_range(column.n_labels, low)
+        for column, low in zip(model.emitted, least, strict=True)
+    }
+    apart = tuple(ranges.pop(name) for name in model.without_states)
+    return SweepCosts(tuple(ranges.values()), share, apart=apart)
 
 
 class PrivateGibbsRecord(SamplingRecord):
@@ -91,13 +103,12 @@ class PrivateGibbsRecord(SamplingRecord):
             check_simplex(draws[name], (steps, *shape), 0)
         for name, shape in model.state_paths().items():
             _check_paths(draws[name], (steps, *shape), k)
-        ranges = []
+        shapes = model.label_shapes()
         for column, (least, most) in zip(model.emitted, self.support, strict=True):
             if most != 1 - (column.n_labels - 1) * least:
                 raise ValueError("its support is not that of its columns")
-            ranges.append(simplex_range(column.n_labels, least))
-            check_simplex(draws[column.name], (steps, k, column.n_labels), least)
-        return SweepCosts(tuple(ranges), numbers["share"])
+            check_simplex(draws[column.name], (steps, *shapes[column.name]), least)
+        return label_costs(model, [least for least, _ in self.support], numbers["share"])
 
 
 def _check_paths(paths: np.ndarray, shape: tuple[int, ...], n_states: int) -> None:

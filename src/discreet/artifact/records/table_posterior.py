@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
+from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
 from discreet.models.discrete import TableModel
-from discreet.privacy import PureDP
+from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.likelihood_range import simplex_range
+from discreet.privacy.costs.rejection import acceptance_bound
 from discreet.rational import exact, text
 
 if TYPE_CHECKING:
@@ -32,7 +35,19 @@ def prior_text(concentration: Fraction) -> str:
     return f"{_PRIOR}{text(concentration)}"
 
 
-class TablePosteriorRecord(SamplingRecord):
+def least_acceptance(model: TableModel, prior: Fraction) -> float:
+    """Return how probable it is at least that a proposal of any row is accepted: a row may be empty."""
+    return min(
+        acceptance_bound(np.full(shape[-1], float(prior)), 0.0) for shape in model.row_shapes().values()
+    )
+
+
+def rows_drawn(model: TableModel) -> int:
+    """Return how many rows of probabilities one sample of the model has."""
+    return sum(prod(shape[:-1]) for shape in model.row_shapes().values())
+
+
+class TablePosteriorRecord(LimitedTries, SamplingRecord):
     """Draws of all probability tables of a model of labels."""
 
     name = "table_posterior"
@@ -44,12 +59,13 @@ class TablePosteriorRecord(SamplingRecord):
         model = release.model.require(TableModel, "its mechanism is for models of labels")
         if model.numeric_columns or release.neighbors != "replace":
             raise ValueError("its mechanism is not for its model")
-        self.check_form(samples, "floating", ("temperature", "range"))
+        self.check_form(samples, "floating", ("temperature", "range", *self.tries_names))
         if self.support is None:
             raise ValueError(UNKNOWN)
         if not isinstance(self.prior, str) or not self.prior.startswith(_PRIOR):
             raise ValueError("its prior is not one that its mechanism takes")
-        model.concentrations(exact(self.prior.removeprefix(_PRIOR), "prior"))
+        prior = exact(self.prior.removeprefix(_PRIOR), "prior")
+        model.concentrations(prior)
         (least, most), *others = self.support
         if others or most != 1:
             raise ValueError("its support is not one number")
@@ -62,7 +78,8 @@ class TablePosteriorRecord(SamplingRecord):
                 raise ValueError("a draw lies outside its support")
         temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         promised = release.guarantees["samples"]
-        if not isinstance(promised, PureDP) or claimed < needed or temperature < 1:
+        if not isinstance(promised, PureDP | ApproxDP) or claimed < needed or temperature < 1:
             raise ValueError("its temperature is less than its guarantee needs")
+        self.check_tries(promised, least_acceptance(model, prior), samples.count * rows_drawn(model))
         if samples.count * claimed / temperature > promised.epsilon:
             raise ValueError("its temperature is less than its guarantee needs")

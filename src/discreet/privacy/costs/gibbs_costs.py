@@ -18,6 +18,14 @@ together, again, the sum of the R_d.
 at one state and one more at another, or at the same. log p_{k',d}(x') - log p_{k,d}(x) has range R_d either way, over
 all tables at once.
 
+**Networks with hidden columns.** A record has hidden labels h of its own, all drawn at once: in proportion to a product
+of tables, as in a mixture. Where the record x has a value of the child or of a parent, the log-weight of h has a term
+log p_k[parents, label] / T, between log a_k and log b_k whatever x and h are, which changes within plus and minus r_k;
+the range of the sum is at most that of the R_k over those tables that h has part in, attained where all hidden labels
+of one combination differ from those of another. Tables without hidden columns are the same for all h, and cancel. A
+table of hidden columns alone does not change. Given h, the counts of a table change by one record less in one cell and
+one more in another: R_k for each table that records have part in, and nothing for the others.
+
 **Weights and transitions** given the hidden states read no record.
 
 A model without hidden states has updates that all read every record
@@ -54,12 +62,14 @@ _LARGEST = 10**6
 class SweepCosts:
     """Costs of sweeps for these ranges of the columns, when ``share`` of the records are assigned anew in each.
 
-    With ``hidden`` false there are no hidden states: the ranges are those of all updates.
+    With ``hidden`` false there are no hidden states: the ranges are those of all updates. ``apart`` are the ranges of
+    tables that hidden states have no part in: their own update costs them, the hidden states do not.
     """
 
     ranges: tuple[Fraction, ...]
     share: Fraction = Fraction(1)
     hidden: bool = True
+    apart: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -75,7 +85,7 @@ class SweepCosts:
     def pure(self, temperature: Fraction, sweeps: int) -> PureDP:
         """Return the pure guarantee; a random scan is no cheaper than a whole one."""
         update = PureDP(self.assignment_range / temperature)
-        labels = [PureDP(each / temperature) for each in self.ranges]
+        labels = [PureDP(each / temperature) for each in (*self.ranges, *self.apart)]
         sweep = self._scan(update, labels)
         assert isinstance(sweep, PureDP)
         return PureDP(sweeps * sweep.epsilon)
@@ -83,7 +93,7 @@ class SweepCosts:
     def approx(self, temperature: Fraction, sweeps: int, delta: Fraction) -> ApproxDP:
         """Return the approximate guarantee, the better of the pure one and that through Rényi divergences."""
         update = concentrated_update(self.assignment_range / temperature)
-        labels = [concentrated_update(each / temperature) for each in self.ranges]
+        labels = [concentrated_update(each / temperature) for each in (*self.ranges, *self.apart)]
         sweep = self._scan(update, labels)
         if isinstance(sweep, ZeroConcentratedDP):
             total: ZeroConcentratedDP | RenyiDP = ZeroConcentratedDP(sweeps * sweep.rho)

@@ -7,6 +7,11 @@
     constants     priors under which steep parameters are rare
     bounds        robustness, what an adversary can tell, and what privacy costs in utility; no guarantees
 
+Constants and bounds make no release, and most have no page of their own. They are kept as theory: the study of the
+paper (studies/dimitrakakis) computes its lemmas from them, and its tables show where the printed ones are wrong.
+``normal_posterior`` (lemma 23), ``draws_to_distinguish`` (theorem 13), ``estimation_error`` (lemma 18) and
+``restriction_loss`` (theorem 17 b) are in no table either, and are the corrected forms of what the paper prints.
+
 References
 ----------
 Dimitrakakis, Nelson, Zhang, Mitrokotsa and Rubinstein (2017), Differential privacy for Bayesian inference through

@@ -32,6 +32,7 @@ from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.discrete import DiscreteModel
 from discreet.models.markov import MarkovChain
+from discreet.models.trajectories import Trajectories
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.distances import RecordDistance
@@ -221,8 +222,9 @@ def network_posterior(
     ----------
     children
         A model of labels: a :class:`~discreet.models.BayesianNetwork`, a :class:`~discreet.models.NaiveBayes` without
-        numbers, a :class:`~discreet.models.MarkovChain`, of which a record is then a whole sequence. Or, for each
-        variable, how many variables it is a parent of: a Markov chain of T steps has 1 for each and 0 for the last.
+        numbers, a :class:`~discreet.models.MarkovChain`, of which a record is then a whole sequence, or
+        :class:`~discreet.models.Trajectories`. Or, for each variable, how many variables it is a parent of: a Markov
+        chain of T steps has 1 for each and 0 for the last.
     least
         No conditional probability is smaller, for any parameter in the prior's support.
     cells
@@ -283,4 +285,11 @@ def _chain_factors(model: Any) -> tuple[list[int], int]:
     return [1] * (times - 1) + [0], model.state.n_labels
 
 
-_CHAINS: dict[type[Model], Callable[[Any], tuple[list[int], int]]] = {MarkovChain: _chain_factors}
+def _trajectory_factors(model: Any) -> tuple[list[int], int]:
+    return [1] * (len(model.columns) - 1) + [0], len(model.states)
+
+
+_CHAINS: dict[type[Model], Callable[[Any], tuple[list[int], int]]] = {
+    MarkovChain: _chain_factors,
+    Trajectories: _trajectory_factors,
+}
