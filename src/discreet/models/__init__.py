@@ -20,6 +20,7 @@ from discreet.models.mixture import Mixture
 from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
+from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.tables import Table
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Model",
     "NaiveBayes",
     "Numeric",
+    "PoissonRegression",
     "Table",
     "load",
     "read_columns",

@@ -29,6 +29,7 @@ MODELS: dict[str, str] = {
     "markov_chain": "discreet.models.markov:MarkovChain",
     "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
+    "poisson_regression": "discreet.models.poisson_regression:PoissonRegression",
 }
 
 
