@@ -155,6 +155,10 @@ class LogisticRegression(StepRegression):
     # -- the analyst's side ----------------------------------------------------------------------------
 
     @property
+    def outcome(self) -> str:
+        return f"log-odds of {self.target.name}={self._labels[1]}"
+
+    @property
     def assumption(self) -> str:
         return "the log-odds are linear in the terms"
 
@@ -191,4 +195,5 @@ class LogisticRegression(StepRegression):
 
     @property
     def _labels(self) -> np.ndarray:
+        # the target is the first column
         return np.array(self.label_columns[0].labels)

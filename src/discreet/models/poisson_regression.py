@@ -108,9 +108,16 @@ class PoissonRegression(StepRegression):
         return target
 
     def _learned(self, draws: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        # a step says nothing new of the mean
+        mean = np.median(draws["mean"]) if "mean" in draws else self.mean
+        if "dispersion" not in draws or mean is None:
+            raise UsageError(
+                "a start is taken from the posterior of the same regression.",
+                hint="dc.infer of a release of this model, with noise",
+            )
         # the larger half of what the dispersion may be widens intervals more than the smaller one narrows them
-        found = {"dispersion": np.mean(draws["dispersion"]), "mean": np.median(draws["mean"])}
-        return {name: exact(f"{value:.6g}", name) for name, value in found.items()}
+        found = {"dispersion": np.mean(draws["dispersion"]), "mean": mean}
+        return {name: exact(f"{float(value):.6g}", name) for name, value in found.items()}
 
     # -- what is released ------------------------------------------------------------------------------
 
@@ -154,6 +161,10 @@ class PoissonRegression(StepRegression):
         return {**super().constants(), **known}
 
     # -- the analyst's side ----------------------------------------------------------------------------
+
+    @property
+    def outcome(self) -> str:
+        return f"log of the mean of {self.target.name}"
 
     @property
     def assumption(self) -> str:

@@ -112,6 +112,11 @@ class Regression(LossModel):
         return ("intercept", *self.design.names[:-1])
 
     @property
+    def outcome(self) -> str:
+        """What coefficients change, in words."""
+        return self.target.name
+
+    @property
     def numbers_per_draw(self) -> int:
         return self.dimension + 2
 

@@ -8,7 +8,7 @@ from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.models.logistic_regression import in_units
 from discreet.inference.regression import Readings, draw_moments, usable_counts
-from discreet.inference.regression.newton import second_moments, wiggled
+from discreet.inference.regression.newton import moment_root, wiggled
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.inference.regression.poisson_maps import population_stein, stein
 from discreet.models.poisson_regression import PoissonRegression
@@ -41,8 +41,8 @@ def draw_naive(question: Question) -> Answer:
     n = float(np.median(usable_counts(question, question.size)))
     mean, covariance = (np.repeat(one[None], question.size, axis=0) for one in readings.possible(n))
     found, average, dispersion, _ = stein(mean, covariance, _most(question))
-    moments = second_moments(mean[:, :-1], covariance[:, :-1, :-1])
-    draws = found + wiggled(moments, question.rng) * np.sqrt(dispersion / (average * n))[:, None]
+    root = moment_root(mean[:, :-1], covariance[:, :-1, :-1])
+    draws = found + wiggled(root, question.rng) * np.sqrt(dispersion / (average * n))[:, None]
     more = {"mean": average, "dispersion": dispersion}
     return Answer(in_units(question, draws) | more, "noise ignored", (warning(question.release),))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from discreet.inference.regression.newton import second_moments, wiggled
+from discreet.inference.regression.newton import moment_root, wiggled
 
 #: Standard deviation of what the discriminant map is off by, per sd of the log-odds.
 CLOSURE = 0.045
@@ -43,10 +43,10 @@ def population_discriminant(
     """Return draws of coefficients, and the share of their variance that is what the map may be off by."""
     d = mean.shape[1] - 1
     found, residual, r_squared = discriminant(mean, covariance)
-    moments = second_moments(mean[:, :d], covariance[:, :d, :d])
+    root = moment_root(mean[:, :d], covariance[:, :d, :d])
     odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
-    sampled = wiggled(moments, rng) * np.sqrt(ROBUST / (records * residual))[:, None]
-    off = wiggled(moments, rng) * (CLOSURE * odds_sd / np.sqrt(residual))[:, None]
+    sampled = wiggled(root, rng) * np.sqrt(ROBUST / (records * residual))[:, None]
+    off = wiggled(root, rng) * (CLOSURE * odds_sd / np.sqrt(residual))[:, None]
     draws = found + sampled + off
     share = off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
     return draws, float(np.median(share))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.regression.newton import second_moments, wiggled
+from discreet.inference.regression.newton import moment_root, wiggled
 
 #: Standard deviation of what the map is off by, per sd of the predictor.
 CLOSURE = 0.11
@@ -55,10 +55,10 @@ def population_stein(
     """
     d = mean.shape[1] - 1
     found, average, dispersion, spread = stein(mean, covariance, most)
-    moments = second_moments(mean[:, :d], covariance[:, :d, :d])
+    root = moment_root(mean[:, :d], covariance[:, :d, :d])
     one = np.sqrt(ROBUST * dispersion / average)
-    sampled = wiggled(moments, rng) * (one / np.sqrt(records))[:, None]
-    off = wiggled(moments, rng) * (CLOSURE * spread * one)[:, None]
+    sampled = wiggled(root, rng) * (one / np.sqrt(records))[:, None]
+    off = wiggled(root, rng) * (CLOSURE * spread * one)[:, None]
     draws = found + sampled + off
     share = off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
     return draws, {"mean": average, "dispersion": dispersion}, float(np.median(share))
