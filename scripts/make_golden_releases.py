@@ -75,6 +75,7 @@ def main() -> None:
     write_walks(np.random.default_rng(29), first=140)
     write_described(np.random.default_rng(31), first=150)
     write_odds(np.random.default_rng(32), first=160)
+    write_visits(np.random.default_rng(35), first=190)
     write_finite_sets(np.random.default_rng(34), first=180)
     write_sweeps(np.random.default_rng(33), first=170)
     write_hidden_columns(np.random.default_rng(35), first=190)
@@ -281,6 +282,24 @@ def write_odds(rng: np.random.Generator, *, first: int) -> None:
         "logistic-products": (rows, sums, dc.mechanisms.Laplace(1), {}),
         "logistic-step": (rows, step, dc.mechanisms.Gaussian(rho="0.1"), {}),
         "logistic-table": (rows, labels, dc.mechanisms.Laplace(1), {"neighbors": "add_remove"}),
+    }
+    write(cases, rng, first=first)
+
+
+def write_visits(rng: np.random.Generator, *, first: int) -> None:
+    rows: dict[str, Any] = {"age": rng.uniform(18, 90, 300), "sex": rng.choice(["f", "m"], 300)}
+    rows["visits"] = rng.poisson(rows["age"] / 30)
+    declared: Any = {"visits": (0, 12)}, {"age": (18, 90), "sex": ["f", "m"]}
+    known: Any = {"start": ["-0.5", "0.02", "0.1"], "dispersion": "1.2", "mean": "1.8"}
+    sums, step = dc.models.PoissonRegression(*declared), dc.models.PoissonRegression(*declared, **known)
+    cases: dict[str, Any] = {
+        "poisson-regression": (rows, sums, dc.mechanisms.Laplace(1), {}),
+        "poisson-regression-step": (
+            rows,
+            step,
+            dc.mechanisms.Gaussian(rho="0.1"),
+            {"neighbors": "add_remove"},
+        ),
     }
     write(cases, rng, first=first)
 

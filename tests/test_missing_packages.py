@@ -41,6 +41,8 @@ COMPILED = {
     "v1-normal-fit-check.json",
     "v1-normal-private-count.json",
     "v1-normal.json",
+    "v1-poisson-regression-step.json",
+    "v1-poisson-regression.json",
 }
 
 

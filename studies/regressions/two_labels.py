@@ -38,6 +38,10 @@ class TwoLabels:
         """Intercept and coefficients of greatest likelihood in the whole population."""
         return greatest_likelihood(self.table.clipped)[0]
 
+    def errors(self, at: np.ndarray) -> np.ndarray:
+        """Return the standard errors of records at these places."""
+        return greatest_likelihood(self.table.clipped[at])[1]
+
 
 def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return intercept and coefficients, and their standard errors; numbers are scaled on the way."""

@@ -27,6 +27,7 @@ FILES = {
     "residual_sd = 10\n",
     "logistic.toml": 'model = "logistic_regression"\ntarget.smoker = ["no", "yes"]\n'
     "features.age = { bounds = [18, 100] }\n",
+    "poisson.toml": 'model = "poisson_regression"\ntarget.month = { bounds = [0, 20] }\nfeatures.sex = ["F", "M"]\n',
     "own.toml": 'model = "declared_likelihood"\ncolumns.smoker = ["no", "yes"]\nparameters.p = [0.2, 0.5]\n'
     "log_likelihood = [[-0.22, -1.61], [-0.69, -0.69]]\n",
     "paths.toml": 'model = "trajectories"\ntimes = ["sex", "smoker"]\nstates = ["F", "M", "no", "yes"]\n',
@@ -47,6 +48,7 @@ RELEASES = {
     "linear.toml": "--mechanism noisy-sgd --rho 0.5 --impute age=50 --impute sex=F",
     "logistic.toml": "--mechanism langevin --epsilon 1 --delta 1e-6 --steps 20 --samples 5 --impute age=50 "
     "--impute smoker=no",
+    "poisson.toml": "--mechanism gaussian --rho 0.5",
     "own.toml": "--mechanism private-gibbs --epsilon 2 --steps 4 --impute smoker=no",
     "paths.toml": f"--mechanism table-posterior --epsilon 5 --delta 1e-9 --support=0.01 {IMPUTE}",
     "cause.toml": f"--mechanism private-gibbs --epsilon 2 --steps 4 --support=0.05 {IMPUTE}",

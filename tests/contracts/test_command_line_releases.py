@@ -47,6 +47,7 @@ FILES: dict[str, dict[str, Any]] = {
     "mixture": {"columns": _AB, "components": 2},
     "naive_bayes": {"target": {"y": ["a", "b"]}, "features": {"x": ["a", "b"]}},
     "trajectories": {"times": ["x", "y"], "states": ["a", "b"]},
+    "poisson_regression": {"target": {"y": {"bounds": [0, 9]}}, "features": {"x": {"bounds": [0, 1]}}},
 }
 #: Made by options instead (--max-rows, --by), or from a function, which only Python has.
 ELSEWHERE = {"cluster_mean": "max_rows", "grouped": "by", "declared_loss": None}

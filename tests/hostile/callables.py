@@ -295,6 +295,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "models.Mixture": lambda: {"components": 2, "columns": _COLUMNS},
     "models.NaiveBayes": lambda: {"target": {"smoker": 2}, "features": {"stage": 3, "age": (0, 100)}},
     "models.Numeric": lambda: {"name": "age", "low": Fraction(0), "high": Fraction(100)},
+    "models.PoissonRegression": lambda: {"target": {"y": (0, 9)}, "features": {"x": (-1, 1)}},
     "models.Table": lambda: {"columns": (models.Labels("smoker", ("no", "yes")),)},
     "models.load": lambda: {"path": Path(__file__).parents[2] / "docs/examples/survey.toml"},
     "models.read_columns": lambda: {"columns": _COLUMNS},

@@ -153,6 +153,19 @@ DECLARED: dict[str, tuple[str, Any]] = {
         """,
         dc.models.LogisticRegression({"smoker": YES}, {"age": (18, 100)}),
     ),
+    "poisson_regression": (
+        """
+        model = "poisson_regression"
+        target.visits = { bounds = [0, 30] }
+        features.age = { bounds = [18, 100] }
+        start = [-1, "0.02"]
+        dispersion = 2
+        mean = "1.5"
+        """,
+        dc.models.PoissonRegression(
+            {"visits": (0, 30)}, {"age": (18, 100)}, start=[-1, "0.02"], dispersion=2, mean="1.5"
+        ),
+    ),
     "mean": ('model = "mean"', dc.Mean()),
     "histogram": ('model = "histogram"\nedges = [0, 1.5, 4]', dc.Histogram(edges=[0, 1.5, 4])),
     "bernoulli": ('model = "bernoulli"\nyes = "F"\nno = "M"', dc.Bernoulli(yes="F", no="M")),

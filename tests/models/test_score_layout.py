@@ -1,4 +1,4 @@
-"""Newton steps of a logistic regression: no two records are further apart than declared, and sums are those asked."""
+"""Newton steps of regressions: no two records are further apart than declared, and sums are those asked."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.summaries.score_sums import sum_scores
-from discreet.models import LogisticRegression
+from discreet.models import LinearRegression, LogisticRegression, PoissonRegression
+from discreet.models.score_layout import POISSON
 
 BOUNDS: dict[str, Any] = {
     "ill": ["no", "yes"],
+    "visits": (0, 12),
     "age": (18, 100),
     "dose": ("0.1", "0.9"),
     "smoker": ["no", "yes"],
@@ -29,15 +31,24 @@ FEATURES = {
 }
 
 
-def a_model(name: str, start: Any) -> LogisticRegression:
+def a_model(name: str, start: Any, target: str = "ill") -> LogisticRegression | PoissonRegression:
     features = FEATURES[name]
-    declared = {k: v for k, v in BOUNDS.items() if k in {"ill", *features}}
-    bare = LogisticRegression("ill", features, bounds=declared)
+    declared = {k: v for k, v in BOUNDS.items() if k in {target, *features}}
+    bare = LinearRegression("visits", features, bounds=_of_features(features))
     given = [start(at) for at in range(bare.dimension)]
-    return LogisticRegression("ill", features, bounds=declared, start=given)
+    if target == "ill":
+        return LogisticRegression("ill", features, bounds=declared, start=given)
+    known: Any = {"dispersion": 2, "mean": "1.5"}
+    return PoissonRegression("visits", features, bounds=declared, start=given, **known)
 
 
-def sums_of(model: LogisticRegression, rows: dict[str, Any], missing: Any = "count") -> np.ndarray:
+def _of_features(features: list[str]) -> dict[str, Any]:
+    return {k: v for k, v in BOUNDS.items() if k in {"visits", *features}}
+
+
+def sums_of(
+    model: LogisticRegression | PoissonRegression, rows: dict[str, Any], missing: Any = "count"
+) -> np.ndarray:
     domain = model.read_domain(None, "clip", missing)
     return np.array(sum_scores(rows, model, domain, model.layout(domain, "replace")).values, dtype=float)
 
@@ -51,12 +62,13 @@ def values_of(column: str) -> st.SearchStrategy[Any]:
     return st.one_of(inside, st.sampled_from([math.nan, math.inf, 1e300, None]))
 
 
+@pytest.mark.parametrize("target", ["ill", "visits"])
 @pytest.mark.parametrize("name", FEATURES)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_no_pair_is_further_apart_than_declared(name: str, data: Any) -> None:
+def test_no_pair_is_further_apart_than_declared(name: str, target: str, data: Any) -> None:
     weights = st.sampled_from([-40, -3, -1, 0, "0.01", "0.5", 2, 40])
-    model = a_model(name, lambda _: data.draw(weights))
+    model = a_model(name, lambda _: data.draw(weights), target)
     rows = [{c: [data.draw(values_of(c))] for c in model.column_names} for _ in range(2)]
     one, other = (sums_of(model, row) for row in rows)
     for neighbors, missing in product(("replace", "add_remove"), ("count", "none")):
@@ -110,5 +122,55 @@ def test_sums_are_curvature_and_slope(rng: np.random.Generator) -> None:
     layout = model.layout(model.read_domain(None, "clip", "count"), "replace")
     found = sums_of(model, rows) * np.array([float(g) for g in layout.grid])
     assert layout.names[0] == "weight"
+    assert found[:-1] == pytest.approx([one.sum() for one in expected], abs=1e-3)
+    assert found[-1] == kept.sum()
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_counts_some_pair_is_nearly_as_far(d: int, neighbors: Any) -> None:
+    """Whatever the start may be, any weight goes with any residual: records at corners, and both at their ends."""
+    known: Any = {"start": [0] * (d + 1), "dispersion": 1, "mean": 1}
+    model = PoissonRegression({"y": (0, 9)}, {f"x{i}": (-1, 1) for i in range(d)}, **known)
+    layout = model.layout(model.read_domain(None, "clip", "none"), neighbors)
+    rows, columns = np.triu_indices(d + 1)
+    width = float(POISSON.width)
+    states = np.array(
+        [
+            np.append(a / width * x[rows] * x[columns], e * x)
+            for x in (np.append(1.0, z) for z in product([-1.0, 1.0], repeat=d))
+            for a in (0.0, 1.0)
+            for e in (-1.0, 0.0, 1.0)
+        ]
+    )
+    others = states if neighbors == "replace" else np.zeros((1, states.shape[1]))
+    apart = np.abs(states[:, None] - others[None])
+    usable = 0.0 if neighbors == "replace" else 0.5
+    most = np.array([apart.sum(axis=2).max() + usable, np.sqrt((apart**2).sum(axis=2).max() + usable**2)])
+    declared = np.array([float(layout.l1_sensitivity), float(layout.l2_sensitivity)])
+    assert (most <= declared).all()
+    # a claim of nine tenths would be caught
+    assert (most > 0.9 * declared).all()
+
+
+def test_sums_of_counts_are_curvature_and_slope(rng: np.random.Generator) -> None:
+    n = 3000
+    rows = {
+        "age": rng.uniform(18, 110, n),
+        "smoker": rng.choice(["no", "yes"], n),
+        "visits": rng.poisson(3, n) * 2.0,
+    }
+    rows["visits"][::7] = np.nan
+    known: Any = {"start": [-1, "0.03", "0.5"], "dispersion": 2, "mean": "1.5"}
+    model = PoissonRegression("visits", ["age", "smoker"], bounds={k: BOUNDS[k] for k in rows}, **known)
+    kept = ~np.isnan(rows["visits"])
+    age = np.clip(rows["age"], 18, 100)[kept]
+    s, y = (rows["smoker"] == "yes")[kept].astype(float), np.clip(rows["visits"][kept], 0, 12)
+    means = np.minimum(np.exp(-1 + 0.03 * age + 0.5 * s), 12)
+    assert means.max() == 12
+    z, w, e = (age - 59) / 41, np.minimum(means / 3, 1), (y - means) / 12
+    expected = [w, w * z, w * s, w * z**2, w * z * s, e, e * z, e * s]
+    layout = model.layout(model.read_domain(None, "clip", "count"), "replace")
+    found = sums_of(model, rows) * np.array([float(g) for g in layout.grid])
     assert found[:-1] == pytest.approx([one.sum() for one in expected], abs=1e-3)
     assert found[-1] == kept.sum()

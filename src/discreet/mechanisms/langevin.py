@@ -169,6 +169,7 @@ class Langevin(Mechanism):
         return found
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
+        _regression(model).check_gradient()
         self._clip(_regression(model))
 
     def plan(

@@ -21,6 +21,7 @@ from discreet.models.mixture import Mixture
 from discreet.models.model_file import load
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.network import BayesianNetwork
+from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.tables import Table
 from discreet.models.trajectories import Trajectories
 
@@ -41,6 +42,7 @@ __all__ = [
     "Model",
     "NaiveBayes",
     "Numeric",
+    "PoissonRegression",
     "Table",
     "Trajectories",
     "load",

@@ -31,6 +31,7 @@ MODELS: dict[str, str] = {
     "mixture": "discreet.models.mixture:Mixture",
     "naive_bayes": "discreet.models.naive_bayes:NaiveBayes",
     "trajectories": "discreet.models.trajectories:Trajectories",
+    "poisson_regression": "discreet.models.poisson_regression:PoissonRegression",
 }
 
 

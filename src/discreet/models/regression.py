@@ -31,7 +31,7 @@ from discreet.rational import Number, text
 
 @dataclass(frozen=True)
 class Regression(LossModel):
-    """What both regressions share; see ``LogisticRegression`` and ``LinearRegression``.
+    """What all regressions share; see ``LinearRegression``, ``LogisticRegression`` and ``PoissonRegression``.
 
     A number is mapped from its bounds to z of [-1, 1]; of K labels all but the first have a term of their own that is 1
     for them and 0 otherwise; ``terms`` adds products and squares. Noise is added to the sums of all products of two
@@ -112,6 +112,11 @@ class Regression(LossModel):
         return ("intercept", *self.design.names[:-1])
 
     @property
+    def outcome(self) -> str:
+        """What coefficients change, in words."""
+        return self.target.name
+
+    @property
     def numbers_per_draw(self) -> int:
         return self.dimension + 2
 
@@ -158,8 +163,7 @@ class Regression(LossModel):
         return {
             "target": encode_columns([self.target])[0],
             "features": encode_columns(self.features),
-            "ridge": text(self.ridge),
-            "radius": text(self.radius),
+            **{name: text(getattr(self, name)) for name in self._gradients},
             **({"terms": list(self.terms)} if self.terms else {}),
             **({} if self.square_width is None else {"square_width": text(self.square_width)}),
         }
@@ -167,16 +171,18 @@ class Regression(LossModel):
     @classmethod
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         terms = constants.get("terms", [])
-        known = {"target", "features", "ridge", "radius"}
+        known = {"target", "features", *cls._gradients}
         more = [name for name in cls._optional if name in constants]
         if set(constants) - {"terms"} != {*known, *more}:
-            raise ValueError("a regression has a target, features, a ridge and a radius")
+            raise ValueError(f"a regression has {', '.join(sorted(known))}")
         if "terms" in constants and not (
             terms and isinstance(terms, list) and all(isinstance(t, str) for t in terms)
         ):
             raise ValueError("the terms of a regression are a list of texts")
         return cls(*cls._declared(constants), terms=terms, **cls._numbers(constants, *more))
 
+    #: Numbers that gradients need, and a file has.
+    _gradients: ClassVar[tuple[str, ...]] = ("ridge", "radius")
     #: Numbers that a file may leave out.
     _optional: ClassVar[tuple[str, ...]] = ("square_width",)
 
@@ -185,9 +191,9 @@ class Regression(LossModel):
         (target,) = decode_columns([constants["target"]])
         return target, decode_columns(constants["features"])
 
-    @staticmethod
-    def _numbers(constants: Mapping[str, Any], *names: str) -> dict[str, Any]:
-        wanted = ("ridge", "radius", *names)
+    @classmethod
+    def _numbers(cls, constants: Mapping[str, Any], *names: str) -> dict[str, Any]:
+        wanted = (*cls._gradients, *names)
         if any(not isinstance(constants[name], str) for name in wanted):
             raise ValueError("a number of the regression is not written as text")
         return {name: constants[name] for name in wanted}

@@ -1,17 +1,21 @@
-r"""The released vector of one Newton step of a logistic regression, and how far one record can move it.
+r"""The released vector of one Newton step of a regression's likelihood, and how far one record can move it.
 
-At public weights b a record with terms x = (1, x_1, ...), each at most 1 in size, and target y of {0, 1} has the
-probability m = 1 / (1 + exp(-b . x)), the residual e = y - m and the weight a = 4 m (1 - m). It adds
+At public weights b a record with terms x = (1, x_1, ...), each at most 1 in size, has a weight a of [0, 1] and a
+residual e of [-1, 1]. It adds
 
     a x_j x_k  for every distinct product,        e x_j  for every term:
 
-four times its part of the curvature of the log-likelihood at b, and its part of the slope. Since |e| is m or 1 - m,
-a = 4 |e| (1 - |e|): a record that counts in one of them hardly counts in the other.
+its part of the curvature of the log-likelihood at b and its part of the slope, each divided by a public number.
+
+* Logistic: with m = 1 / (1 + exp(-b . x)) and a target of {0, 1}, e = y - m and a = 4 m (1 - m). Since |e| is m or
+  1 - m, a = 4 |e| (1 - |e|): a record that counts in one of them hardly counts in the other.
+* Poisson: with m = exp(b . x) and a target of [0, B], e = (y - m) / B and a = m / M, clipped. Any a goes with any e.
+  What the curvature is needed for is how far to go along the slope, so its sums have noise that is twice as wide.
 
 **Sensitivity.** Products that coincide are released once. A coordinate that r pairs share has the width 1 / sqrt(r), so
-that it counts at most as much as r coordinates. Let N bound how many terms of a record are not 0, P = N (N + 1) / 2,
-T = x . x' and Q = sum x_j^2 x'_j^2 >= 1. The sum over pairs of (x_j x_k)(x'_j x'_k) is (T^2 + Q) / 2, so for two
-records
+that it counts at most as much as r coordinates. A width v of the whole curvature divides a by v. Let N bound how many
+terms of a record are not 0, P = N (N + 1) / 2, T = x . x' and Q = sum x_j^2 x'_j^2 >= 1. The sum over pairs of
+(x_j x_k)(x'_j x'_k) is (T^2 + Q) / 2, so for two records
 
     L2^2  <=  P (a^2 + a'^2) - a a' (T^2 + 1) + N (e^2 + e'^2) - 2 e e' T.
 
@@ -20,14 +24,16 @@ In L1, of c terms that both records have, |a m - a' m'| <= max(a, a') - min(a, a
     L1  <=  (a + a') (P - C) + max(a, a') C - min(a, a') (T^2 + 1) / 2
             + (|e| + |e'|) (N - c) + max(|e|, |e'|) c - sign(e e') min(|e|, |e'|) T,      C = c (c + 1) / 2.
 
-Both are concave in T, with the maximum in closed form, and are searched over |e| and |e'| on a grid, to which what they
-can change by between its points is added.
+Both are concave in T, with the maximum in closed form. Given T they are convex in each of a, a', |e| and |e'| (in L1
+because |T| <= c), so where these are independent the largest is at 0 and 1 of each. Where a follows from |e| they are
+searched over |e| and |e'| on a grid, to which what they can change by between its points is added.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -38,7 +44,7 @@ from discreet.domain.declarations import Domain, Neighbors
 from discreet.models.design import ONE, Design, Term
 from discreet.models.layout import FINE, UNIT, Layout
 from discreet.models.product_layout import USABLE_WIDTH, counts_usable
-from discreet.rational import sqrt_up
+from discreet.rational import float_down, sqrt_up
 
 _GRID = 1025
 _USABLE = "usable"
@@ -47,25 +53,48 @@ _DIGITS = 2**16
 _SAFE = 1 + 1e-10
 
 
+@dataclass(frozen=True)
+class ScoreRegion:
+    """Which weights and residuals a record may have together: any, or ``tied`` as in a logistic regression.
+
+    ``width`` is how wide the noise of the curvature is beside that of the slope.
+    """
+
+    tied: bool
+    width: Fraction = UNIT
+
+    def points(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return weights over their width and sizes of residuals to search, and the distance of the latter."""
+        if not self.tied:
+            corner = 1 / float_down(self.width)
+            return np.array([0.0, 0.0, corner, corner]), np.array([0.0, 1.0, 0.0, 1.0]), 0.0
+        e, step = np.linspace(0.0, 1.0, _GRID, retstep=True)
+        return 4 * e * (1 - e), e, float(step)
+
+
+LOGISTIC = ScoreRegion(tied=True)
+POISSON = ScoreRegion(tied=False, width=Fraction(2))
+
+
 def feature_design(design: Design) -> Design:
     """Return the design of the features alone, whose products are weighted by the curvature."""
     return Design(design.columns[1:], design.terms[:-1])
 
 
-def score_layout(design: Design, domain: Domain, neighbors: Neighbors) -> Layout:
+def score_layout(design: Design, region: ScoreRegion, domain: Domain, neighbors: Neighbors) -> Layout:
     """Return the released vector of a Newton step from public weights, and its joint sensitivity."""
     inner = feature_design(design)
     counted = counts_usable(domain, neighbors)
-    widths = [_width(r) for r in _multiplicities(inner)] + [UNIT] * (1 + len(inner.terms))
+    widths = [region.width * _width(r) for r in _multiplicities(inner)] + [UNIT] * (1 + len(inner.terms))
     shared = sum(not term.labels for term in inner.terms) + 1
     most = len(design.columns) + _expressions(inner)
 
     def powered(q: int) -> Fraction:
         count = 1 / USABLE_WIDTH**q if counted else Fraction(0)
-        alone = _up(_alone(most, q)) + count
+        alone = _up(_alone(region, most, q)) + count
         if neighbors == "add_remove":
             return alone
-        pair = _up(_between(most, min(shared, most), q))
+        pair = _up(_between(region, most, min(shared, most), q))
         return max(pair, alone) if counted else pair
 
     # a record, and a pair of them, is off by at most a step in each coordinate
@@ -129,19 +158,18 @@ def _width(r: int) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _alone(n: int, q: int) -> float:
+def _alone(region: ScoreRegion, n: int, q: int) -> float:
     """Return the largest sum of |coordinate / width|^q of one record with n terms."""
-    e, step = np.linspace(0.0, 1.0, _GRID, retstep=True)
-    a, pairs = 4 * e * (1 - e), n * (n + 1) / 2
+    a, e, step = region.points()
+    pairs = n * (n + 1) / 2
     steep = q * (4 * pairs + n)
     return float((pairs * a**q + n * e**q).max() + steep * step / 2) * _SAFE
 
 
 @lru_cache(maxsize=256)
-def _between(n: int, least: int, q: int) -> float:
+def _between(region: ScoreRegion, n: int, least: int, q: int) -> float:
     """Return a bound on the sum of |change / width|^q over two records with n terms, ``least`` of them in both."""
-    e, step = np.linspace(0.0, 1.0, _GRID, retstep=True)
-    a = 4 * e * (1 - e)
+    a, e, step = region.points()
     e1, e2 = e[:, None], e[None, :]
     a1, a2 = a[:, None], a[None, :]
     pairs = n * (n + 1) / 2

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.inference.summary import tails
-from discreet.models.linear_regression import LinearRegression
-from discreet.models.regression import bounds_of
+from discreet.models.regression import Regression, bounds_of
 from discreet.reporting.pictures import model_of
 from discreet.reporting.plots import plot_posterior
 from discreet.reporting.style import (
@@ -46,11 +45,11 @@ def plot_coefficients(
 ) -> Figure:
     """Draw each coefficient as a row: the median, and intervals of the middle half and of ``prob``.
 
-    Coefficients have different units, so a row is what the target changes by when the term goes over the range of its
-    columns; the interval of the coefficient itself is written beside it. Weights that were fitted by gradients are
-    drawn as densities.
+    Coefficients have different units, so a row is what the target, its log-odds or the log of its mean changes by when
+    the term goes over the range of its columns; the interval of the coefficient itself is written beside it. Weights
+    that were fitted by gradients are drawn as densities.
     """
-    model = model_of(posterior, LinearRegression, "coefficients are drawn of a linear regression")
+    model = model_of(posterior, Regression, "coefficients are drawn of a regression")
     if "coefficients" not in posterior.draws:
         return plot_posterior(posterior, path=path, prob=prob, title=title, **options)
     levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
@@ -65,7 +64,7 @@ def plot_coefficients(
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
     heading = Heading(
         8.2,
-        title or f"Linear regression of {model.target.name}",
+        title or f"{model.question} of {model.target.name}",
         [*([posterior.about] if posterior.about else []), note],
         warning,
     )
@@ -78,6 +77,7 @@ def plot_coefficients(
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     for row, (low, *_, high) in zip(at, found, strict=True):
         beside(axes, row, f"{span(low, high, common_decimals([high - low]))} per unit", QUIET)
-    label = ", ".join(filter(None, [f"change of {model.target.name}", posterior.units.of("mean")]))
+    unit = posterior.units.of("mean") if model.outcome == model.target.name else ""
+    label = ", ".join(filter(None, [f"change of {model.outcome}", unit]))
     axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
     return finish(figure, path)

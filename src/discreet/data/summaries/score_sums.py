@@ -1,4 +1,4 @@
-"""The exact sums of one Newton step of a logistic regression: curvature and slope at public weights.
+"""The exact sums of one Newton step of a regression: curvature and slope at public weights.
 
 Every coordinate of a record is rounded to a multiple of 2^-24, a whole number of at most 2^24 in size. Those of a block
 are added up as 64-bit integers, and blocks as Python's integers, so that the order of the records does not matter.
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from discreet.data.sources.conceal import run_concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
@@ -18,15 +17,15 @@ from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain
 from discreet.models.layout import FINE, Layout
-from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.score_layout import feature_design
+from discreet.models.step_regression import StepRegression
 
 _BLOCK = 1 << 13
 _PER_STEP = float(1 / FINE)
 
 
 def sum_scores(
-    data: Any, model: LogisticRegression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
+    data: Any, model: StepRegression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
 ) -> Summary:
     """Sum every coordinate of the step over the usable records: those of which no column is missing.
 
@@ -51,9 +50,7 @@ def sum_scores(
         coded = {column.name: codes[:, at] for at, column in enumerate(model.label_columns)}
         mapped = {column.name: z[:, at] for at, column in enumerate(model.numeric_columns)}
         terms = np.stack([np.ones(len(x)), *(inner.evaluate(t, coded, mapped) for t in inner.terms)])
-        chance = expit(model.start_odds(codes, x))
-        residual = coded[model.target.name] - chance
-        weight = 4 * chance * (1 - chance)
+        weight, residual = model.score(codes, x)
         products = terms[firsts] * terms[seconds]
         every = np.concatenate([weight[None], weight * products, residual * terms])
         rounded = np.floor(np.clip(every, -1.0, 1.0) * _PER_STEP + 0.5)

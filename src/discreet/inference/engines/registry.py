@@ -52,8 +52,8 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.logistic_regression:NAIVE",
     ),
     "logistic_step": (
-        "discreet.inference.models.logistic_step:GIBBS",
-        "discreet.inference.models.logistic_step:NAIVE",
+        "discreet.inference.models.newton_step:GIBBS",
+        "discreet.inference.models.newton_step:NAIVE",
     ),
     "logistic_table": (
         "discreet.inference.models.logistic_table:EXACT",
@@ -73,6 +73,14 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.naive_bayes:GRID",
         "discreet.inference.models.naive_bayes:GIBBS",
         "discreet.inference.models.naive_bayes:NAIVE",
+    ),
+    "poisson_products": (
+        "discreet.inference.models.poisson_regression:GIBBS",
+        "discreet.inference.models.poisson_regression:NAIVE",
+    ),
+    "poisson_step": (
+        "discreet.inference.models.newton_step:GIBBS",
+        "discreet.inference.models.newton_step:NAIVE",
     ),
     "network": (
         "discreet.inference.models.network.network_engine:GIBBS",

@@ -9,7 +9,7 @@ from discreet.inference.engines.naive import warning
 from discreet.inference.regression import Readings, draw_moments, usable_counts
 from discreet.inference.regression.logistic_maps import discriminant, population_discriminant
 from discreet.inference.regression.noise_share import noise_headline
-from discreet.models.logistic_regression import LogisticRegression
+from discreet.models.step_regression import StepRegression
 
 _HOW = "the discriminant map, and what it may be off by where features are not normal within the classes"
 # from this share of the variance on what the map may be off by is worth a word
@@ -50,7 +50,7 @@ def _errors(mean: np.ndarray, covariance: np.ndarray, weight: float) -> np.ndarr
 
 def in_units(question: Question, found: np.ndarray) -> dict[str, np.ndarray]:
     """Return draws by name in the units of the data, of those on mapped bounds, the intercept first."""
-    model = question.release.model.require(LogisticRegression, "this engine reads logistic regressions")
+    model = question.release.model.require(StepRegression, "this engine reads regressions with a link")
     intercept, coefficients = model.in_units(found[:, 0], found[:, 1:])
     return {"intercept": intercept, "coefficients": coefficients}
 

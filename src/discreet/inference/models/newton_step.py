@@ -1,8 +1,9 @@
-"""Logistic regressions from a noisy Newton step: a weighted regression, then what is left of the likelihood's curve."""
+"""Logistic and Poisson regressions from a noisy Newton step: a weighted regression, then the rest of the way."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,31 +11,58 @@ from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.models.logistic_regression import in_units
-from discreet.inference.regression import Readings, draw_moments, usable_counts
-from discreet.inference.regression.logistic_maps import newton_step
+from discreet.inference.regression import Readings, draw_moments, logistic_maps, poisson_maps, usable_counts
+from discreet.inference.regression.newton import Response, newton_step
 from discreet.inference.regression.noise_share import noise_headline
-from discreet.models.logistic_regression import LogisticRegression
+from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.score_layout import feature_design
+from discreet.models.step_regression import StepRegression
 
 _HOW = "one Newton step, and a central limit for the table's moments"
 # the sd that the working target gets on the scale of the moments' prior, and how well its square is known
 _TARGET_SD, _SQUARE = 0.3, 0.2
 # the least share of the records' weight that is believed
 _LEAST = 0.02
-# a change of log-odds, in the middle of the records, that is far
+# a change of the predictor, in the middle of the records, that is far
 _FAR = 1.0
 _AGAIN = (
-    "log-odds moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
+    "{link} moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
     "they stay"
 )
 
 
 @dataclass(frozen=True)
-class Step:
-    """What a release says: weighted moments with the working target last, their total weight, and the target's scale.
+class Link:
+    """What differs between the regressions.
 
-    The working target is (y - m) / (m (1 - m)), divided by ``scale``.
+    Released residuals times ``factor`` are weight times working residual, whose variance times the weight is
+    ``variance``, a number or draws, of which ``robust`` is the part of a model that does not hold.
     """
+
+    factor: float
+    variance: np.ndarray
+    robust: float
+    response: Response
+    words: str
+    draws: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, question: Question) -> Link:
+        """Return the link of the model that was released."""
+        model, size = question.release.model, question.size
+        if isinstance(model, PoissonRegression):
+            dispersion = poisson_maps.spread_dispersion(float(model.dispersion or 1), size, question.rng)
+            respond = partial(poisson_maps.response, most=model.most, heaviest=model.heaviest)
+            factor, robust = model.most / model.heaviest, poisson_maps.ROBUST
+            known = {"dispersion": dispersion}
+            return cls(factor, dispersion / model.heaviest, robust, respond, "logs of means", known)
+        # the variance of y is m (1 - m), a quarter of the weight
+        return cls(4.0, np.full(size, 4.0), logistic_maps.ROBUST, logistic_maps.response, "log-odds", {})
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a release says: weighted moments with the working residual last, their total weight, and its scale."""
 
     readings: Readings
     weight: float
@@ -43,10 +71,10 @@ class Step:
     start: np.ndarray
 
     @classmethod
-    def of(cls, question: Question) -> Step:
+    def of(cls, question: Question, link: Link) -> Step:
         """Read a release of a step."""
         release = question.release
-        model = release.model.require(LogisticRegression, "this engine reads logistic regressions")
+        model = release.model.require(StepRegression, "this engine reads a step of a regression")
         inner = feature_design(model.design)
         values, scales = _placed(release)
         n = float(np.median(usable_counts(question, question.size)))
@@ -54,8 +82,8 @@ class Step:
         laplace = release.noise[0].kind == "laplace"
         features = Readings.placed(inner, values[1:curved], scales[1:curved], laplace)
         weight = float(np.clip(values[0], _LEAST * n, n))
-        scale = 2 / _TARGET_SD * np.sqrt(n / weight)
-        score, errors = 4 * values[curved:] / scale, 4 * scales[curved:] / scale
+        scale = np.sqrt(np.median(link.variance) * n / weight) / _TARGET_SD
+        score, errors = (link.factor * one[curved:] / scale for one in (values, scales))
         readings = features.with_target(
             score[: 1 + len(inner.terms)],
             errors[: 1 + len(inner.terms)],
@@ -64,10 +92,10 @@ class Step:
         )
         noise = release.noise[0].sample(question.size, question.rng) * float(release.totals.grid[0])
         weights = np.clip(values[0] - noise, _LEAST * n, n)
-        return cls(readings, weight, weights, float(scale), _mapped_start(model))
+        return cls(readings, weight, weights, float(scale), model.mapped_start())
 
     def slopes(self, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-        """Return E[x u] of x = (1, features), from moments with the working target last."""
+        """Return E[x u] of x = (1, features), from moments with the working residual last."""
         d = mean.shape[1] - 1
         rest = covariance[:, :d, d] + mean[:, :d] * mean[:, d:]
         return self.scale * np.column_stack([mean[:, d], rest])
@@ -75,7 +103,8 @@ class Step:
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data."""
-    step = Step.of(question)
+    link = Link.of(question)
+    step = Step.of(question, link)
     table = draw_moments(step.readings, step.weights, question.size, question.chains, question.rng)
     d = table.mean.shape[1] - 1
     found, moved = newton_step(
@@ -83,17 +112,19 @@ def draw(question: Question) -> Answer:
         table.mean[:, :d],
         table.covariance[:, :d, :d],
         step.slopes(table.mean, table.covariance),
-        table.records,
+        link.robust * link.variance / table.records,
+        link.response,
         question.rng,
     )
     said = noise_headline(question, step.readings, step.weights)
-    far = (_AGAIN.format(moved=moved),) if moved > _FAR and not said else ()
-    return Answer(in_units(question, found), _HOW, far, independent=False, headline=said)
+    far = (_AGAIN.format(link=link.words, moved=moved),) if moved > _FAR and not said else ()
+    return Answer(in_units(question, found) | link.draws, _HOW, far, independent=False, headline=said)
 
 
 def draw_naive(question: Question) -> Answer:
     """Take the noisy step for the true one."""
-    step = Step.of(question)
+    link = Link.of(question)
+    step = Step.of(question, link)
     mean, covariance = step.readings.possible(step.weight)
     size, d = question.size, len(mean) - 1
     every = np.broadcast_to(mean, (size, d + 1)), np.broadcast_to(covariance, (size, d + 1, d + 1))
@@ -102,10 +133,11 @@ def draw_naive(question: Question) -> Answer:
         every[0][:, :d],
         every[1][:, :d, :d],
         step.slopes(*every),
-        np.full(size, step.weight),
+        link.robust * link.variance / step.weight,
+        link.response,
         question.rng,
     )
-    return Answer(in_units(question, found), "noise ignored", (warning(question.release),))
+    return Answer(in_units(question, found) | link.draws, "noise ignored", (warning(question.release),))
 
 
 def _placed(release: Release) -> tuple[np.ndarray, np.ndarray]:
@@ -113,14 +145,6 @@ def _placed(release: Release) -> tuple[np.ndarray, np.ndarray]:
     step = np.array(release.totals.grid, dtype=float)
     values = np.array(release.totals.values, dtype=float) * step
     return values, np.array([one.width for one in release.noise]) * step
-
-
-def _mapped_start(model: LogisticRegression) -> np.ndarray:
-    """Return the start as weights of mapped terms."""
-    found = np.array([float(one) for one in model.start or ()])
-    matrix = model.unit_matrix()
-    slopes = np.linalg.solve(matrix[1:], found[1:])
-    return np.append(found[0] - matrix[0] @ slopes, slopes)
 
 
 GIBBS = Engine("gibbs", reads_all, draw)

@@ -1,0 +1,55 @@
+"""Poisson regressions from noisy sums of products, by Stein's identity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.inference.engine import Answer, Engine, Question, reads_all
+from discreet.inference.engines.naive import warning
+from discreet.inference.models.logistic_regression import in_units
+from discreet.inference.regression import Readings, draw_moments, usable_counts
+from discreet.inference.regression.newton import moment_root, wiggled
+from discreet.inference.regression.noise_share import noise_headline
+from discreet.inference.regression.poisson_maps import population_stein, stein
+from discreet.models.poisson_regression import PoissonRegression
+
+_HOW = "Stein's identity, and what it may be off by where features are not normal"
+# from this share of the variance on what the map may be off by is worth a word
+_MUCH = 0.5
+_STEP = (
+    "the counts vary much with the features for how much is known: most of the width of these intervals is that "
+    "features may not be normal; a second release, of model.refined(posterior), does not take it for granted"
+)
+
+
+def draw(question: Question) -> Answer:
+    """Draw intercept and coefficients in the units of the data, the target's mean and its dispersion."""
+    readings = Readings.of(question.release)
+    counts = usable_counts(question, question.size)
+    table = draw_moments(readings, counts, question.size, question.chains, question.rng)
+    found, more, off = population_stein(
+        table.mean, table.covariance, table.records, _most(question), question.rng
+    )
+    said = noise_headline(question, readings, counts)
+    warnings = (_STEP,) if off > _MUCH and not said else ()
+    return Answer(in_units(question, found) | more, _HOW, warnings, independent=False, headline=said)
+
+
+def draw_naive(question: Question) -> Answer:
+    """Take the noisy moments for the table's, moved to the nearest that a table could have."""
+    readings = Readings.of(question.release)
+    n = float(np.median(usable_counts(question, question.size)))
+    mean, covariance = (np.repeat(one[None], question.size, axis=0) for one in readings.possible(n))
+    found, average, dispersion, _ = stein(mean, covariance, _most(question))
+    root = moment_root(mean[:, :-1], covariance[:, :-1, :-1])
+    draws = found + wiggled(root, question.rng) * np.sqrt(dispersion / (average * n))[:, None]
+    more = {"mean": average, "dispersion": dispersion}
+    return Answer(in_units(question, draws) | more, "noise ignored", (warning(question.release),))
+
+
+def _most(question: Question) -> float:
+    return question.release.model.require(PoissonRegression, "this engine reads Poisson regressions").most
+
+
+GIBBS = Engine("gibbs", reads_all, draw)
+NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)
