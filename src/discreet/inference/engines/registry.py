@@ -52,8 +52,8 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.logistic_regression:NAIVE",
     ),
     "logistic_step": (
-        "discreet.inference.models.newton_step:GIBBS",
-        "discreet.inference.models.newton_step:NAIVE",
+        "discreet.inference.models.newton_step:LOGISTIC",
+        "discreet.inference.models.newton_step:LOGISTIC_NAIVE",
     ),
     "logistic_table": (
         "discreet.inference.models.logistic_table:EXACT",
@@ -79,8 +79,8 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "discreet.inference.models.poisson_regression:NAIVE",
     ),
     "poisson_step": (
-        "discreet.inference.models.newton_step:GIBBS",
-        "discreet.inference.models.newton_step:NAIVE",
+        "discreet.inference.models.newton_step:POISSON",
+        "discreet.inference.models.newton_step:POISSON_NAIVE",
     ),
     "network": (
         "discreet.inference.models.network.network_engine:GIBBS",

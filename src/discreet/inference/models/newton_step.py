@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -46,18 +47,26 @@ class Link:
     words: str
     draws: dict[str, np.ndarray]
 
-    @classmethod
-    def of(cls, question: Question) -> Link:
-        """Return the link of the model that was released."""
-        model, size = question.release.model, question.size
-        if isinstance(model, PoissonRegression):
-            dispersion = poisson_maps.spread_dispersion(float(model.dispersion or 1), size, question.rng)
-            respond = partial(poisson_maps.response, most=model.most, heaviest=model.heaviest)
-            factor, robust = model.most / model.heaviest, poisson_maps.ROBUST
-            known = {"dispersion": dispersion}
-            return cls(factor, dispersion / model.heaviest, robust, respond, "logs of means", known)
-        # the variance of y is m (1 - m), a quarter of the weight
-        return cls(4.0, np.full(size, 4.0), logistic_maps.ROBUST, logistic_maps.response, "log-odds", {})
+
+def logistic_link(question: Question) -> Link:
+    """Return the link of a logistic regression: the variance of y is m (1 - m), a quarter of the weight."""
+    variance = np.full(question.size, 4.0)
+    return Link(4.0, variance, logistic_maps.ROBUST, logistic_maps.response, "log-odds", {})
+
+
+def poisson_link(question: Question) -> Link:
+    """Return the link of a Poisson regression, with draws of the dispersion."""
+    model = question.release.model.require(PoissonRegression, "this link is of Poisson regressions")
+    dispersion = poisson_maps.spread_dispersion(float(model.dispersion or 1), question.size, question.rng)
+    respond = partial(poisson_maps.response, most=model.most, heaviest=model.heaviest)
+    return Link(
+        model.most / model.heaviest,
+        dispersion / model.heaviest,
+        poisson_maps.ROBUST,
+        respond,
+        "logs of means",
+        {"dispersion": dispersion},
+    )
 
 
 @dataclass(frozen=True)
@@ -101,9 +110,9 @@ class Step:
         return self.scale * np.column_stack([mean[:, d], rest])
 
 
-def draw(question: Question) -> Answer:
+def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
     """Draw intercept and coefficients in the units of the data."""
-    link = Link.of(question)
+    link = link_of(question)
     step = Step.of(question, link)
     table = draw_moments(step.readings, step.weights, question.size, question.chains, question.rng)
     d = table.mean.shape[1] - 1
@@ -121,9 +130,9 @@ def draw(question: Question) -> Answer:
     return Answer(in_units(question, found) | link.draws, _HOW, far, independent=False, headline=said)
 
 
-def draw_naive(question: Question) -> Answer:
+def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answer:
     """Take the noisy step for the true one."""
-    link = Link.of(question)
+    link = link_of(question)
     step = Step.of(question, link)
     mean, covariance = step.readings.possible(step.weight)
     size, d = question.size, len(mean) - 1
@@ -147,5 +156,12 @@ def _placed(release: Release) -> tuple[np.ndarray, np.ndarray]:
     return values, np.array([one.width for one in release.noise]) * step
 
 
-GIBBS = Engine("gibbs", reads_all, draw)
-NAIVE = Engine("naive", reads_all, draw_naive, automatic=False)
+def _engines(link_of: Callable[[Question], Link]) -> tuple[Engine, Engine]:
+    return (
+        Engine("gibbs", reads_all, partial(draw, link_of=link_of)),
+        Engine("naive", reads_all, partial(draw_naive, link_of=link_of), automatic=False),
+    )
+
+
+LOGISTIC, LOGISTIC_NAIVE = _engines(logistic_link)
+POISSON, POISSON_NAIVE = _engines(poisson_link)
