@@ -97,7 +97,7 @@ def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
     rng = np.random.default_rng([*seed, cell.d, cell.n, *cell.table.encode(), *cell.budget.encode()])
     hits = np.zeros(cell.d + 2)
     naive = np.zeros(cell.d + 2)
-    ratios, dominated = [], 0
+    ratios, dominated = [], []
     for _ in range(trials):
         at, rows = table.sample(cell.n, rng)
         mechanism: Mechanism = BUDGETS[cell.budget]()
@@ -109,9 +109,11 @@ def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
         naive += (ends[0] <= table.truth) & (table.truth <= ends[1])
         errors = least_squares(table.clipped[at])[1]
         ratios.append((high - low)[1:-1] / (2 * 1.96 * errors[1:]))
-        dominated += any("noise dominates" in said for said in posterior.diagnostics.warnings)
+        dominated.append(any("noise dominates" in said for said in posterior.diagnostics.warnings))
     least = floor(table, cell.n, BUDGETS[cell.budget]())
-    return Found(cell, trials, hits, naive, np.median(ratios, axis=0), least, dominated / trials)
+    # widths are judged where the table speaks, if it does in any resample
+    spoken = np.array(ratios)[~np.array(dominated) | np.all(dominated)]
+    return Found(cell, trials, hits, naive, np.median(spoken, axis=0), least, float(np.mean(dominated)))
 
 
 def run_all(wanted: list[Cell], trials: int, seed: int, workers: int, first: int) -> Iterator[Found]:
