@@ -74,9 +74,6 @@ class SqliteSource(Source):
         described = self._connection.execute(f"{self._text} LIMIT 0").description
         self.names = [name for name, *_ in described]
 
-    def width(self, wanted: int) -> int:
-        return len(self.names or ())
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         pieces = self._pieces(positions, needs)
         first = next(pieces)

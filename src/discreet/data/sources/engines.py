@@ -59,9 +59,6 @@ class PolarsSource(Source):
         )
         self.names = self._schema.names()
 
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
         if any(types[at] == nw.Object for at in positions):
@@ -142,9 +139,6 @@ class DuckSource(Source):
         self._foreign = foreign
         self.names = list(relation.columns)
 
-    def width(self, wanted: int) -> int:
-        return len(self._relation.columns)
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
         names = [quoted(self._relation.columns[at]) for at in positions]
@@ -203,9 +197,6 @@ class QuerySource(Source):
             f"{self._engine} cannot plan the query; is its session still there?",
         )
         self.names = self._schema.names()
-
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.results import batches, connect, in_duckdb
-from discreet.data.sources.source import Frame, Need, Picked
+from discreet.data.sources.source import Frame, Need, Picked, Source, check_named, listed_names
+from discreet.errors import UsageError
 
 
 class EngineRows:
@@ -54,6 +55,41 @@ class EngineRows:
         """Let go of the connection, if it is our own."""
         if self._connection is not None:
             self._connection.close()
+
+
+class DerivedSource(Source):
+    """Rows of another source with named columns, changed inside the engine that holds them."""
+
+    #: What finds a column by its name, for a message if there are no names.
+    finds: str
+
+    def __init__(self, rows: Source) -> None:
+        check_named(rows.names, self.finds)
+        self._rows = rows
+        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
+        self._engine: EngineRows | None = None
+
+    def picked_rows(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[Picked, EngineRows]:
+        """Pick columns of the other source, and take them to the engine."""
+        picked = self._rows.pick(positions, needs)
+        self._engine = EngineRows(picked, needs)
+        return picked, self._engine
+
+    def place(self, column: str, absent: str) -> int:
+        """Return where a column is; raise if it is ``absent``, in these words, or there twice."""
+        names = self.names or []
+        if names.count(column) > 1:
+            raise UsageError(f"column {column!r:.60} appears twice.")
+        if column not in names:
+            # of a file the first row may stand for names, and no message repeats it
+            known = None if self.header_of is not None else f"the columns are {listed_names(names)}"
+            raise UsageError(absent, hint=known)
+        return names.index(column)
+
+    def close(self) -> None:
+        self._rows.close()
+        if self._engine is not None:
+            self._engine.close()
 
 
 def _reader(frames: Iterator[Frame], lookups: Sequence[Lookup | None]) -> pa.RecordBatchReader:

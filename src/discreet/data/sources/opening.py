@@ -30,8 +30,7 @@ from discreet.data.sources.memory import (
     pandas_columns,
     table_columns,
 )
-from discreet.data.sources.people import PeopleRows, PeopleSource
-from discreet.data.sources.people_groups import MemberRows, MemberSource
+from discreet.data.sources.people import MemberRows, MemberSource, PeopleRows, PeopleSource
 from discreet.data.sources.queries import engine_of
 from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source, listed_names

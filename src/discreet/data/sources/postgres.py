@@ -115,9 +115,6 @@ class PostgresSource(Source):
         enumerations = {code for (code,) in cursor.fetchall()}
         self._types = [nw.String() if code in enumerations else _TYPES.get(code) for code in codes]
 
-    def width(self, wanted: int) -> int:
-        return len(self.names or ())
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         self._stand_in = self._stand_in or StandIn(self)
         names = self.names or []

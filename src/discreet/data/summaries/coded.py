@@ -62,7 +62,7 @@ def coded_batches(
         Who needs them, for messages about declarations.
     marked
         Whether a person has several records, one of which is marked
-        (:mod:`~discreet.data.sources.people_groups`).
+        (:mod:`~discreet.data.sources.people`).
 
     Privacy
     -------

@@ -18,9 +18,8 @@ from discreet.data.sources.keys import UNREADABLE_NUMBER, UNREADABLE_TEXT, reada
 from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import batches
-from discreet.data.sources.source import Need
+from discreet.data.sources.source import Need, check_named
 from discreet.domain.unit import Unit
-from discreet.errors import UsageError
 from discreet.names import LONGEST_NAME
 
 
@@ -61,11 +60,8 @@ def count_members(
     """
     wanted = [column] if unit is None else [column, unit.column]
     needs = [Need("groups", None, key=True, unlisted=True), Need("groups", None, key=True)][: len(wanted)]
-    if not column_names(data.rows if isinstance(data, FilteredRows) else data):
-        raise UsageError(
-            "groups are made by a column by name, and these data have no names.",
-            hint="give a table with named columns, such as a dictionary of lists",
-        )
+    names = column_names(data.rows if isinstance(data, FilteredRows) else data)
+    check_named(names, "groups are made by a column")
 
     with (
         opened(data, wanted, needs, twice="groups='private'") as (picked, _names),
