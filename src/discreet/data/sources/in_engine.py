@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.label_lookup import Lookup, lookup_key
-from discreet.data.sources.results import batches, connect, in_duckdb
-from discreet.data.sources.source import Frame, Need, Picked, Source, check_named, listed_names
+from discreet.data.sources.label_lookup import Lookup, lookup_key, lookups
+from discreet.data.sources.results import connect, in_duckdb, picked_batches, reader_of
+from discreet.data.sources.source import Need, Picked, Source, check_named, listed_names
 from discreet.errors import UsageError
 
 
@@ -30,21 +29,18 @@ class EngineRows:
     """
 
     def __init__(self, picked: Picked, needs: Sequence[Need]) -> None:
-        lookups = [
-            None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
-            for need, kind in zip(needs, picked.kinds, strict=True)
-        ]
-        self.coded = [lookup is not None for lookup in lookups]
+        each = lookups(picked, needs)
+        self.coded = [lookup is not None for lookup in each]
         self._connection: Any = None
         if picked.beside is None:
             self._connection = connect()
             self.beside = partial(in_duckdb, self._connection)
-            self.frame: Any = nw.from_native(self._connection.from_arrow(_reader(picked.frames, lookups)))
+            self.frame: Any = nw.from_native(self._connection.from_arrow(_reader(picked, each)))
             return
         self.beside = picked.beside
         (frame,) = picked.frames
         self.frame = frame.lazy()
-        for at, lookup in enumerate(lookups):
+        for at, lookup in enumerate(each):
             if lookup is not None:
                 known = self.beside(lookup.table()).lazy().rename({"key": f"k{at}", "label": f"l{at}"})
                 keyed = self.frame.with_columns(lookup_key(nw.col(f"c{at}"), lookup.kind).alias(f"k{at}"))
@@ -92,13 +88,13 @@ class DerivedSource(Source):
             self._engine.close()
 
 
-def _reader(frames: Iterator[Frame], lookups: Sequence[Lookup | None]) -> pa.RecordBatchReader:
-    """Stream frames in Arrow batches, with labels as their positions."""
-    names = [f"c{at}" for at in range(len(lookups))]
+def _reader(picked: Picked, each: Sequence[Lookup | None]) -> pa.RecordBatchReader:
+    """Stream columns in Arrow batches, with labels as their positions."""
+    names = [f"c{at}" for at in range(len(each))]
 
     def coded(batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = []
-        for name, lookup in zip(names, lookups, strict=True):
+        for name, lookup in zip(names, each, strict=True):
             array = batch.column(name)
             if lookup is not None:
                 codes = lookup.codes(array)
@@ -106,10 +102,6 @@ def _reader(frames: Iterator[Frame], lookups: Sequence[Lookup | None]) -> pa.Rec
             arrays.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
         return pa.record_batch(arrays, names=names)
 
-    pieces = (coded(batch) for frame in frames for batch in batches(frame))
-    first = next(pieces, None)
-    if first is None:
-        return pa.RecordBatchReader.from_batches(
-            pa.schema([(name, pa.float64()) for name in names]), iter([])
-        )
-    return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
+    return reader_of(
+        map(coded, picked_batches(picked)), lambda: pa.schema(dict.fromkeys(names, pa.float64()))
+    )

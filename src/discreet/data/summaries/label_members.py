@@ -14,7 +14,7 @@ from discreet.data.sources.chosen_rows import InDuckDB, placed
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.filtered import FilteredRows
 from discreet.data.sources.in_engine import EngineRows
-from discreet.data.sources.keys import UNREADABLE_NUMBER, UNREADABLE_TEXT, readable
+from discreet.data.sources.keys import readable, unreadable_in
 from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import batches
@@ -82,10 +82,7 @@ def count_members(
 
 def _label(frame: Any) -> nw.Expr:
     """Return the label of each row, null where there is none that can be read."""
-    label = nw.col("c0")
-    unreadable = {nw.Int64: UNREADABLE_NUMBER, nw.Binary: UNREADABLE_TEXT}.get(
-        type(frame.collect_schema()["c0"])
-    )
+    label, unreadable = nw.col("c0"), unreadable_in(frame, "c0")
     return label if unreadable is None else nw.when(label != nw.lit(unreadable)).then(label)
 
 
