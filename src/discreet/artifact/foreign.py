@@ -110,7 +110,6 @@ def foreign(
     )
     record = ForeignRecord(numbers, variances, None if source is None else check_name(source, "source"))
     laid = record.laid(model, domain, known)
-    layout = laid.layout
     columns = model.read_columns(None if column is None else (asked_for(column),)) or ("value",)
     return Release(
         id=str(uuid.uuid4()),
@@ -125,9 +124,7 @@ def foreign(
         mechanism=record,
         guarantees={"statistics": _claimed(claims, neighbors)},
         software={"discreet": __version__},
-        statistics=Statistics(
-            layout.names, laid.values, layout.grid, layout.width, layout.shift, layout.half
-        ),
+        statistics=Statistics.of(laid.layout, laid.values),
         unit_label=None if unit_label is None else check_name(unit_label, "unit_label"),
     )
 
