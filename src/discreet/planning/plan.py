@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import generator, instance, positive, probability, whole
+from discreet.arguments import FilePath, generator, instance, positive, probability, whole
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
@@ -163,7 +162,7 @@ class Plan:
             "risk": risk_in_words(self.guarantee()),
         }
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, path: FilePath | None = None) -> Figure:
         """Draw the expected width against the budget, with the wanted width, the floor and the ceiling as lines."""
         from discreet.reporting.planning import plot_plan
 

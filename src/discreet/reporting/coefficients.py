@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.summary import tails
+from discreet.arguments import FilePath
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 from discreet.reporting.pictures import model_of
 from discreet.reporting.plots import plot_posterior
 from discreet.reporting.style import (
     HAIRLINE,
-    INK,
     QUIET,
-    Heading,
     common_decimals,
     draw_intervals,
     finish,
+    levels_of,
     look_of,
+    name_axis,
     name_rows,
     new_figure,
     shorten,
@@ -39,7 +38,7 @@ _ROW = 0.34
 def plot_coefficients(
     posterior: Posterior,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
     **options: Any,
@@ -53,8 +52,7 @@ def plot_coefficients(
     model = model_of(posterior, LinearRegression, "coefficients are drawn of a linear regression")
     if "coefficients" not in posterior.draws:
         return plot_posterior(posterior, path=path, prob=prob, title=title, **options)
-    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
-    found = np.quantile(posterior.draws["coefficients"], levels, axis=0).T
+    found = np.quantile(posterior.draws["coefficients"], levels_of(prob), axis=0).T
     width = np.ones(len(found))
     for at, term in enumerate(model.design.terms[:-1]):
         for name, power in term.powers:
@@ -63,13 +61,8 @@ def plot_coefficients(
     how = posterior.diagnostics
     hue, warning = look_of(how.engine)
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
-    heading = Heading(
-        8.2,
-        title or f"Linear regression of {model.target.name}",
-        [*([posterior.about] if posterior.about else []), note],
-        warning,
-    )
-    figure = new_figure(8.2, _ROW * len(found) + 0.9, heading)
+    heading = title or f"Linear regression of {model.target.name}"
+    figure = new_figure(8.2, _ROW * len(found) + 0.9, heading, [posterior.about, note], warning)
     axes = figure.add_subplot()
     at = np.arange(len(found), dtype=float)
     axes.axvline(0, color=QUIET, linewidth=0.8)
@@ -78,6 +71,5 @@ def plot_coefficients(
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     for row, (low, *_, high) in zip(at, found, strict=True):
         beside(axes, row, f"{span(low, high, common_decimals([high - low]))} per unit", QUIET)
-    label = ", ".join(filter(None, [f"change of {model.target.name}", posterior.units.of("mean")]))
-    axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
+    name_axis(axes, f"change of {model.target.name}", posterior.units.of("mean"))
     return finish(figure, path)
