@@ -75,7 +75,7 @@ def audit(
     confidence: Annotated[
         float, _audited(metavar="P", help="Probability with which a true claim is not called wrong.")
     ] = 0.99,
-    n: Annotated[int, _audited("--n", metavar="N", help="Records, or people, of invented tables.")] = 4,
+    n: Annotated[int, _audited(metavar="N", help="Records, or people, of invented tables.")] = 4,
     end_to_end: Annotated[
         int, _audited(metavar="N", help="Whole releases that the runs must agree with.")
     ] = 1000,

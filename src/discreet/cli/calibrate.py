@@ -41,7 +41,7 @@ _simulated = partial(typer.Option, rich_help_panel="What is simulated, and how i
 
 def calibrate(
     model: Model,
-    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of records.")],
+    n: Annotated[int, typer.Option(metavar="N", help="Number of records.")],
     prior: Annotated[
         str | None,
         typer.Option(

@@ -22,9 +22,7 @@ def declare(
     ] = "contingency_table",
     schema: Annotated[
         Path | None,
-        typer.Option(
-            "--schema", metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."
-        ),
+        typer.Option(metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."),
     ] = None,
     output: Annotated[Path | None, written_option(help="Declaration to write: .toml.")] = None,
     force: Force = False,

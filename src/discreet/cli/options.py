@@ -31,11 +31,11 @@ Data = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--table", metavar="NAME", help="Table of a database."),
+    typer.Option(metavar="NAME", help="Table of a database."),
 ]
 Query = Annotated[
     str | None,
-    typer.Option("--query", metavar="SQL", help="One SELECT, run read-only in a database."),
+    typer.Option(metavar="SQL", help="One SELECT, run read-only in a database."),
 ]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.")]
 Model = Annotated[
@@ -51,7 +51,6 @@ Model = Annotated[
 Bins = Annotated[
     str | None,
     typer.Option(
-        "--bins",
         metavar="N",
         help="Number of bins of a histogram.",
         show_default="64",
@@ -69,7 +68,6 @@ Columns = Annotated[
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
-        "--bounds",
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column.",
     ),
@@ -77,7 +75,6 @@ Bounds = Annotated[
 BoughtBounds = Annotated[
     list[str] | None,
     typer.Option(
-        "--bounds",
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column. "
         "Or quantiles:LOW,HIGH, bought with --bounds-epsilon.",
@@ -86,7 +83,6 @@ BoughtBounds = Annotated[
 Within = Annotated[
     list[str] | None,
     typer.Option(
-        "--within",
         metavar="LOW,HIGH",
         help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
     ),
@@ -94,7 +90,6 @@ Within = Annotated[
 BoundsEpsilon = Annotated[
     str | None,
     budget_option(
-        "--bounds-epsilon",
         metavar="NUMBER",
         help="Privacy loss of bounds that are bought, beside that of the totals.",
     ),
@@ -109,28 +104,23 @@ FitCheck = Annotated[
 ]
 Outside = Annotated[
     Literal["redact", "clip"],
-    typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),
+    typer.Option(help="Out-of-range values: count as the middle, or move to the nearest bound."),
 ]
 Missing = Annotated[
     Literal["count", "none"],
-    typer.Option(
-        "--missing", help="Missing values: leave out and count privately, or declare that there are none."
-    ),
+    typer.Option(help="Missing values: leave out and count privately, or declare that there are none."),
 ]
 Neighbors = Annotated[
     Literal["replace", "add_remove"],
-    typer.Option(
-        "--neighbors", help="What is protected: a record's content, or also that it is there at all."
-    ),
+    typer.Option(help="What is protected: a record's content, or also that it is there at all."),
 ]
 Epsilon = Annotated[
     str | None,
-    budget_option("--epsilon", metavar="NUMBER", help="Privacy loss."),
+    budget_option(metavar="NUMBER", help="Privacy loss."),
 ]
 Delta = Annotated[
     str | None,
     budget_option(
-        "--delta",
         metavar="NUMBER",
         help="Failure probability, with epsilon.",
     ),
@@ -138,7 +128,6 @@ Delta = Annotated[
 Rho = Annotated[
     str | None,
     budget_option(
-        "--rho",
         metavar="NUMBER",
         help="Zero-concentrated privacy loss.",
     ),
@@ -148,7 +137,6 @@ EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree
 PriorText = Annotated[
     str | None,
     typer.Option(
-        "--prior",
         metavar="PRIOR",
         help="Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.",
         show_default="weak",
@@ -157,7 +145,6 @@ PriorText = Annotated[
 Records = Annotated[
     str | None,
     typer.Option(
-        "--records",
         metavar="LOW,HIGH",
         help="Uniform prior on a private count of usable (not missing) records.",
         show_default="flat",
@@ -166,7 +153,6 @@ Records = Annotated[
 MissingShare = Annotated[
     str | None,
     typer.Option(
-        "--missing",
         metavar="SHARE",
         help="Prior on missing values: a share (0.05), or a range of shares (0,0.1) or of numbers (0,40).",
         show_default="few",
@@ -175,7 +161,6 @@ MissingShare = Annotated[
 EngineOption = Annotated[
     EngineName,
     engine_option(
-        "--engine",
         # a line of help is too short for all the names
         metavar="ENGINE",
         help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
@@ -184,13 +169,12 @@ EngineOption = Annotated[
 ]
 Draws = Annotated[
     int,
-    engine_option("--draws", metavar="N", help="Number of draws over all chains."),
+    engine_option(metavar="N", help="Number of draws over all chains."),
 ]
-Chains = Annotated[int, engine_option("--chains", metavar="N", help="Number of chains.")]
+Chains = Annotated[int, engine_option(metavar="N", help="Number of chains.")]
 Seed = Annotated[
     int | None,
     engine_option(
-        "--seed",
         metavar="N",
         help="Seed, for the same draws again.",
     ),

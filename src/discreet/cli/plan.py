@@ -33,7 +33,6 @@ def plan(
     n: Annotated[
         int | None,
         typer.Option(
-            "--n",
             metavar="N",
             help="About how many records, or people; solved for if both a budget and --width are given.",
         ),
@@ -44,7 +43,6 @@ def plan(
     width: Annotated[
         str | None,
         typer.Option(
-            "--width",
             metavar="NUMBER",
             help="Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
         ),
@@ -65,7 +63,6 @@ def plan(
     public: Annotated[
         list[str] | None,
         typer.Option(
-            "--public",
             metavar="NAME=NUMBER",
             help="Rough public value of a parameter, such as mean=40; repeat it for others.",
             rich_help_panel=_EXPECTED,

@@ -34,7 +34,6 @@ MechanismName = Literal[
 MechanismOption = Annotated[
     MechanismName,
     typer.Option(
-        "--mechanism",
         metavar="NAME",
         help="auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
         "k_randomized_response; auto is the smooth one for the graph.",
@@ -43,7 +42,6 @@ MechanismOption = Annotated[
 BinEdges = Annotated[
     str | None,
     typer.Option(
-        "--bins",
         metavar="EDGES",
         help="Edges of bins, for observations that are numbers: 0,10,20,50.",
         show_default="observations are categories",
@@ -56,7 +54,7 @@ def fit(
     graph: GraphFile,
     epsilon: Annotated[
         str,
-        typer.Option("--epsilon", metavar="NUMBER", help="Privacy loss of one report."),
+        typer.Option(metavar="NUMBER", help="Privacy loss of one report."),
     ],
     output: Annotated[
         Path,

@@ -40,14 +40,11 @@ def read(
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option(
-            "--value", metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"
-        ),
+        typer.Option(metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            "--noise",
             metavar="LAW",
             help="laplace, gaussian, discrete_laplace, discrete_gaussian or geometric; or NAME=LAW,….",
         ),
@@ -55,13 +52,12 @@ def read(
     scale: Annotated[
         str | None,
         typer.Option(
-            "--scale",
             metavar="NUMBER",
             help="Scale of Laplace or geometric noise, sigma of Gaussian noise; or NAME=NUMBER, separated by commas.",
         ),
     ] = None,
     records: Annotated[
-        int | None, typer.Option("--records", metavar="N", help="Number of records, if it is known exactly.")
+        int | None, typer.Option(metavar="N", help="Number of records, if it is known exactly.")
     ] = None,
     bounds: Bounds = None,
     bins: Bins = None,
@@ -71,33 +67,27 @@ def read(
     ] = False,
     clipped: Annotated[
         str | None,
-        typer.Option(
-            "--clipped", metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."
-        ),
+        typer.Option(metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."),
     ] = None,
     truncated: Annotated[
         str | None,
-        typer.Option("--truncated", metavar="NUMBER", help="The noise itself was at most this far from 0."),
+        typer.Option(metavar="NUMBER", help="The noise itself was at most this far from 0."),
     ] = None,
     column: Annotated[
         str | None, typer.Option("--column", "-c", metavar="NAME", help="Name of the column.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="TEXT", help="Who published the numbers, or with what.")
+        str | None, typer.Option(metavar="TEXT", help="Who published the numbers, or with what.")
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set.")
-    ] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set.")] = None,
     claims_epsilon: Annotated[
         str | None,
-        typer.Option("--claims-epsilon", metavar="NUMBER", help="Guarantee that is claimed for them."),
+        typer.Option(metavar="NUMBER", help="Guarantee that is claimed for them."),
     ] = None,
-    claims_delta: Annotated[
-        str | None, typer.Option("--claims-delta", metavar="NUMBER", help="With --claims-epsilon.")
-    ] = None,
+    claims_delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --claims-epsilon.")] = None,
     claims_rho: Annotated[
         str | None,
-        typer.Option("--claims-rho", metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
+        typer.Option(metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
     ] = None,
     output: Annotated[Path | None, written_option(help="Release file to write.")] = None,
     force: Force = False,

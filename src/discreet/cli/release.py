@@ -137,7 +137,6 @@ def release(
     unit_label: Annotated[
         str | None,
         typer.Option(
-            "--unit-label",
             metavar="TEXT",
             help="Unit of the column's numbers, such as years; written into the file.",
         ),

@@ -11,7 +11,7 @@ from discreet.cli.output_checks import ensure_ending, ensure_no_release, ensure_
 
 _HELP = "Save a picture: .png, .pdf or .svg."
 Picture = Annotated[Path | None, output_option("--output", "-o", "--plot", metavar="FILE", help=_HELP)]
-Plot = Annotated[Path | None, output_option("--plot", metavar="FILE", help=_HELP)]
+Plot = Annotated[Path | None, output_option(metavar="FILE", help=_HELP)]
 
 
 class Result(Protocol):

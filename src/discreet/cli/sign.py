@@ -19,20 +19,14 @@ def sign(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Release file.", show_default=False)
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="Private key to sign with.")
-    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Private key to sign with.")] = None,
     new_key: Annotated[
         Path | None,
-        typer.Option(
-            "--new-key", metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."
-        ),
+        typer.Option(metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."
-        ),
+        typer.Option(metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -84,11 +78,11 @@ def verify(
     file: ReleaseFile,
     key: Annotated[
         list[Path],
-        typer.Option("--key", metavar="FILE", help="Public key that you trust; repeat it for others."),
+        typer.Option(metavar="FILE", help="Public key that you trust; repeat it for others."),
     ],
     signature: Annotated[
         Path | None,
-        typer.Option("--signature", metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
+        typer.Option(metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
     ] = None,
     json: AsJson = False,
 ) -> None:
