@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -20,9 +20,9 @@ from discreet.cli.options import (
     Neighbors,
     Rho,
     Within,
-    check_seed,
     read_bounds_or_quantiles,
     read_model,
+    read_seed,
 )
 from discreet.cli.people_options import By, MaxGroups, MaxRows, PerUnit, Unit, read_by
 from discreet.cli.sample_mechanisms import choose_mechanism
@@ -82,7 +82,9 @@ def audit(
     bound_only: Annotated[
         bool, _audited("--bound-only", help="Leave out the checks of the release path.")
     ] = False,
-    seed: Annotated[int | None, _audited(metavar="N", help="Seed of the search for tables.")] = None,
+    seed: Annotated[
+        int | None, _audited(metavar="N", callback=read_seed, help="Seed of the search for tables.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Try to prove a privacy claim wrong. Tables are invented, no data is read, no budget spent.
@@ -92,7 +94,6 @@ def audit(
     stated confidence. Then the path itself is checked: order, engine and chunking of rows, files, randomness, time.
     The exit code is 0 whatever the verdict.
     """
-    check_seed(seed)
     family = read_model(model, bins)
     options = {
         "prior": prior,
@@ -136,4 +137,4 @@ def audit(
     if json:
         print_json("audit", {**found.to_dict(), "seed": seed})
         return
-    console().print(plain(found.summary()), soft_wrap=True)
+    print_plain(found.summary())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import busy, console, paragraph, print_json
-from discreet.cli.options import AsJson, ReleaseFile, Seed, check_seed
+from discreet.cli.options import AsJson, ReleaseFile, Seed
 from discreet.cli.output_checks import load_release
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def evidence(
     """
     from discreet.inference.evidence import log_evidence
 
-    check_seed(seed)
     releases = [load_release(one) for one in (file, other) if one is not None]
     with busy("Simulating …"):
         found = [log_evidence(one, rng=seed) for one in releases]

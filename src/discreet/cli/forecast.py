@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import busy
-from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed, check_seed
+from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed
 from discreet.cli.output_checks import load_release
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
@@ -35,7 +35,6 @@ def forecast(
     from discreet.inference.analyst import infer
     from discreet.models.hidden_markov import HiddenMarkov
 
-    check_seed(seed)
     check_picture(output)
     for value, option in ((ahead, "ahead"), (entries, "entries")):
         if value is not None and value < 1:
@@ -67,7 +66,6 @@ def states(
     """
     from discreet.validation.number_of_states import compare_states
 
-    check_seed(seed)
     check_picture(output)
     if not all(text.strip().isdecimal() for text in numbers.split(",")):
         raise UsageError(

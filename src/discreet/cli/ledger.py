@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.accounts import show_accounts, show_charges
-from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.console import (
+    console,
+    guarantee_json,
+    paragraph,
+    plain,
+    print_json,
+    print_plain,
+    print_written,
+)
 from discreet.cli.options import AsJson, Neighbors, read_budget, written_option
 from discreet.cli.output_checks import ensure_writable
 from discreet.cli.show_result import Plot, check_picture
@@ -77,12 +85,11 @@ def init(
     if json:
         print_json("ledger-init", {"ledger": kept.id, "head": kept.head, "dataset": dataset})
         return
-    out = console()
-    out.print(f"Ledger {kept.id} at {plain(kept.url)}.", soft_wrap=True)
+    print_plain(f"Ledger {kept.id} at {kept.url}.")
     if budget is not None:
         whose = "of any new data set" if dataset is None else f"of {plain(dataset)}"
-        out.print(paragraph(f"Budget {whose}: {budget.describe()}."))
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+        console().print(paragraph(f"Budget {whose}: {budget.describe()}."))
+    print_plain(f"Head: {kept.head}")
 
 
 def partition(
@@ -115,9 +122,8 @@ def partition(
     if json:
         print_json("ledger-partition", {**_facts(kept), "account": _account_json(account)})
         return
-    out = console()
-    out.print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+    console().print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
+    print_plain(f"Head: {kept.head}")
 
 
 def show(
@@ -149,11 +155,11 @@ def show(
                                    "charges": [step.to_json() for step in steps]})  # fmt: skip
         return
     out = console()
-    out.print(f"Ledger {kept.id} at {plain(kept.url)}", soft_wrap=True)
+    print_plain(f"Ledger {kept.id} at {kept.url}")
     for part in (*show_accounts(accounts), *show_charges(steps)):
         out.print(part)
     print_written(plot)
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+    print_plain(f"Head: {kept.head}")
 
 
 def verify(
@@ -197,7 +203,7 @@ def verify(
         if found.unreleased:
             n = len(found.unreleased)
             out.print(f"{n:,} charge{'s' if n > 1 else ''} without a release: spent all the same.")
-        out.print(f"Head: {found.head}", soft_wrap=True)
+        print_plain(f"Head: {found.head}")
     if not found.passed:
         raise typer.Exit(4)
 
@@ -242,7 +248,6 @@ def _facts(kept: Ledger) -> dict[str, Any]:
 
 
 def _account_json(one: Account) -> dict[str, Any]:
-    from discreet.cli.console import guarantee_json
     from discreet.ledger.filters import spent
 
     def amounts(values: Any) -> dict[str, str]:

@@ -172,12 +172,17 @@ Draws = Annotated[
     engine_option(metavar="N", help="Number of draws over all chains."),
 ]
 Chains = Annotated[int, engine_option(metavar="N", help="Number of chains.")]
+
+
+def read_seed(seed: int | None) -> int | None:
+    """Read ``--seed``."""
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+    return seed
+
+
 Seed = Annotated[
-    int | None,
-    engine_option(
-        metavar="N",
-        help="Seed, for the same draws again.",
-    ),
+    int | None, engine_option(metavar="N", callback=read_seed, help="Seed, for the same draws again.")
 ]
 Force = Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
@@ -294,12 +299,6 @@ def read_missing(text: str | None) -> float | tuple[float, float] | None:
     except ValueError:
         raise UsageError(f"cannot read --missing {text!r}.", hint=hint) from None
     return values[0] if len(values) == 1 else (values[0], values[1])
-
-
-def check_seed(seed: int | None) -> None:
-    """Raise unless the seed is one."""
-    if seed is not None and seed < 0:
-        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
 
 
 def read_pair(text: str, option: str, hint: str) -> tuple[str, str]:

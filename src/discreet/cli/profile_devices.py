@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.console import console, paragraph, plain, print_json, print_plain, print_written
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output, ensure_writable
 from discreet.cli.profile_reports import public_column
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.errors import UsageError
@@ -50,9 +50,7 @@ def estimate(
     """
     from discreet.profiles import ProfileGraph
 
-    ensure_distinct(output, data)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, data, replace=force)
     declared = read_bins(bins)
     seen, who = public_column(data, value), public_column(data, profile, "--profile")
     observed: list[str | None] = [*seen] if declared is None else declared.labels(seen)
@@ -133,9 +131,8 @@ def report(
     if json:
         print_json("profiles-report", {"report": sent, **_amounts(person)})
         return
-    out = console()
-    out.print(plain(str(sent)), soft_wrap=True)
-    out.print(paragraph(_remaining(person)))
+    print_plain(str(sent))
+    console().print(paragraph(_remaining(person)))
 
 
 def _amounts(person: Reporter) -> dict[str, str | int | None]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import busy, console, paragraph, plain, print_json, print_written
-from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, check_seed, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.console import busy, console, paragraph, print_json, print_plain, print_written
+from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, written_option
+from discreet.cli.output_checks import ensure_output
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import DataError, UsageError
@@ -46,10 +46,7 @@ def privatize(
     """
     from discreet.profiles import FittedMechanism
 
-    ensure_distinct(output, data)
-    ensure_distinct(output, mechanism)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, data, mechanism, replace=force)
     fitted = FittedMechanism.load(mechanism)
     observed, people = _observations(data, value, profile, fitted.graph, read_bins(bins, fitted.graph))
     reports = fitted.privatize_many(observed, people, unknown="impute")
@@ -88,7 +85,6 @@ def infer(
     """Infer the mix of profiles behind reports, and what these people observe, perturbation included."""
     from discreet.profiles import FittedMechanism, infer_mix
 
-    check_seed(seed)
     check_picture(plot, "--plot")
     fitted = FittedMechanism.load(mechanism)
     labels = {str(label): label for label in fitted.graph.categories}
@@ -101,13 +97,12 @@ def infer(
         if plot is not None:
             posterior.plot(plot)
     if json:
-        files = [] if plot is None else [str(plot)]
-        print_json("profiles-infer", {"reports": len(seen), **summary.to_dict(), "files": files})
+        print_json("profiles-infer", {"reports": len(seen), **summary.to_dict()}, [plot])
         return
     out = console()
     out.print(paragraph(f"{posterior.about}, {fitted.guarantee.describe()}"))
     out.print()
-    out.print(plain(str(summary)), soft_wrap=True)
+    print_plain(str(summary))
     print_written(plot)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.console import busy, console, number, paragraph, plain, print_json, print_written, table
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 from discreet.cli.show_result import check_picture
 from discreet.errors import UsageError
 
@@ -76,9 +76,7 @@ def fit(
     """
     from discreet.profiles import ProfileGraph
 
-    ensure_distinct(output, graph)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, graph, replace=force)
     profiles = ProfileGraph.load(graph)
     method = _method(mechanism, profiles, objective)
     with busy("Fitting …"):

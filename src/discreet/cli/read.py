@@ -98,6 +98,7 @@ def read(
     Nothing is checked of what others claim: the file's statement says so.
     """
     from discreet.artifact.foreign import foreign
+    from discreet.artifact.foreign_file import load
 
     if output is None:
         raise UsageError("name the release file to write.", hint="for example --output yes.json")
@@ -121,7 +122,7 @@ def read(
         "dataset": dataset,
         "claims": claims,
     }
-    described = {} if file is None else _description(file)
+    described = {} if file is None else load(file)
     described |= {name: one for name, one in given.items() if one is not None}
     for name in ("model", "values", "noise"):
         if name not in described:
@@ -131,7 +132,7 @@ def read(
     release = foreign(described.pop("model"), **described)
     release.save(output)
     if json:
-        print_json("read", {"release": release.id, "model": release.model.name, "files": [str(output)]})
+        print_json("read", {"release": release.id, "model": release.model.name}, [output])
         return
     console().print(paragraph(release.statement()))
     print_written(output)
@@ -140,13 +141,6 @@ def read(
 _EXAMPLE = (
     "discreet read -m bernoulli --value yes=123.4 --records 300 --noise laplace --scale 12.5 -o yes.json"
 )
-
-
-def _description(file: Path) -> dict[str, Any]:
-    """Return the arguments of :func:`discreet.foreign` from a file that declares them."""
-    from discreet.artifact.foreign_file import load
-
-    return load(file)
 
 
 def _named(text: str, option: str, hint: str) -> tuple[str, str]:

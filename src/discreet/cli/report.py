@@ -7,15 +7,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import busy, console, plain, print_json
-from discreet.cli.options import AsJson, PriorText, Seed, check_seed
-from discreet.cli.output_checks import (
-    ensure_distinct,
-    ensure_ending,
-    ensure_no_release,
-    ensure_writable,
-    load_release,
-)
+from discreet.cli.console import busy, print_json, print_written
+from discreet.cli.options import AsJson, PriorText, Seed
+from discreet.cli.output_checks import ensure_output, load_release
 
 
 def report(
@@ -40,12 +34,7 @@ def report(
     The page needs no network: pictures, numbers and the script that lets its reader choose the probability of the
     intervals are inside.
     """
-    check_seed(seed)
-    ensure_ending(output, ".html", ".htm", option="--output")
-    for file in files:
-        ensure_distinct(output, file)
-    ensure_no_release(output)
-    ensure_writable(output, replace=True)
+    ensure_output(output, *files, endings=(".html", ".htm"))
     releases = {str(file): load_release(file) for file in files}
 
     from discreet.reporting.report import report as write
@@ -61,6 +50,6 @@ def report(
             rng=0 if seed is None else seed,
         )
     if json:
-        print_json("report", {"releases": [one.id for one in releases.values()], "files": [str(written)]})
+        print_json("report", {"releases": [one.id for one in releases.values()]}, [written])
         return
-    console().print(f"Wrote {plain(str(written))}.", soft_wrap=True)
+    print_written(written)

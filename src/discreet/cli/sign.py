@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import AsJson, Force, ReleaseFile
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 from discreet.errors import UsageError
 
 _NEW = "--new-key office.key --name 'Statistics office'"
@@ -52,9 +52,7 @@ def sign(
         )
     target = output or (None if file is None else signature.beside(file))
     if file is not None and target is not None:
-        ensure_distinct(target, file)
-        ensure_no_release(target)
-        ensure_writable(target, replace=force)
+        ensure_output(target, file, replace=force)
     said: dict[str, str | None] = {"key": None, "public_key": None, "signature": None}
     lines = []
     used = key
@@ -71,7 +69,7 @@ def sign(
         print_json("sign", said)
         return
     for line in lines:
-        console().print(plain(line), soft_wrap=True)
+        print_plain(line)
 
 
 def verify(
@@ -96,4 +94,4 @@ def verify(
     if json:
         print_json("verify", {"file": str(file), "signer": found.name, "key": found.fingerprint})
         return
-    console().print(plain(f"{file} is as {found} signed it."), soft_wrap=True)
+    print_plain(f"{file} is as {found} signed it.")
