@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
@@ -91,9 +92,7 @@ def _print_version(wanted: bool) -> None:
 def discreet_(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+        Option("--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Learn from sensitive data, publish what you learned, and still know how sure you are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import (
@@ -41,7 +41,7 @@ from discreet.cli.sampling import (
     read_impute,
 )
 
-_audited = partial(typer.Option, rich_help_panel="How it is audited")
+_audited = partial(Option, rich_help_panel="How it is audited")
 
 
 def audit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from discreet.cli.console import console, paragraph, plain, print_json, print_written
 from discreet.cli.options import (
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from discreet.families.likelihood import Likelihood
     from discreet.priors import Prior
 
-_simulated = partial(typer.Option, rich_help_panel="What is simulated, and how it is read")
+_simulated = partial(Option, rich_help_panel="What is simulated, and how it is read")
 
 
 def calibrate(
     model: Model,
-    n: Annotated[int, typer.Option(metavar="N", help="Number of records.")],
+    n: Annotated[int, Option(metavar="N", help="Number of records.")],
     prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PRIOR",
             help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
             show_default="weak",

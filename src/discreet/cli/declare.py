@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import print_json, print_written
 from discreet.cli.options import AsJson, Force, written_option
@@ -15,14 +16,14 @@ from discreet.cli.output_checks import ensure_output
 def declare(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="The table: only the names of its columns are read."),
+        Argument(metavar="[DATA]", help="The table: only the names of its columns are read."),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="MODEL", help="Which model of several columns to declare.")
+        str, Option("--model", "-m", metavar="MODEL", help="Which model of several columns to declare.")
     ] = "contingency_table",
     schema: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."),
+        Option(metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."),
     ] = None,
     output: Annotated[Path | None, written_option(help="Declaration to write: .toml.")] = None,
     force: Force = False,

@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy, console, print_json, print_plain, table
 from discreet.cli.options import AsJson
@@ -37,13 +37,11 @@ _AXES = {
 
 def demo(
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
+        str, Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
     ] = "0.05",
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."
-        ),
+        Option("--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."),
     ] = Path("discreet-demo"),
     json: AsJson = False,
 ) -> None:

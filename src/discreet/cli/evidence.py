@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument
 
 from discreet.cli.console import busy, console, paragraph, print_json
 from discreet.cli.options import AsJson, ReleaseFile, Seed
@@ -19,7 +19,7 @@ def evidence(
     file: ReleaseFile,
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="OTHER", help="A release with another prior, to compare.", show_default=False),
+        Argument(metavar="OTHER", help="A release with another prior, to compare.", show_default=False),
     ] = None,
     seed: Seed = None,
     json: AsJson = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy
 from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed
@@ -15,10 +15,10 @@ from discreet.errors import UsageError
 
 def forecast(
     file: ReleaseFile,
-    ahead: Annotated[int, typer.Option(metavar="N", help="How many time steps.")] = 1,
+    ahead: Annotated[int, Option(metavar="N", help="How many time steps.")] = 1,
     entries: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N", help="Forecast counts of labels for cells with so many entries.", show_default=False
         ),
     ] = None,
@@ -51,7 +51,7 @@ def forecast(
 def states(
     file: ReleaseFile,
     numbers: Annotated[
-        str, typer.Option("--try", metavar="K,K,…", help="Numbers of states to compare.")
+        str, Option("--try", metavar="K,K,…", help="Numbers of states to compare.")
     ] = "1,2,3,4",
     prior: PriorText = None,
     draws: Draws = 400,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument
 
 from discreet.cli.console import (
     busy,
@@ -46,7 +46,7 @@ _DRAWS, _CHAINS = 4000, 4
 def infer(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="Release file; several are read together, as samples of one population.",
         ),

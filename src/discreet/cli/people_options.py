@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from discreet.errors import UsageError
 
-people_option = partial(typer.Option, rich_help_panel="People with several rows, groups and weights")
+people_option = partial(Option, rich_help_panel="People with several rows, groups and weights")
 
 Unit = Annotated[
     str | None,
@@ -91,7 +91,7 @@ MaxGroups = Annotated[
 
 Where = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="CONDITION",
         help="Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
     ),

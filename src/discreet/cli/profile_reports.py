@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import busy, console, paragraph, print_json, print_plain, print_written
 from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, written_option
@@ -24,14 +24,14 @@ def privatize(
     mechanism: MechanismFile,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="CSV file, a line for each observation."),
+        Argument(metavar="DATA", help="CSV file, a line for each observation."),
     ],
     output: Annotated[
         Path,
         written_option(help="CSV file of reports to write."),
     ],
-    value: Annotated[str, typer.Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
-    profile: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    value: Annotated[str, Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
+    profile: Annotated[str, Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
     bins: BinEdges = None,
     force: Force = False,
     json: AsJson = False,
@@ -64,21 +64,19 @@ def privatize(
 
 def infer(
     mechanism: MechanismFile,
-    reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="CSV file of reports.")],
+    reports: Annotated[Path, Argument(metavar="REPORTS", help="CSV file of reports.")],
     value: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
+        Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(
-            metavar="PRIOR", help="Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat"
-        ),
+        Option(metavar="PRIOR", help="Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat"),
     ] = None,
     draws: Draws = 4000,
     chains: Chains = 4,
     seed: Seed = None,
-    prob: Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")] = 0.95,
+    prob: Annotated[float, Option(metavar="P", help="Probability of the intervals.")] = 0.95,
     plot: Plot = None,
     json: AsJson = False,
 ) -> None:

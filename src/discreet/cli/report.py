@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import busy, print_json, print_written
 from discreet.cli.options import AsJson, PriorText, Seed
@@ -13,18 +13,16 @@ from discreet.cli.output_checks import ensure_output, load_release
 
 
 def report(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Release files.", show_default=False)
-    ],
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Release files.", show_default=False)],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
+        Path, Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
     ] = Path("report.html"),
     prior: PriorText = None,
     prob: Annotated[
-        float, typer.Option(metavar="P", help="Probability of the intervals that the page opens with.")
+        float, Option(metavar="P", help="Probability of the intervals that the page opens with.")
     ] = 0.95,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
+        str | None, Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
     ] = None,
     seed: Seed = None,
     json: AsJson = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy, console, paragraph, plain, print_json, release_json, table
 from discreet.cli.options import (
@@ -27,7 +27,7 @@ def respond(
     file: ReleaseFile,
     question: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--question",
             "-q",
             metavar="QUESTION",

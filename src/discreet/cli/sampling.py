@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from discreet.cli.options import budget_option
 from discreet.errors import UsageError
@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-sampling_option = partial(typer.Option, rich_help_panel="Research mechanisms, which release samples")
+sampling_option = partial(Option, rich_help_panel="Research mechanisms, which release samples")
 
 AnyMechanism = Annotated[
     Literal[
@@ -61,14 +61,14 @@ EpsilonPerUnit = Annotated[
 ]
 AnyOutside = Annotated[
     Literal["redact", "clip"] | None,
-    typer.Option(
+    Option(
         help="Out-of-range values: count as the middle, or move to the nearest bound.",
         show_default="clip",
     ),
 ]
 AnyMissing = Annotated[
     Literal["count", "none", "impute"] | None,
-    typer.Option(
+    Option(
         help="Missing values: leave out and count privately, declare that there are none, or, for samples, replace.",
         show_default="count; for samples impute",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import AsJson, Force, ReleaseFile
@@ -16,21 +16,19 @@ _NEW = "--new-key office.key --name 'Statistics office'"
 
 
 def sign(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Release file.", show_default=False)
-    ] = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Private key to sign with.")] = None,
+    file: Annotated[Path | None, Argument(metavar="FILE", help="Release file.", show_default=False)] = None,
+    key: Annotated[Path | None, Option(metavar="FILE", help="Private key to sign with.")] = None,
     new_key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."),
+        Option(metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."),
+        Option(metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Signature to write.", show_default="FILE.sig"),
+        Option("--output", "-o", metavar="FILE", help="Signature to write.", show_default="FILE.sig"),
     ] = None,
     force: Force = False,
     json: AsJson = False,
@@ -76,11 +74,11 @@ def verify(
     file: ReleaseFile,
     key: Annotated[
         list[Path],
-        typer.Option(metavar="FILE", help="Public key that you trust; repeat it for others."),
+        Option(metavar="FILE", help="Public key that you trust; repeat it for others."),
     ],
     signature: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
+        Option(metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
     ] = None,
     json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of hidden Markov models: which state when, and what each state looks like.
+"""Pictures of hidden Markov models: which state when, what each state looks like, and how many there are.
 
 Figures 3 to 7 of Foulds et al. (2016), with the share of draws that agree as the strength of the color.
 """
@@ -19,6 +19,8 @@ from discreet.reporting.style import (
     PALETTE,
     QUIET,
     finish,
+    hollow,
+    label,
     look_of,
     name_rows,
     name_series,
@@ -273,3 +275,29 @@ def _rgb(color: str) -> np.ndarray:
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(color))
+
+
+def plot_state_numbers(found: Any, path: FilePath | None = None) -> Figure:
+    """Draw how far each number of states falls short of the best, with a standard error on either side.
+
+    Parameters
+    ----------
+    found
+        What ``dc.validation.compare_states`` returned.
+    path
+        Where to write the picture (.png, .svg or .pdf), if anywhere.
+    """
+    lags, errors = found.lags()
+    notes = [
+        f"Log score of {len(found.cells)} cells that were held out, a cell; the farther right, the better.",
+        f"The smallest number within a standard error of the best: {found.chosen}.",
+    ]
+    figure = new_figure(7.0, 0.9 + 0.36 * len(lags), "How many hidden states?", notes)
+    axes = figure.add_subplot()
+    rows = range(len(lags))
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    axes.hlines(rows, -lags - errors, -lags + errors, color=PALETTE[0], linewidth=1.8)
+    hollow(axes, -lags, rows, PALETTE[0], 5, 1.6)
+    name_rows(axes, [str(k) for k in found.states])
+    label(axes, "log score against the best")
+    return finish(figure, path)

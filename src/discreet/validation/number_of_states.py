@@ -94,7 +94,7 @@ class StateComparison:
 
     def plot(self, path: FilePath | None = None) -> Figure:
         """Draw how far each number of states falls short of the best, with standard errors."""
-        from discreet.reporting.state_numbers import plot_state_numbers
+        from discreet.reporting.states import plot_state_numbers
 
         return plot_state_numbers(self, path)
 

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.conceal import concealed
-from discreet.data.sources.database import DatabaseRows, is_address, rows_in
-from discreet.data.sources.database_files import FileRows
+from discreet.data.sources.database import DatabaseRows, FileRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
 from discreet.data.sources.filtered import FilteredRows, FilteredSource
