@@ -23,6 +23,11 @@ from discreet.errors import UsageError
 
 _T = TypeVar("_T")
 
+#: How a caller says which file is meant.
+FilePath = str | PathLike[str]
+#: Where random numbers come from, as :func:`generator` reads it.
+Rng = int | np.random.Generator | None
+
 #: More than any count of records, draws or steps; what is larger overflows somewhere.
 LARGEST = 2**63 - 1
 #: More draws than fit into memory with their diagnostics.

@@ -7,7 +7,7 @@ equal to what the rows hold, so it may hold any character of Unicode, and is esc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from discreet.errors import UsageError
@@ -74,6 +74,14 @@ def check_label(label: str) -> str:
     if not label.isascii() and any("\ud800" <= c <= "\udfff" for c in label):
         raise UsageError("a label holds half a character, a surrogate, which no file can hold.")
     return label
+
+
+def untaken(stem: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the stem, or the stem with the first number from 2 on that will do."""
+    name, k = stem, 2
+    while name in taken:
+        name, k = f"{stem}-{k}", k + 1
+    return name
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

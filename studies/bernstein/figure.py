@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.reporting.style import HAIRLINE, INK, KNOWN, QUIET, Heading, finish, new_figure
+from discreet.reporting.style import HAIRLINE, INK, KNOWN, QUIET, finish, new_figure
 from discreet.validation.bands import empirical, simultaneous_band
 
 from .cells import POINTS, Cell
@@ -47,9 +47,9 @@ def draw_figure(cells: Sequence[Cell], *, note: str, path: str | os.PathLike[str
     rows += [("b", None)] if shown else []
     rows += [("c", e) for e in budgets]
     notes = [note, *_NOTES]
-    heading = Heading(_WIDTH, "Bernstein and Sheldon (2018), figure 1, redrawn", notes)
+    title = "Bernstein and Sheldon (2018), figure 1, redrawn"
     highest = max(series.test().ks for cell in cells for series in cell.series.values())
-    figure = new_figure(_WIDTH, _ROW * len(rows) + _KEY, heading, gap=0.05)
+    figure = new_figure(_WIDTH, _ROW * len(rows) + _KEY, title, notes, gap=0.05)
     grid = figure.add_gridspec(len(rows) + 1, len(models), height_ratios=[_KEY, *[_ROW] * len(rows)])
     _name_methods(figure.add_subplot(grid[0, :]), {m for c in cells for m in c.series})
     for i, (part, epsilon) in enumerate(rows):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.reporting.style import HAIRLINE, INK, QUIET, Heading, finish, new_figure
+from discreet.reporting.style import HAIRLINE, INK, QUIET, finish, new_figure
 
 from .claim import Panel
 
@@ -34,7 +34,7 @@ def draw_sheet(
 ) -> Figure:
     """Draw panels row by row; ``shape`` is rows and columns."""
     width, height = size
-    figure = new_figure(width, height, Heading(width, title, notes), gap=0.06)
+    figure = new_figure(width, height, title, notes, gap=0.06)
     grid = figure.add_gridspec(*shape)
     found = {panel.name: panel.series for panel in panels}
     for place, (name, draw) in enumerate(drawings):

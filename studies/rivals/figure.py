@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.reporting.style import HAIRLINE, INK, KNOWN, QUIET, Heading, finish, new_figure
+from discreet.reporting.style import HAIRLINE, INK, KNOWN, QUIET, finish, new_figure
 
 from .cells import Cell
 from .replicate import METHODS
@@ -48,16 +48,13 @@ def draw_figure(cells: Sequence[Cell], *, note: str, path: str | os.PathLike[str
     columns = [
         (m, e) for m in models for e in sorted({c.key.epsilon for c in cells if c.key.model == m}, key=float)
     ]
-    heading = Heading(
-        _WIDTH,
-        "Mechanisms head to head, at equal privacy",
-        [
-            note,
-            "Dashed and hollow: one sample, whose error is the sample's own and which has no interval; "
-            "gray band: where 95% of calibrated methods stay.",
-        ],
-    )
-    figure = new_figure(_WIDTH, _ROW * len(_ROWS) + _KEY, heading, gap=0.05)
+    notes = [
+        note,
+        "Dashed and hollow: one sample, whose error is the sample's own and which has no interval; "
+        "gray band: where 95% of calibrated methods stay.",
+    ]
+    title = "Mechanisms head to head, at equal privacy"
+    figure = new_figure(_WIDTH, _ROW * len(_ROWS) + _KEY, title, notes, gap=0.05)
     grid = figure.add_gridspec(len(_ROWS) + 1, len(columns), height_ratios=[_KEY, *[_ROW] * len(_ROWS)])
     _name_methods(figure.add_subplot(grid[0, :]), {m for c in cells for m in c.series})
     for j, (model, epsilon) in enumerate(columns):

@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.artifact.codec import checksum
 from discreet.cli import run
 from discreet.curator.publish import release_with
-from discreet.data.summaries.histogram_counts import count_histogram
+from discreet.data.summaries.bin_counts import count_histogram
 from tests.contracts.test_sources import EDGES, HALVES
 from tests.data.builders import NUMERIC
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.data.summaries.histogram_counts import count_histogram
+from discreet.data.summaries.bin_counts import count_histogram
 from discreet.data.summaries.sums import summarize
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError

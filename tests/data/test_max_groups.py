@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.data.sources.people_groups import MemberRows
+from discreet.data.sources.people import MemberRows
 from discreet.data.summaries.group_sums import sum_groups
 from discreet.data.summaries.sums import Summary, summarize
 from discreet.domain.unit import Unit, read_unit

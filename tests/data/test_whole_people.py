@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.data.sources.chosen_rows import ChosenRows
-from discreet.data.sources.people import PeopleRows
-from discreet.data.sources.people_groups import MemberRows
+from discreet.data.sources.people import MemberRows, PeopleRows
 from discreet.data.summaries.cluster_sums import sum_clusters
 from discreet.data.summaries.group_sums import sum_groups
 from discreet.data.summaries.sums import Summary, summarize

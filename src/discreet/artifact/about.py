@@ -17,13 +17,12 @@ from __future__ import annotations
 import datetime
 import difflib
 import json
-import os
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.arguments import FilePath, shown
 from discreet.arguments import path as read_path
-from discreet.arguments import shown
 from discreet.artifact.files import read_text
 from discreet.errors import ReleaseFileError, UsageError
 
@@ -108,7 +107,7 @@ def decode_about(value: Any) -> About:
     return found
 
 
-def load_about(path: str | os.PathLike[str]) -> About:
+def load_about(path: FilePath) -> About:
     """Read declarations from a TOML or JSON file."""
     file = read_path(path)
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from discreet.artifact.readers import COUNT, EXACT, PAIR, Field, choice, encode_fields, read_fields
+from discreet.artifact.readers import COUNT, EXACT, PAIR, described, one_of
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import check_pair
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 METHOD = "permute_and_flip"
 #: The largest denominator of a quantile. Scores are multiples of it and must fit 64-bit integers.
 LARGEST_DENOMINATOR = 10**6
-
-_FIELDS = {
-    "method": Field(str, lambda value: choice(value, METHOD)),
-    "quantiles": PAIR,
-    "within": PAIR,
-    "cells": COUNT,
-    "epsilon": EXACT,
-}
 
 
 @dataclass(frozen=True)
@@ -48,9 +40,10 @@ class BoundsChoice:
 
 
 #: A choice in a file.
-CHOICE = Field(
-    lambda made: encode_fields(made, _FIELDS),
-    lambda value: BoundsChoice(**read_fields("a choice of bounds", value, _FIELDS)),
+CHOICE = described(
+    BoundsChoice,
+    "a choice of bounds",
+    {"method": one_of(METHOD), "quantiles": PAIR, "within": PAIR, "cells": COUNT, "epsilon": EXACT},
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, replace
 from typing import Any, get_args
 
 from discreet.artifact.about import decode_about, encode_about
@@ -21,22 +21,22 @@ from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.origin import check_origin, encode_origin, read_origin
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.readers import (
+    COUNT,
     EXACT,
     INTEGER,
+    LABEL,
     NAME,
     PAIR,
     TEXT,
     Field,
     choice,
-    count,
+    described,
     encode_fields,
-    exact_fields,
-    label_of,
-    name_of,
+    object_of,
+    one_of,
     optional,
     plain_json,
     read_fields,
-    text_of,
     tuple_of,
 )
 from discreet.artifact.records.base import Record
@@ -48,6 +48,7 @@ from discreet.domain.declarations import Domain
 from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
 from discreet.domain.where import read_where
 from discreet.errors import ReleaseFileError, UsageError
+from discreet.models.base import Model
 from discreet.models.registry import build
 from discreet.names import one_line
 from discreet.privacy import Guarantee
@@ -58,84 +59,14 @@ VERSION = 1
 LARGEST_FILE = 2**26
 # Lists and objects, each of which takes a hundred bytes: a million draws of a vector are as many.
 _MOST_NESTED = 1_100_000
-_FIELDS = {
-    "release": "format version id dataset model columns domain neighbors unit max_rows records statistics samples "
-    "mechanism guarantees ledger software sha256",
-    "model": "name parameters",
-    "domain": "bounds labels outside missing",
-}
-_STATISTICS = {
-    "names": TEXT.listed,
-    "values": INTEGER.listed,
-    "grid": EXACT.listed,
-    "width": EXACT.listed,
-    "shift": EXACT.listed.nullable,
-    "half": EXACT.listed.nullable,
-}
-# in the order of Unit's own fields
-_UNIT = {
-    "column": NAME,
-    "per_unit": Field(str, lambda rule: choice(rule, *get_args(Rule))).listed,
-    "row_bounds": PAIR.nullable.listed,
-    "last_by": NAME.nullable,
-    "null_unit": Field(str, lambda null: choice(null, *get_args(NullUnit))),
-}
 
 
 def encode(release: Release) -> str:
     """Return the text of the release file."""
-    d = release.domain
-    body: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "id": release.id,
-        "dataset": release.dataset,
-        "model": {"name": release.model.name, "parameters": release.model.constants()},
-        "columns": list(release.columns),
-        "domain": {
-            "bounds": PAIR.listed.nullable.write(d.bounds),
-            "labels": optional(list, d.labels),
-            "outside": d.outside,
-            "missing": d.missing,
-            # absent otherwise, so that files without it stay what they were
-            **({} if d.impute is None else {"impute": [str(value) for value in d.impute]}),
-            **({"dates": True} if d.dates else {}),
-        },
-        "neighbors": release.neighbors,
-        "unit": optional(_encode_unit, release.unit),
-        "max_rows": release.max_rows,
-        "records": release.records,
-        "statistics": optional(lambda made: encode_fields(made, _STATISTICS), release.statistics),
-        "samples": optional(encode_samples, release.samples),
-        "mechanism": release.mechanism.encode(),
-        "guarantees": [
-            {**encode_guarantee(promised), "for": purpose} for purpose, promised in release.guarantees.items()
-        ],
-        "ledger": optional(asdict, release.ledger),
-        "software": dict(release.software),
-    }
-    if release.bounds_choice is not None:
-        body["bounds_choice"] = CHOICE.listed.write(release.bounds_choice)
-    if release.fit_check is not None:
-        body["fit_check"] = FIT.write(release.fit_check)
-    if release.unit_label is not None:
-        body["unit_label"] = release.unit_label
-    if release.coarsened is not None:
-        body["coarsened"] = encode_origin(release.coarsened)
-    if release.where is not None:
-        body["where"] = release.where
-    if release.group_selection is not None:
-        body["group_selection"] = SELECTION.write(release.group_selection)
-    if release.about is not None:
-        body["about"] = encode_about(release.about)
+    body = {"format": FORMAT, "version": VERSION, **encode_fields(release, _FIELDS, _RARE)}
     body["sha256"] = checksum(body)
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _encode_unit(unit: Unit) -> dict[str, Any]:
-    values = astuple(unit)
-    return {name: field.write(value) for (name, field), value in zip(_UNIT.items(), values, strict=True)}
 
 
 def checksum(body: dict[str, Any]) -> str:
@@ -188,73 +119,107 @@ def decode(content: str) -> Release:
 
 
 def _read(body: dict[str, Any]) -> Release:
-    bought, fitted = "bounds_choice" in body, "fit_check" in body
-    labeled, derived = "unit_label" in body, "coarsened" in body
-    more = (
-        " bounds_choice" * bought + " fit_check" * fitted + " unit_label" * labeled + " coarsened" * derived
-    ) + " where" * ("where" in body)
-    selected = "group_selection" in body
-    more += " group_selection" * selected + " about" * ("about" in body)
-    exact_fields("release", body, _FIELDS["release"] + more)
-    model, d = body["model"], body["domain"]
-    exact_fields("model", model, _FIELDS["model"])
-    fills = isinstance(d, dict) and d.get("missing") == "impute"
-    dated = isinstance(d, dict) and "dates" in d
-    exact_fields("domain", d, _FIELDS["domain"] + " impute" * fills + " dates" * dated)
-    if dated and d["dates"] is not True:
-        raise ValueError("dates is there only where it is true")
-    if (body["statistics"] is None) == (body["samples"] is None):
+    read = read_fields("release", body, {"format": TEXT, "version": COUNT, **_FIELDS, "sha256": TEXT}, _RARE)
+    for name in ("format", "version", "sha256"):
+        del read[name]
+    if (read["statistics"] is None) == (read["samples"] is None):
         raise ValueError("there are not either statistics or samples")
-    sampled = body["statistics"] is None
-    described = build(text_of(model["name"]), plain_json(model["parameters"]))
-    unit = optional(lambda value: Unit(*read_fields("unit", value, _UNIT).values()), body["unit"])
-    held = "samples" if sampled else "statistics"
-    return Release(
-        id=name_of(body["id"]),
-        dataset=optional(name_of, body["dataset"]),
-        model=described,
-        columns=tuple_of(name_of, body["columns"]),
-        domain=Domain(
-            bounds=PAIR.listed.nullable.read(d["bounds"]),
-            labels=optional(lambda v: tuple_of(label_of, v), d["labels"]),
-            outside=choice(d["outside"], "redact", "clip"),
-            missing=choice(d["missing"], "count", "none", "impute"),
-            impute=described.decode_impute(tuple_of(text_of, d["impute"])) if fills else None,
-            dates=dated,
-        ),
-        neighbors=choice(body["neighbors"], "replace", "add_remove"),
-        unit=unit,
-        max_rows=count(body["max_rows"]),
-        records=optional(count, body["records"]),
-        statistics=optional(
-            lambda value: Statistics(**read_fields("statistics", value, _STATISTICS)), body["statistics"]
-        ),
-        samples=optional(read_samples, body["samples"]),
-        mechanism=_read_record(body["mechanism"], held),
-        guarantees=_guarantees(body["guarantees"], body["neighbors"], unit, held),
-        ledger=optional(read_stamp, body["ledger"]),
-        software={name_of(k): name_of(v) for k, v in body["software"].items()},
-        bounds_choice=CHOICE.listed.read(body["bounds_choice"]) if bought else None,
-        fit_check=FIT.read(body["fit_check"]) if fitted else None,
-        unit_label=name_of(body["unit_label"]) if labeled else None,
-        where=text_of(body["where"]) if "where" in body else None,
-        group_selection=SELECTION.read(body["group_selection"]) if selected else None,
-        about=decode_about(body["about"]) if "about" in body else None,
-        coarsened=(
-            read_origin(body["coarsened"], body["neighbors"], None if unit is None else unit.column)
-            if derived
-            else None
-        ),
-    )
+    held = "samples" if read["statistics"] is None else "statistics"
+    if read["mechanism"].held != held:
+        raise ValueError(f"its mechanism makes no {held}")
+    # what is written in the terms of another field
+    stand_ins = optional(read["model"].decode_impute, read["domain"].impute)
+    read["domain"] = replace(read["domain"], impute=stand_ins)
+    about = read["neighbors"], None if read["unit"] is None else read["unit"].column
+    read["guarantees"] = _guarantees(read["guarantees"], held, *about)
+    if "coarsened" in read:
+        read["coarsened"] = read_origin(read["coarsened"], *about)
+    return Release(**read)
 
 
-def _read_record(value: Any, held: str) -> Record:
+def _read_model(value: Any) -> Model:
+    model = read_fields("model", value, {"name": TEXT, "parameters": Field(dict, plain_json)})
+    return build(model["name"], model["parameters"])
+
+
+def _read_record(value: Any) -> Record:
     if not isinstance(value, dict):
         raise ValueError("mechanism is not an object")
-    kind = RECORDS[choice(value.get("name"), *RECORDS)]
-    if kind.held != held:
-        raise ValueError(f"its mechanism makes no {held}")
-    return kind.read(value)
+    return RECORDS[choice(value.get("name"), *RECORDS)].read(value)
+
+
+def _read_domain(value: Any) -> Domain:
+    """Read the declarations; a value that stands for a missing one is still a text."""
+    domain = Domain(**read_fields("domain", value, _DOMAIN, _RARE_IN_DOMAIN))
+    if (domain.impute is None) == (domain.missing == "impute"):
+        raise ValueError("domain has missing or unknown fields")
+    return domain
+
+
+def _encode_unit(unit: Unit) -> dict[str, Any]:
+    values = astuple(unit)
+    return {name: field.write(value) for (name, field), value in zip(_UNIT.items(), values, strict=True)}
+
+
+def _read_unit(value: Any) -> Unit:
+    return Unit(*read_fields("unit", value, _UNIT).values())
+
+
+# in the order of Unit's own fields
+_UNIT = {
+    "column": NAME,
+    "per_unit": one_of(*get_args(Rule)).listed,
+    "row_bounds": PAIR.nullable.listed,
+    "last_by": NAME.nullable,
+    "null_unit": one_of(*get_args(NullUnit)),
+}
+_DOMAIN = {
+    "bounds": PAIR.listed.nullable,
+    "labels": LABEL.listed.nullable,
+    "outside": one_of("redact", "clip"),
+    "missing": one_of("count", "none", "impute"),
+}
+_RARE_IN_DOMAIN = {"impute": TEXT.listed, "dates": Field(bool, lambda value: choice(value, True))}
+_STATISTICS = {
+    "names": TEXT.listed,
+    "values": INTEGER.listed,
+    "grid": EXACT.listed,
+    "width": EXACT.listed,
+    "shift": EXACT.listed.nullable,
+    "half": EXACT.listed.nullable,
+}
+#: What a file holds between its version and its checksum, in this order: the fields of a release.
+_FIELDS = {
+    "id": NAME,
+    "dataset": NAME.nullable,
+    "model": Field(lambda model: {"name": model.name, "parameters": model.constants()}, _read_model),
+    "columns": NAME.listed,
+    "domain": Field(lambda domain: encode_fields(domain, _DOMAIN, _RARE_IN_DOMAIN), _read_domain),
+    "neighbors": one_of("replace", "add_remove"),
+    "unit": Field(_encode_unit, _read_unit).nullable,
+    "max_rows": COUNT,
+    "records": COUNT.nullable,
+    "statistics": described(Statistics, "statistics", _STATISTICS).nullable,
+    "samples": Field(encode_samples, read_samples).nullable,
+    "mechanism": Field(lambda record: record.encode(), _read_record),
+    # read when neighbors and unit are known, like the origin below
+    "guarantees": Field(
+        lambda parts: [{**encode_guarantee(one), "for": purpose} for purpose, one in parts.items()],
+        lambda value: tuple_of(object_of, value),
+    ),
+    "ledger": Field(asdict, read_stamp).nullable,
+    "software": NAME.named,
+}
+#: Fields that are absent where there is nothing to say, so that files without them stay what they were.
+_RARE = {
+    "bounds_choice": CHOICE.listed,
+    "fit_check": FIT,
+    "unit_label": NAME,
+    "coarsened": Field(encode_origin, object_of),
+    "where": TEXT,
+    "group_selection": SELECTION,
+    "about": Field(encode_about, decode_about),
+}
 
 
 def _check(release: Release) -> None:
@@ -283,20 +248,19 @@ def _check(release: Release) -> None:
         check_origin(release, release.coarsened)
 
 
-def _guarantee(value: dict[str, Any], neighbors: Any, unit: Unit | None) -> tuple[str, Guarantee]:
-    rest = dict(value)
-    purpose = choice(rest.pop("for"), "statistics", "samples", "fit_check", "bounds", "groups")
-    return purpose, read_guarantee(rest, neighbors, None if unit is None else unit.column)
-
-
-def _guarantees(value: Any, neighbors: Any, unit: Unit | None, held: str) -> dict[str, Guarantee]:
-    read = tuple_of(lambda one: _guarantee(one, neighbors, unit), value)
-    parts = [purpose for purpose, _ in read]
+def _guarantees(values: tuple[dict[str, Any], ...], held: str, *about: Any) -> dict[str, Guarantee]:
+    """Read what was promised for each part of a release, under these neighbors and for this unit."""
+    read = {}
+    for value in values:
+        rest = dict(value)
+        purpose = choice(rest.pop("for"), "statistics", "samples", "fit_check", "bounds", "groups")
+        read[purpose] = read_guarantee(rest, *about)
+    parts = list(read)
     # each at most once, in this order
     others = ([], ["fit_check"], ["bounds"], ["fit_check", "bounds"], ["groups"])
-    if parts[:1] != [held] or parts[1:] not in others:
+    if len(parts) < len(values) or parts[:1] != [held] or parts[1:] not in others:
         raise ValueError(f"there is not one guarantee for the {held}, and at most one for each other part")
-    return dict(read)
+    return read
 
 
 def _reason(problem: Exception) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.arguments import FilePath
 from discreet.arguments import path as read_path
 from discreet.errors import DataError, ReleaseFileError
 
@@ -16,7 +17,7 @@ LONGEST_STEM = 40
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
+def replacing(path: FilePath, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; move it over ``path`` if the block succeeds, else remove it.
 
     The temporary file is created at once, so an unwritable place is found before the work inside the block. Only its
@@ -45,7 +46,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
             temporary.unlink()
 
 
-def read_text(path: str | os.PathLike[str], what: str, most: int) -> str:
+def read_text(path: FilePath, what: str, most: int) -> str:
     """Read a text file of at most so many bytes; ``what`` says what it should have been."""
     file = read_path(path)
     try:
@@ -60,7 +61,7 @@ def read_text(path: str | os.PathLike[str], what: str, most: int) -> str:
         raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
 
 
-def write_text(path: str | os.PathLike[str], content: str, *, private: bool = False) -> None:
+def write_text(path: FilePath, content: str, *, private: bool = False) -> None:
     """Write ``content`` to ``path`` atomically and durably."""
     with (
         replacing(path, private=private) as temporary,

@@ -9,14 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.artifact.possible_totals import LOG_TAIL, MOST_RECORDS, WIDEST_NOISE
-from discreet.artifact.readers import EXACT, INTEGER, Field, encode_fields, read_fields
+from discreet.artifact.readers import EXACT, INTEGER, described
 from discreet.families.fit_bins import MOST_CUTS, checkable, fit_grid
 from discreet.privacy import Noise
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-
-_FIELDS = {"cuts": EXACT.listed, "values": INTEGER.listed, "scale": EXACT, "sensitivity": EXACT}
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,10 @@ class FitCheck:
 
 
 #: A fit check in a file.
-FIT = Field(
-    lambda made: encode_fields(made, _FIELDS),
-    lambda value: FitCheck(**read_fields("a fit check", value, _FIELDS)),
+FIT = described(
+    FitCheck,
+    "a fit check",
+    {"cuts": EXACT.listed, "values": INTEGER.listed, "scale": EXACT, "sensitivity": EXACT},
 )
 
 

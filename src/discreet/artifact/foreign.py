@@ -1,22 +1,29 @@
-"""Numbers that somebody else published, read as a release."""
+"""Numbers that somebody else published, read as a release: from arguments, or from a file that has them as keys."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import tomllib
 import uuid
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from discreet.arguments import instance, listed, shown, whole
+from discreet.artifact.files import read_text
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.records.foreign import ForeignRecord, PublishedNumber
 from discreet.artifact.release import Release, Statistics
 from discreet.errors import UsageError
 from discreet.models.base import Model
+from discreet.models.model_file import declared
 from discreet.names import asked_for, check_name, closest
-from discreet.privacy.guarantees import Guarantee, Unstated
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, Unstated, ZeroConcentratedDP
 from discreet.privacy.laws import LawName
 from discreet.rational import Number, exact
 from discreet.version import __version__
@@ -110,7 +117,6 @@ def foreign(
     )
     record = ForeignRecord(numbers, variances, None if source is None else check_name(source, "source"))
     laid = record.laid(model, domain, known)
-    layout = laid.layout
     columns = model.read_columns(None if column is None else (asked_for(column),)) or ("value",)
     return Release(
         id=str(uuid.uuid4()),
@@ -125,9 +131,7 @@ def foreign(
         mechanism=record,
         guarantees={"statistics": _claimed(claims, neighbors)},
         software={"discreet": __version__},
-        statistics=Statistics(
-            layout.names, laid.values, layout.grid, layout.width, layout.shift, layout.half
-        ),
+        statistics=Statistics.of(laid.layout, laid.values),
         unit_label=None if unit_label is None else check_name(unit_label, "unit_label"),
     )
 
@@ -225,3 +229,55 @@ def _claimed(claims: Guarantee | None, neighbors: Any) -> Guarantee:
         "a guarantee for neighbors='replace' is about a table whose number of records is known.",
         hint="give records=..., or claim a guarantee for neighbors='add_remove'",
     )
+
+
+# bytes; a hundred thousand counts take less
+_LARGEST = 2**24
+_KEYS = tuple(inspect.signature(foreign).parameters)
+
+
+def load_description(path: str | Path) -> dict[str, Any]:
+    """Return the arguments of :func:`discreet.foreign` that a file declares; its model may still be a text."""
+    content = read_text(path, "description", _LARGEST)
+    is_toml = str(path).lower().endswith(".toml")
+    try:
+        # decimals as they are written, and never rounded
+        read = (
+            tomllib.loads(content, parse_float=Decimal)
+            if is_toml
+            else json.loads(content, parse_float=Decimal)
+        )
+    except (ValueError, RecursionError):
+        kind = "TOML" if is_toml else "JSON"
+        raise UsageError(
+            f"{path}: this is no description of published numbers: it is not valid {kind}."
+        ) from None
+    if not isinstance(read, dict):
+        raise UsageError(
+            f"{path}: this is no description of published numbers.", hint="it has keys such as values"
+        )
+    for key in read:
+        if key not in _KEYS:
+            near = closest(key, _KEYS)
+            raise UsageError(
+                f"{path}: unknown key {key!r:.60}.",
+                hint=f"did you mean {near}?" if near else f"it takes {', '.join(_KEYS)}",
+            )
+    if isinstance(read.get("model"), dict):
+        read["model"] = declared(read["model"], str(path))
+    if "claims" in read:
+        read["claims"] = _read_claims(read["claims"], "replace" if "records" in read else "add_remove")
+    return read
+
+
+def _read_claims(given: Any, neighbors: Any) -> Guarantee:
+    """Read a claimed guarantee: epsilon, epsilon and delta, or rho, and the neighbors it is for."""
+    kinds = {("epsilon",): PureDP, ("delta", "epsilon"): ApproxDP, ("rho",): ZeroConcentratedDP}
+    if not isinstance(given, dict):
+        raise UsageError("claims must be a table such as {epsilon = 1}.")
+    rest = dict(given)
+    neighbors = rest.pop("neighbors", neighbors)
+    kind = kinds.get(tuple(sorted(rest)))
+    if kind is None:
+        raise UsageError("claims has epsilon, epsilon and delta, or rho.", hint="claims = {epsilon = 1}")
+    return kind(**rest, neighbors=neighbors)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from discreet.artifact.possible_totals import LOG_TAIL, MOST_RECORDS, WIDEST_NOISE
-from discreet.artifact.readers import COUNT, EXACT, INTEGER, NAME, Field, choice, encode_fields, read_fields
+from discreet.artifact.readers import COUNT, EXACT, INTEGER, NAME, described, one_of
 from discreet.models.grouped import Grouped
 from discreet.privacy import ApproxDP, DiscreteLaplace
 from discreet.privacy.label_selection import is_high_enough, selection_scale
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
 #: The only way there is so far.
 METHOD = "laplace_threshold"
-_FIELDS = {
-    "method": Field(str, lambda value: choice(value, METHOD)),
-    "column": NAME,
-    "epsilon": EXACT,
-    "delta": EXACT,
-    "scale": EXACT,
-    "threshold": COUNT,
-    "counts": INTEGER.listed,
-}
 
 
 @dataclass(frozen=True)
@@ -50,9 +41,18 @@ class GroupSelection:
 
 
 #: A choice in a file.
-SELECTION = Field(
-    lambda made: encode_fields(made, _FIELDS),
-    lambda value: GroupSelection(**read_fields("a choice of groups", value, _FIELDS)),
+SELECTION = described(
+    GroupSelection,
+    "a choice of groups",
+    {
+        "method": one_of(METHOD),
+        "column": NAME,
+        "epsilon": EXACT,
+        "delta": EXACT,
+        "scale": EXACT,
+        "threshold": COUNT,
+        "counts": INTEGER.listed,
+    },
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.artifact.readers import EXACT, NAME, TEXT, Field, choice, encode_fields, read_fields
+from discreet.artifact.readers import EXACT, NAME, TEXT, Field, choice, described, encode_fields, read_fields
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy import (
@@ -18,7 +18,7 @@ from discreet.privacy import (
 )
 from discreet.privacy.guarantees import Unstated
 
-_METRIC = {"name": NAME, "diameter": EXACT}
+_METRIC = described(PseudoMetric, "a metric", {"name": NAME, "diameter": EXACT})
 _KINDS: dict[str, tuple[Any, dict[str, Field]]] = {
     kind.kind: (kind, {"kind": TEXT, **fields})
     for kind, fields in (
@@ -27,17 +27,7 @@ _KINDS: dict[str, tuple[Any, dict[str, Field]]] = {
         (ZeroConcentratedDP, {"rho": EXACT}),
         (Unstated, {}),
         (RenyiDP, {"orders": EXACT.listed, "epsilons": EXACT.listed}),
-        (
-            MetricDP,
-            {
-                "epsilon": EXACT,
-                "delta": EXACT,
-                "metric": Field(
-                    lambda metric: encode_fields(metric, _METRIC),
-                    lambda value: PseudoMetric(**read_fields("a metric", value, _METRIC)),
-                ),
-            },
-        ),
+        (MetricDP, {"epsilon": EXACT, "delta": EXACT, "metric": _METRIC}),
     )
 }
 

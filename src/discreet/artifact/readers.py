@@ -51,6 +51,13 @@ def _plain(value: Any, depth: int) -> Any:
     raise ValueError("a parameter of the model is neither a text nor a number")
 
 
+def object_of(value: Any) -> dict[str, Any]:
+    """Read an object of any fields."""
+    if not isinstance(value, dict):
+        raise ValueError("an object is missing")
+    return value
+
+
 def tuple_of(read: Callable[[Any], _T], value: Any) -> tuple[_T, ...]:
     """Read a list."""
     if not isinstance(value, list):
@@ -135,16 +142,45 @@ class Field(NamedTuple):
         """Such a value, or null."""
         return Field(lambda value: optional(self.write, value), lambda value: optional(self.read, value))
 
+    @property
+    def named(self) -> Field:
+        """Such values by name."""
+        return Field(
+            lambda values: {name: self.write(value) for name, value in values.items()},
+            lambda value: {name: self.read(one) for name, one in object_of(value).items()},
+        )
 
-def encode_fields(made: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return an object's fields as JSON."""
-    return {name: field.write(getattr(made, name)) for name, field in fields.items()}
+
+_NO_FIELDS: Mapping[str, Field] = {}
 
 
-def read_fields(what: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Read an object with these fields and no others."""
-    exact_fields(what, value, " ".join(fields))
-    return {name: field.read(value[name]) for name, field in fields.items()}
+def encode_fields(
+    made: Any, fields: Mapping[str, Field], rare: Mapping[str, Field] = _NO_FIELDS
+) -> dict[str, Any]:
+    """Return an object's fields as JSON; ``rare`` ones are absent where they are false, empty or ``None``."""
+    given = {name: field for name, field in rare.items() if getattr(made, name)}
+    return {name: field.write(getattr(made, name)) for name, field in {**fields, **given}.items()}
+
+
+def read_fields(
+    what: str, value: Any, fields: Mapping[str, Field], rare: Mapping[str, Field] = _NO_FIELDS
+) -> dict[str, Any]:
+    """Read an object with these fields, perhaps ``rare`` ones, and no others."""
+    here = {**fields, **{name: rare[name] for name in rare if isinstance(value, dict) and value.get(name)}}
+    exact_fields(what, value, " ".join(here))
+    return {name: field.read(value[name]) for name, field in here.items()}
+
+
+def described(kind: Callable[..., Any], what: str, fields: Mapping[str, Field]) -> Field:
+    """Return the field that holds an object: ``kind``, made of these fields."""
+    return Field(
+        lambda made: encode_fields(made, fields), lambda value: kind(**read_fields(what, value, fields))
+    )
+
+
+def one_of(*choices: str) -> Field:
+    """Return the field that holds one of these texts."""
+    return Field(str, lambda value: choice(value, *choices))
 
 
 def choice(value: Any, *choices: Any) -> Any:
@@ -154,7 +190,7 @@ def choice(value: Any, *choices: Any) -> Any:
     return value
 
 
-#: Exact numbers, 64-bit integers, counts, texts, names and pairs of exact numbers.
+#: Exact numbers, 64-bit integers, counts, texts, names, labels and pairs of exact numbers.
 EXACT, INTEGER, COUNT = Field(text, rational), Field(str, integer), Field(int, count)
-TEXT, NAME = Field(str, text_of), Field(str, name_of)
+TEXT, NAME, LABEL = Field(str, text_of), Field(str, name_of), Field(str, label_of)
 PAIR = Field(EXACT.listed.write, pair)

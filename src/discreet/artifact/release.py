@@ -53,6 +53,11 @@ class Statistics:
     shift: tuple[Fraction, ...] | None
     half: tuple[Fraction, ...] | None
 
+    @classmethod
+    def of(cls, layout: Layout, values: tuple[int, ...]) -> Statistics:
+        """Return these integers as statistics of a layout."""
+        return cls(layout.names, values, layout.grid, layout.width, layout.shift, layout.half)
+
 
 @dataclass(frozen=True, repr=False)
 class Release:

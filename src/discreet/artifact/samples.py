@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.artifact.readers import choice, count, exact_fields, integer, text_of, tuple_of
+from discreet.artifact.readers import COUNT, INTEGER, Field, encode_fields, one_of, read_fields
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -58,31 +58,18 @@ class Samples:
 
 def encode_samples(samples: Samples) -> dict[str, Any]:
     """Return samples as JSON."""
-    draws = {name: _lists(values) for name, values in samples.draws.items()}
-    # absent otherwise, so that files without them stay what they were
-    noisy = (
-        {"noisy": {name: [str(v) for v in values] for name, values in samples.noisy.items()}}
-        if samples.noisy
-        else {}
-    )
-    return {"count": samples.count, "arithmetic": samples.arithmetic, "draws": draws, **noisy}
+    return encode_fields(samples, _FIELDS, _RARE)
 
 
 def read_samples(value: Any) -> Samples:
     """Read samples, or raise ValueError."""
-    noisy = value.get("noisy", {}) if isinstance(value, dict) else {}
-    exact_fields("samples", value, "count arithmetic draws" + " noisy" * bool(noisy))
-    if not isinstance(noisy, dict):
-        raise ValueError("the noisy numbers have no names")
-    if not isinstance(value["draws"], dict) or not value["draws"]:
+    read = read_fields("samples", value, _FIELDS, _RARE)
+    n = read.pop("count")
+    if not read["draws"]:
         raise ValueError("there are no draws")
-    draws = {text_of(name): tuple_of(_tuples, entries) for name, entries in value["draws"].items()}
-    integers = {text_of(name): tuple_of(integer, numbers) for name, numbers in noisy.items()}
-    read = Samples(draws, choice(value["arithmetic"], "exact", "floating"), integers)
-    n = count(value["count"])
-    if n < 1 or any(len(entries) != n for entries in draws.values()):
+    if n < 1 or any(len(entries) != n for entries in read["draws"].values()):
         raise ValueError("the draws are not as many as they are said to be")
-    return read
+    return Samples(**read)
 
 
 def check_draws(release: Release) -> Samples:
@@ -129,3 +116,12 @@ def _tuples(value: Any, depth: int = 0) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("a draw is not a number")
     return float(value)
+
+
+_FIELDS = {
+    "count": COUNT,
+    "arithmetic": one_of("exact", "floating"),
+    "draws": Field(_lists, _tuples).listed.named,
+}
+# absent if there are none, so that files without them stay what they were
+_RARE = {"noisy": INTEGER.listed.named}

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.arguments import listed, text
+from discreet.arguments import FilePath, listed, text
 from discreet.arguments import path as read_path
 from discreet.artifact.codec import LARGEST_FILE, no_repeats
 from discreet.artifact.files import read_text, write_text
@@ -56,7 +56,7 @@ class Signer:
         return f"{self.name} (key {self.fingerprint})"
 
 
-def make_key(path: str | os.PathLike[str], name: str) -> Signer:
+def make_key(path: FilePath, name: str) -> Signer:
     """Make a pair of keys: the private one at ``path``, readable by its owner alone, and ``path.pub`` for readers.
 
     An existing file is never replaced: what was signed with a key that is lost can be verified, but nothing new signed.
@@ -84,9 +84,9 @@ def make_key(path: str | os.PathLike[str], name: str) -> Signer:
 
 
 def sign(
-    file: str | os.PathLike[str],
-    key: str | os.PathLike[str],
-    signature: str | os.PathLike[str] | None = None,
+    file: FilePath,
+    key: FilePath,
+    signature: FilePath | None = None,
 ) -> Path:
     """Sign a release file with a private key; return the signature's file, ``file.sig`` unless it is named.
 
@@ -109,9 +109,9 @@ def sign(
 
 
 def verify(
-    file: str | os.PathLike[str],
-    keys: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    signature: str | os.PathLike[str] | None = None,
+    file: FilePath,
+    keys: FilePath | Sequence[FilePath],
+    signature: FilePath | None = None,
 ) -> Signer:
     """Return who signed a release file, one of the holders of ``keys``; raise :class:`SignatureError` otherwise.
 
@@ -121,9 +121,9 @@ def verify(
 
 
 def load_signed(
-    file: str | os.PathLike[str],
-    keys: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    signature: str | os.PathLike[str] | None = None,
+    file: FilePath,
+    keys: FilePath | Sequence[FilePath],
+    signature: FilePath | None = None,
 ) -> Release:
     """Read a release file that the holder of one of these public keys signed: the very bytes that were verified."""
     return _verified(read_path(file), keys, signature)[1]
@@ -134,7 +134,7 @@ def beside(file: Path) -> Path:
     return Path(f"{file}.sig")
 
 
-def _verified(source: Path, keys: Any, signature: str | os.PathLike[str] | None) -> tuple[Signer, Release]:
+def _verified(source: Path, keys: Any, signature: FilePath | None) -> tuple[Signer, Release]:
     where = beside(source) if signature is None else read_path(signature)
     trusted = _public_keys(keys)
     content = _bytes(source)
@@ -219,7 +219,7 @@ def _public_key(path: Path) -> tuple[str, bytes]:
         ) from None
 
 
-def _private_key(path: str | os.PathLike[str]) -> Any:
+def _private_key(path: FilePath) -> Any:
     file = read_path(path)
     content = _key_text(file).encode()
     if os.name == "posix" and file.stat().st_mode & 0o077:

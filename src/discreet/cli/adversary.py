@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy
 from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds, read_model
@@ -19,7 +19,7 @@ def adversary(
     support: Support = None,
     epsilon: Epsilon = None,
     bounds: Bounds = None,
-    records: Annotated[int, typer.Option(metavar="N", help="Number of records of the largest table.")] = 200,
+    records: Annotated[int, Option(metavar="N", help="Number of records of the largest table.")] = 200,
     output: Picture = None,
     json: AsJson = False,
 ) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
@@ -98,9 +99,7 @@ def _print_version(wanted: bool) -> None:
 def discreet_(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+        Option("--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Learn from sensitive data, publish what you learned, and still know how sure you are.
@@ -124,47 +123,48 @@ def _add_group(name: str, text: str, panel: str) -> None:
     )
 
 
+def _group(name: str, examples: Mapping[Callable[..., None], str]) -> typer.Typer:
+    """Return the verbs of a group, in this order, each with the rest of an example."""
+    made = typer.Typer(cls=_Group)
+    for verb, rest in examples.items():
+        _add(verb, None, f"discreet {name} {verb.__name__} {rest}", made)
+    return made
+
+
 def _ledger() -> typer.Typer:
     from discreet.cli.ledger import export, init, partition, show, verify
 
-    url, to = "sqlite:///budget.db", typer.Typer(cls=_Group)
-    _add(init, None, f"discreet ledger init {url} --epsilon 5 --delta 1e-6", to)
-    _add(
-        partition,
-        None,
-        f'discreet ledger partition {url} --dataset clinic-2026 --by "region=north|south"',
-        to,
+    url = "sqlite:///budget.db"
+    return _group(
+        "ledger",
+        {
+            init: f"{url} --epsilon 5 --delta 1e-6",
+            partition: f'{url} --dataset clinic-2026 --by "region=north|south"',
+            show: f"{url} --plot spending.png",
+            verify: f"{url} --against smoking.json",
+            export: f"{url} -o entries.jsonl",
+        },
     )
-    _add(show, None, f"discreet ledger show {url} --plot spending.png", to)
-    _add(verify, None, f"discreet ledger verify {url} --against smoking.json", to)
-    _add(export, None, f"discreet ledger export {url} -o entries.jsonl", to)
-    return to
 
 
 def _profiles() -> typer.Typer:
-    from discreet.cli.profile_devices import device, estimate
-    from discreet.cli.profile_devices import report as report_one
+    from discreet.cli.profile_devices import device, estimate, report
     from discreet.cli.profile_reports import infer, privatize
-    from discreet.cli.profiles import audit as audit_edges
-    from discreet.cli.profiles import fit, plot
+    from discreet.cli.profiles import audit, fit, plot
 
-    observed = "observed.csv --value usage --profile user"
-    public = "public.csv --value minutes --profile user --bins 0,10,20,50"
-    to = typer.Typer(cls=_Group)
-    _add(estimate, None, f"discreet profiles estimate {public} -o graph.json", to)
-    _add(fit, None, "discreet profiles fit graph.json --epsilon 0.5 -o mechanism.json", to)
-    _add(audit_edges, None, "discreet profiles audit mechanism.json", to)
-    _add(privatize, None, f"discreet profiles privatize mechanism.json {observed} -o reports.csv", to)
-    _add(device, None, "discreet profiles device mechanism.json --profile ana --epsilon 5 -o device.json", to)
-    _add(
-        report_one,
-        None,
-        "discreet profiles report mechanism.json device.json --key 2026-11-17 --value 7.5",
-        to,
+    return _group(
+        "profiles",
+        {
+            estimate: "public.csv --value minutes --profile user --bins 0,10,20,50 -o graph.json",
+            fit: "graph.json --epsilon 0.5 -o mechanism.json",
+            audit: "mechanism.json",
+            privatize: "mechanism.json observed.csv --value usage --profile user -o reports.csv",
+            device: "mechanism.json --profile ana --epsilon 5 -o device.json",
+            report: "mechanism.json device.json --key 2026-11-17 --value 7.5",
+            infer: "mechanism.json reports.csv",
+            plot: "graph.json --kind costs -o costs.png",
+        },
     )
-    _add(infer, None, "discreet profiles infer mechanism.json reports.csv", to)
-    _add(plot, None, "discreet profiles plot graph.json --kind costs -o costs.png", to)
-    return to
 
 
 _VERBS: dict[str, Callable[[], typer.Typer]] = {"ledger": _ledger, "profiles": _profiles}

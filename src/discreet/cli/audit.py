@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -20,9 +20,9 @@ from discreet.cli.options import (
     Neighbors,
     Rho,
     Within,
-    check_seed,
     read_bounds_or_quantiles,
     read_model,
+    read_seed,
 )
 from discreet.cli.people_options import By, MaxGroups, MaxRows, PerUnit, Unit, read_by
 from discreet.cli.sample_mechanisms import choose_mechanism
@@ -41,7 +41,7 @@ from discreet.cli.sampling import (
     read_impute,
 )
 
-_audited = partial(typer.Option, rich_help_panel="How it is audited")
+_audited = partial(Option, rich_help_panel="How it is audited")
 
 
 def audit(
@@ -75,14 +75,16 @@ def audit(
     confidence: Annotated[
         float, _audited(metavar="P", help="Probability with which a true claim is not called wrong.")
     ] = 0.99,
-    n: Annotated[int, _audited("--n", metavar="N", help="Records, or people, of invented tables.")] = 4,
+    n: Annotated[int, _audited(metavar="N", help="Records, or people, of invented tables.")] = 4,
     end_to_end: Annotated[
         int, _audited(metavar="N", help="Whole releases that the runs must agree with.")
     ] = 1000,
     bound_only: Annotated[
         bool, _audited("--bound-only", help="Leave out the checks of the release path.")
     ] = False,
-    seed: Annotated[int | None, _audited(metavar="N", help="Seed of the search for tables.")] = None,
+    seed: Annotated[
+        int | None, _audited(metavar="N", callback=read_seed, help="Seed of the search for tables.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Try to prove a privacy claim wrong. Tables are invented, no data is read, no budget spent.
@@ -92,7 +94,6 @@ def audit(
     stated confidence. Then the path itself is checked: order, engine and chunking of rows, files, randomness, time.
     The exit code is 0 whatever the verdict.
     """
-    check_seed(seed)
     family = read_model(model, bins)
     options = {
         "prior": prior,
@@ -136,4 +137,4 @@ def audit(
     if json:
         print_json("audit", {**found.to_dict(), "seed": seed})
         return
-    console().print(plain(found.summary()), soft_wrap=True)
+    print_plain(found.summary())

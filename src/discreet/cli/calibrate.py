@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from discreet.cli.console import console, paragraph, plain, print_json, print_written
 from discreet.cli.options import (
@@ -21,11 +21,11 @@ from discreet.cli.options import (
     Outside,
     Rho,
     Within,
-    check_seed,
     output_option,
     read_bounds_or_quantiles,
     read_model,
     read_records,
+    read_seed,
 )
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import Mode, Order, ReadMechanism, Samples, Support
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from discreet.families.likelihood import Likelihood
     from discreet.priors import Prior
 
-_simulated = partial(typer.Option, rich_help_panel="What is simulated, and how it is read")
+_simulated = partial(Option, rich_help_panel="What is simulated, and how it is read")
 
 
 def calibrate(
     model: Model,
-    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of records.")],
+    n: Annotated[int, Option(metavar="N", help="Number of records.")],
     prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PRIOR",
             help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
             show_default="weak",
@@ -86,10 +86,7 @@ def calibrate(
     ] = 99,
     seed: Annotated[
         int | None,
-        _simulated(
-            metavar="N",
-            help="Seed, for the same result again.",
-        ),
+        _simulated(metavar="N", callback=read_seed, help="Seed, for the same result again."),
     ] = None,
     workers: Annotated[
         int | None,
@@ -118,7 +115,6 @@ def calibrate(
     """
     from discreet import families
 
-    check_seed(seed)
     if not 0 < false_alarm < 1:
         raise UsageError(f"the false-alarm rate must lie between 0 and 1, got --false-alarm={false_alarm}.")
     family = read_model(model).require(families.Likelihood, "records are simulated of a family")
@@ -149,10 +145,7 @@ def calibrate(
     if output is not None:
         found.plot(output, false_alarm=false_alarm)
     if json:
-        print_json(
-            "calibrate",
-            {**found.to_dict(false_alarm), "seed": seed, "files": [] if output is None else [str(output)]},
-        )
+        print_json("calibrate", {**found.to_dict(false_alarm), "seed": seed}, [output])
         return
     out = console()
     summary = found.summary(false_alarm)

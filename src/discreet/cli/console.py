@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from discreet.artifact.release import Release
     from discreet.privacy.guarantees import Guarantee
 
 #: A command that is done sooner shows no progress.
@@ -38,17 +39,34 @@ def report_error(message: str, hint: str | None, code: int, *, as_json: bool) ->
     return code
 
 
-def print_json(verb: str, content: Mapping[str, Any]) -> None:
-    """Print a result as JSON that names its schema."""
-    print(
-        json.dumps({"schema": f"discreet/{verb}/1", **content}, indent=2, allow_nan=False, ensure_ascii=False)
-    )
+def print_json(verb: str, content: Mapping[str, Any], files: Iterable[Path | None] | None = None) -> None:
+    """Print a result as JSON that names its schema and, of a verb that writes ``files``, those that were written."""
+    body = {"schema": f"discreet/{verb}/1", **content}
+    if files is not None:
+        body["files"] = [str(path) for path in files if path is not None]
+    print(json.dumps(body, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def print_plain(text: str) -> None:
+    """Print a text as it is, its lines never broken."""
+    console().print(plain(text), soft_wrap=True)
 
 
 def print_written(*paths: Path | None, content: str = "") -> None:
     """Say which files were written, and what they hold."""
     for path in filter(None, paths):
-        console().print(f"Wrote {plain(str(path))}{content}.", soft_wrap=True)
+        print_plain(f"Wrote {path}{content}.")
+
+
+def release_json(release: Release) -> dict[str, Any]:
+    """Return which release a result is from: its data set, model and columns, and what was promised for it."""
+    return {
+        "release": release.id,
+        "dataset": release.dataset,
+        "model": release.model.name,
+        "columns": list(release.columns),
+        "guarantee": guarantee_json(release.guarantee),
+    }
 
 
 def guarantee_json(guarantee: Guarantee) -> dict[str, str]:

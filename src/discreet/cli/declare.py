@@ -6,25 +6,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import print_json, print_written
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 
 
 def declare(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="The table: only the names of its columns are read."),
+        Argument(metavar="[DATA]", help="The table: only the names of its columns are read."),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="MODEL", help="Which model of several columns to declare.")
+        str, Option("--model", "-m", metavar="MODEL", help="Which model of several columns to declare.")
     ] = "contingency_table",
     schema: Annotated[
         Path | None,
-        typer.Option(
-            "--schema", metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."
-        ),
+        Option(metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."),
     ] = None,
     output: Annotated[Path | None, written_option(help="Declaration to write: .toml.")] = None,
     force: Force = False,
@@ -38,17 +37,12 @@ def declare(
     from discreet.curator.declaration_template import template
 
     if output is not None:
-        ensure_ending(output, ".toml", option="--output")
-        for source in (data, schema):
-            if source is not None:
-                ensure_distinct(output, Path(source))
-        ensure_no_release(output)
-        ensure_writable(output, replace=force)
+        ensure_output(output, data, schema, replace=force, endings=(".toml",))
     made = template(data, model=model, schema=schema)
     if output is not None:
         output.write_text(made, encoding="utf-8")
     if json:
-        print_json("declare", {"declaration": made, "files": [] if output is None else [str(output)]})
+        print_json("declare", {"declaration": made}, [output])
     elif output is None:
         typer.echo(made, nl=False)
     else:

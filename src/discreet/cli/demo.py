@@ -7,9 +7,9 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
+from typer import Option
 
-from discreet.cli.console import busy, console, plain, print_json, table
+from discreet.cli.console import busy, console, print_json, print_plain, table
 from discreet.cli.options import AsJson
 from discreet.cli.output_checks import ensure_no_release, ensure_writable
 from discreet.errors import DataError
@@ -37,13 +37,11 @@ _AXES = {
 
 def demo(
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
+        str, Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
     ] = "0.05",
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."
-        ),
+        Option("--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."),
     ] = Path("discreet-demo"),
     json: AsJson = False,
 ) -> None:
@@ -109,12 +107,7 @@ def demo(
         )
     rows = _rows(readings)
     if json:
-        content = {
-            "epsilon": epsilon,
-            "posteriors": [row._asdict() for row in rows],
-            "files": list(map(str, files)),
-        }
-        print_json("demo", content)
+        print_json("demo", {"epsilon": epsilon, "posteriors": [row._asdict() for row in rows]}, files)
     else:
         _print(rows, epsilon, files)
 
@@ -190,10 +183,9 @@ def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
 
 def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
     out = console()
-    out.print(
-        f"A survey of 2,500 invented patients; three columns, each released with epsilon = {plain(epsilon)}.\n"
-        "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n",
-        soft_wrap=True,
+    print_plain(
+        f"A survey of 2,500 invented patients; three columns, each released with epsilon = {epsilon}.\n"
+        "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n"
     )
     shown = table("", "reading", "mean", "95% interval", "width")
     shown.columns[1].justify = "left"
@@ -218,7 +210,7 @@ def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
         "as the naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
         "claims too much.\n"
     )
-    out.print(f"Wrote {', '.join(plain(str(path)) for path in files)}.", soft_wrap=True)
+    print_plain(f"Wrote {', '.join(map(str, files))}.")
     # not on the path if the virtual environment was never activated
-    program = "discreet" if which("discreet") else plain(sys.argv[0])
-    out.print(f"Next: {program} show {files[0]}; {program} infer {files[0]}", soft_wrap=True)
+    program = "discreet" if which("discreet") else sys.argv[0]
+    print_plain(f"Next: {program} show {files[0]}; {program} infer {files[0]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from discreet.cli.options import AsJson, Delta, Epsilon, Rho, read_budget
 from discreet.cli.show_result import Picture, check_picture, show_result
@@ -16,11 +16,9 @@ def distinguish(
     delta: Delta = None,
     rho: Rho = None,
     error: Annotated[
-        float, typer.Option(metavar="P", help="How small both errors of the adversary are to be.")
+        float, Option(metavar="P", help="How small both errors of the adversary are to be.")
     ] = 0.05,
-    distance: Annotated[
-        int, typer.Option(metavar="N", help="In how many records the two tables differ.")
-    ] = 1,
+    distance: Annotated[int, Option(metavar="N", help="In how many records the two tables differ.")] = 1,
     output: Picture = None,
     json: AsJson = False,
 ) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument
 
 from discreet.cli.console import busy, console, paragraph, print_json
-from discreet.cli.options import AsJson, ReleaseFile, Seed, check_seed
+from discreet.cli.options import AsJson, ReleaseFile, Seed
 from discreet.cli.output_checks import load_release
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def evidence(
     file: ReleaseFile,
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="OTHER", help="A release with another prior, to compare.", show_default=False),
+        Argument(metavar="OTHER", help="A release with another prior, to compare.", show_default=False),
     ] = None,
     seed: Seed = None,
     json: AsJson = False,
@@ -30,7 +30,6 @@ def evidence(
     """
     from discreet.inference.evidence import log_evidence
 
-    check_seed(seed)
     releases = [load_release(one) for one in (file, other) if one is not None]
     with busy("Simulating …"):
         found = [log_evidence(one, rng=seed) for one in releases]

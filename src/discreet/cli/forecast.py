@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy
-from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed, check_seed
+from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed
 from discreet.cli.output_checks import load_release
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
@@ -15,10 +15,10 @@ from discreet.errors import UsageError
 
 def forecast(
     file: ReleaseFile,
-    ahead: Annotated[int, typer.Option(metavar="N", help="How many time steps.")] = 1,
+    ahead: Annotated[int, Option(metavar="N", help="How many time steps.")] = 1,
     entries: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N", help="Forecast counts of labels for cells with so many entries.", show_default=False
         ),
     ] = None,
@@ -35,7 +35,6 @@ def forecast(
     from discreet.inference.analyst import infer
     from discreet.models.hidden_markov import HiddenMarkov
 
-    check_seed(seed)
     check_picture(output)
     for value, option in ((ahead, "ahead"), (entries, "entries")):
         if value is not None and value < 1:
@@ -52,7 +51,7 @@ def forecast(
 def states(
     file: ReleaseFile,
     numbers: Annotated[
-        str, typer.Option("--try", metavar="K,K,…", help="Numbers of states to compare.")
+        str, Option("--try", metavar="K,K,…", help="Numbers of states to compare.")
     ] = "1,2,3,4",
     prior: PriorText = None,
     draws: Draws = 400,
@@ -67,7 +66,6 @@ def states(
     """
     from discreet.validation.number_of_states import compare_states
 
-    check_seed(seed)
     check_picture(output)
     if not all(text.strip().isdecimal() for text in numbers.split(",")):
         raise UsageError(

@@ -6,9 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument
 
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, print_written
+from discreet.cli.console import (
+    busy,
+    console,
+    paragraph,
+    plain,
+    print_json,
+    print_plain,
+    print_written,
+    release_json,
+)
 from discreet.cli.options import (
     AsJson,
     Chains,
@@ -18,19 +27,12 @@ from discreet.cli.options import (
     PriorText,
     Records,
     Seed,
-    check_seed,
     engine_option,
     output_option,
     read_missing,
     read_records,
 )
-from discreet.cli.output_checks import (
-    ensure_distinct,
-    ensure_ending,
-    ensure_no_release,
-    ensure_writable,
-    load_release,
-)
+from discreet.cli.output_checks import ensure_output, load_release
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
 
@@ -44,7 +46,7 @@ _DRAWS, _CHAINS = 4000, 4
 def infer(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="Release file; several are read together, as samples of one population.",
         ),
@@ -89,17 +91,10 @@ def infer(
     from discreet.inference.analyst import infer as make_posterior
     from discreet.inference.posterior import Posterior
 
-    check_seed(seed)
     counts, expected = read_records(records), read_missing(missing)
     if output is not None:
-        ensure_ending(output, ".nc", option="--output")
-    check_picture(plot, "--plot")
-    written = [path for path in (output, plot) if path is not None]
-    for path in written:
-        for file in files:
-            ensure_distinct(path, file)
-        ensure_no_release(path)
-        ensure_writable(path, replace=True)
+        ensure_output(output, *files, endings=(".nc",))
+    check_picture(plot, "--plot", files)
     releases = [load_release(file) for file in files]
     release = releases[0]
     chosen = _prior(prior, release)
@@ -130,26 +125,22 @@ def infer(
         )
     if json:
         content = {
-            "release": release.id if len(files) == 1 else [one.id for one in releases],
-            "dataset": release.dataset,
-            "model": release.model.name,
-            "columns": list(release.columns),
-            "guarantee": guarantee_json(release.guarantee),
+            **release_json(release),
+            **({} if len(files) == 1 else {"release": [one.id for one in releases]}),
             **summary.to_dict(),
             "prior": _shown(release.sampling_record.prior if handed_on else chosen)
             or posterior.diagnostics.prior,
             "n_draws": posterior.n_draws,
-            "files": list(map(str, written)),
         }
-        print_json("infer", content)
+        print_json("infer", content, [output, plot])
         return
     out = console()
     out.print(paragraph(release.title if len(files) == 1 else posterior.about or ""))
     out.print()
-    out.print(plain(str(summary)), soft_wrap=True)
+    print_plain(str(summary))
     if engine == "auto" and not handed_on:
         out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
-    print_written(*written)
+    print_written(output, plot)
 
 
 def _prior(text: str | None, release: Release) -> Prior | str | None:

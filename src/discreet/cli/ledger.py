@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import json as json_
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.accounts import show_accounts, show_charges
-from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.console import (
+    console,
+    guarantee_json,
+    paragraph,
+    plain,
+    print_json,
+    print_plain,
+    print_written,
+    table,
+)
 from discreet.cli.options import AsJson, Neighbors, read_budget, written_option
 from discreet.cli.output_checks import ensure_writable
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from discreet.ledger import Account, Ledger
+    from discreet.ledger.history import Step
 
 Url = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="URL",
         help="sqlite:///budget.db, or postgresql://user@host/database.",
     ),
@@ -29,7 +42,7 @@ _PER_ANALYST = "Budget of each analyst"
 
 
 def _amount(help_: str, panel: str | None = None) -> Any:
-    return typer.Option(metavar="NUMBER", help=help_, rich_help_panel=panel)
+    return Option(metavar="NUMBER", help=help_, rich_help_panel=panel)
 
 
 def init(
@@ -40,16 +53,14 @@ def init(
     neighbors: Neighbors = "replace",
     dataset: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Open this data set, also in a ledger that exists. Without it, the budget is that of every new one.",
         ),
     ] = None,
     renyi_share: Annotated[
         str,
-        typer.Option(
-            metavar="SHARE", help="Share of delta for the Rényi filter, from 0 to 1, with --dataset."
-        ),
+        Option(metavar="SHARE", help="Share of delta for the Rényi filter, from 0 to 1, with --dataset."),
     ] = "1/2",
     analyst_epsilon: Annotated[str | None, _amount("Privacy loss of one analyst.", _PER_ANALYST)] = None,
     analyst_delta: Annotated[str | None, _amount("Failure probability of one.", _PER_ANALYST)] = None,
@@ -77,27 +88,26 @@ def init(
     if json:
         print_json("ledger-init", {"ledger": kept.id, "head": kept.head, "dataset": dataset})
         return
-    out = console()
-    out.print(f"Ledger {kept.id} at {plain(kept.url)}.", soft_wrap=True)
+    print_plain(f"Ledger {kept.id} at {kept.url}.")
     if budget is not None:
         whose = "of any new data set" if dataset is None else f"of {plain(dataset)}"
-        out.print(paragraph(f"Budget {whose}: {budget.describe()}."))
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+        console().print(paragraph(f"Budget {whose}: {budget.describe()}."))
+    print_plain(f"Head: {kept.head}")
 
 
 def partition(
     url: Url,
-    dataset: Annotated[str, typer.Option(metavar="NAME", help="The data set.", show_default=False)],
+    dataset: Annotated[str, Option(metavar="NAME", help="The data set.", show_default=False)],
     by: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME=LABEL|LABEL…",
             help='Column, and its labels, each of which makes a part: "region=north|south".',
             show_default=False,
         ),
     ],
     public_key: Annotated[
-        bool, typer.Option("--public-key", help="The part of each record is public and never changes.")
+        bool, Option("--public-key", help="The part of each record is public and never changes.")
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -115,16 +125,15 @@ def partition(
     if json:
         print_json("ledger-partition", {**_facts(kept), "account": _account_json(account)})
         return
-    out = console()
-    out.print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+    console().print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
+    print_plain(f"Head: {kept.head}")
 
 
 def show(
     url: Url,
     dataset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this data set."),
+        Option(metavar="NAME", help="Only this data set."),
     ] = None,
     plot: Plot = None,
     json: AsJson = False,
@@ -149,22 +158,22 @@ def show(
                                    "charges": [step.to_json() for step in steps]})  # fmt: skip
         return
     out = console()
-    out.print(f"Ledger {kept.id} at {plain(kept.url)}", soft_wrap=True)
+    print_plain(f"Ledger {kept.id} at {kept.url}")
     for part in (*show_accounts(accounts), *show_charges(steps)):
         out.print(part)
     print_written(plot)
-    out.print(f"Head: {kept.head}", soft_wrap=True)
+    print_plain(f"Head: {kept.head}")
 
 
 def verify(
     url: Url,
     against: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Release file charged to this ledger; can be repeated."),
+        Option(metavar="FILE", help="Release file charged to this ledger; can be repeated."),
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="A head that was noted earlier."),
+        Option(metavar="HASH", help="A head that was noted earlier."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -197,7 +206,7 @@ def verify(
         if found.unreleased:
             n = len(found.unreleased)
             out.print(f"{n:,} charge{'s' if n > 1 else ''} without a release: spent all the same.")
-        out.print(f"Head: {found.head}", soft_wrap=True)
+        print_plain(f"Head: {found.head}")
     if not found.passed:
         raise typer.Exit(4)
 
@@ -242,7 +251,6 @@ def _facts(kept: Ledger) -> dict[str, Any]:
 
 
 def _account_json(one: Account) -> dict[str, Any]:
-    from discreet.cli.console import guarantee_json
     from discreet.ledger.filters import spent
 
     def amounts(values: Any) -> dict[str, str]:
@@ -267,3 +275,73 @@ def _account_json(one: Account) -> dict[str, Any]:
             for (column, label), own in one.parts().items()
         ],
     }
+
+
+# charges that the table of a terminal shows; --json has them all
+_MOST_ROWS = 20
+
+
+def show_accounts(accounts: Sequence[Account]) -> Iterator[Table | str]:
+    """Yield a table with one line for each account, and what it leaves unexplained."""
+    from discreet.ledger.amounts import in_words
+
+    shown = table("data set", "analyst", "budget", "spent", "remaining", "charges")
+    for one in accounts:
+        shown.add_row(
+            plain(one.dataset),
+            plain(one.analyst or "all"),
+            _stacked(in_words(one.budget.budgets())),
+            _stacked(in_words(one.spent)),
+            _stacked(in_words(one.remaining, down=True)),
+            f"{one.totals.charges:,}",
+        )
+    yield shown
+    for one in accounts:
+        if one.analyst is None and one.terms.partitions:
+            columns = " and by ".join(plain(partition.column) for partition in one.terms.partitions)
+            yield (
+                f"{plain(one.dataset)} has parts by {columns}: of what was charged about parts, the largest counts, or "
+                "the two largest where a record may move from one to another."
+            )
+    if any(one.totals.renyi_delta for one in accounts):
+        yield (
+            "Of delta, what the Rényi filter holds to add up charges that are not approximate is neither spent nor "
+            "remaining."
+        )
+
+
+def show_charges(steps: Sequence[Step]) -> Iterator[Table | str]:
+    """Yield a table with one line for each of the newest charges, and what it leaves unexplained."""
+    newest = steps[-_MOST_ROWS:]
+    if not newest:
+        return
+    title = f"the newest {_MOST_ROWS} of {len(steps):,} charges" if len(steps) > _MOST_ROWS else None
+    shown = table("entry", "time", "data set", "for", "charged", "spent", title=title)
+    for step in newest:
+        shown.add_row(
+            str(step.sequence),
+            plain(step.time[:16].replace("T", "\n")),
+            plain(step.dataset),
+            plain(", ".join(filter(None, [step.model, step.analyst]))),
+            _stacked(step.charged + (" *" if step.counts_as else "")),
+            f"{_bar(step.share)} {100 * step.share:.0f}%" + ("" if step.released else "\nunreleased"),
+        )
+    # numbers stay whole, names may be broken
+    for column in shown.columns:
+        column.no_wrap = column.header in ("entry", "time", "charged", "spent")
+    yield shown
+    if any(step.counts_as for step in newest):
+        yield (
+            "* is about adding or removing a record: replacing one is both, so this budget counts it double (rho: four "
+            "times); or it is per unit of distance, and counts once for every unit of the largest distance."
+        )
+
+
+def _stacked(amounts: str) -> str:
+    """Put one amount below the other."""
+    return paragraph(amounts.replace(", ", "\n").replace(" and ", "\n"))
+
+
+def _bar(share: float, width: int = 10) -> str:
+    filled = min(width, round(width * share))
+    return "█" * filled + "░" * (width - filled)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from discreet.errors import UsageError
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantees import Guarantee
 
 #: Options under a heading of their own in the help.
-budget_option = partial(typer.Option, rich_help_panel="Budget")
-engine_option = partial(typer.Option, rich_help_panel="How to compute")
-output_option = partial(typer.Option, rich_help_panel="Output")
+budget_option = partial(Option, rich_help_panel="Budget")
+engine_option = partial(Option, rich_help_panel="How to compute")
+output_option = partial(Option, rich_help_panel="Output")
 #: The file that a command is there to write.
-written_option = partial(typer.Option, "--output", "-o", metavar="FILE")
+written_option = partial(Option, "--output", "-o", metavar="FILE")
 
 Data = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="DATA",
         help="File: .csv, .tsv (also .gz) or .parquet; or postgresql://user@host/database, with --table or --query.",
     ),
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--table", metavar="NAME", help="Table of a database."),
+    Option(metavar="NAME", help="Table of a database."),
 ]
 Query = Annotated[
     str | None,
-    typer.Option("--query", metavar="SQL", help="One SELECT, run read-only in a database."),
+    Option(metavar="SQL", help="One SELECT, run read-only in a database."),
 ]
-ReleaseFile = Annotated[Path, typer.Argument(metavar="FILE", help="Release file.")]
+ReleaseFile = Annotated[Path, Argument(metavar="FILE", help="Release file.")]
 Model = Annotated[
     str,
-    typer.Option(
+    Option(
         "--model",
         "-m",
         metavar="MODEL",
@@ -50,8 +50,7 @@ Model = Annotated[
 ]
 Bins = Annotated[
     str | None,
-    typer.Option(
-        "--bins",
+    Option(
         metavar="N",
         help="Number of bins of a histogram.",
         show_default="64",
@@ -59,7 +58,7 @@ Bins = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--column",
         "-c",
         metavar="NAME",
@@ -68,16 +67,14 @@ Columns = Annotated[
 ]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--bounds",
+    Option(
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column.",
     ),
 ]
 BoughtBounds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--bounds",
+    Option(
         metavar="LOW,HIGH",
         help="Public bounds of a numeric column, decided without looking; repeat once per column. "
         "Or quantiles:LOW,HIGH, bought with --bounds-epsilon.",
@@ -85,8 +82,7 @@ BoughtBounds = Annotated[
 ]
 Within = Annotated[
     list[str] | None,
-    typer.Option(
-        "--within",
+    Option(
         metavar="LOW,HIGH",
         help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
     ),
@@ -94,7 +90,6 @@ Within = Annotated[
 BoundsEpsilon = Annotated[
     str | None,
     budget_option(
-        "--bounds-epsilon",
         metavar="NUMBER",
         help="Privacy loss of bounds that are bought, beside that of the totals.",
     ),
@@ -109,28 +104,23 @@ FitCheck = Annotated[
 ]
 Outside = Annotated[
     Literal["redact", "clip"],
-    typer.Option("--outside", help="Out-of-range values: count as the middle, or move to the nearest bound."),
+    Option(help="Out-of-range values: count as the middle, or move to the nearest bound."),
 ]
 Missing = Annotated[
     Literal["count", "none"],
-    typer.Option(
-        "--missing", help="Missing values: leave out and count privately, or declare that there are none."
-    ),
+    Option(help="Missing values: leave out and count privately, or declare that there are none."),
 ]
 Neighbors = Annotated[
     Literal["replace", "add_remove"],
-    typer.Option(
-        "--neighbors", help="What is protected: a record's content, or also that it is there at all."
-    ),
+    Option(help="What is protected: a record's content, or also that it is there at all."),
 ]
 Epsilon = Annotated[
     str | None,
-    budget_option("--epsilon", metavar="NUMBER", help="Privacy loss."),
+    budget_option(metavar="NUMBER", help="Privacy loss."),
 ]
 Delta = Annotated[
     str | None,
     budget_option(
-        "--delta",
         metavar="NUMBER",
         help="Failure probability, with epsilon.",
     ),
@@ -138,7 +128,6 @@ Delta = Annotated[
 Rho = Annotated[
     str | None,
     budget_option(
-        "--rho",
         metavar="NUMBER",
         help="Zero-concentrated privacy loss.",
     ),
@@ -147,8 +136,7 @@ Rho = Annotated[
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 PriorText = Annotated[
     str | None,
-    typer.Option(
-        "--prior",
+    Option(
         metavar="PRIOR",
         help="Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.",
         show_default="weak",
@@ -156,8 +144,7 @@ PriorText = Annotated[
 ]
 Records = Annotated[
     str | None,
-    typer.Option(
-        "--records",
+    Option(
         metavar="LOW,HIGH",
         help="Uniform prior on a private count of usable (not missing) records.",
         show_default="flat",
@@ -165,8 +152,7 @@ Records = Annotated[
 ]
 MissingShare = Annotated[
     str | None,
-    typer.Option(
-        "--missing",
+    Option(
         metavar="SHARE",
         help="Prior on missing values: a share (0.05), or a range of shares (0,0.1) or of numbers (0,40).",
         show_default="few",
@@ -175,7 +161,6 @@ MissingShare = Annotated[
 EngineOption = Annotated[
     EngineName,
     engine_option(
-        "--engine",
         # a line of help is too short for all the names
         metavar="ENGINE",
         help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
@@ -184,19 +169,23 @@ EngineOption = Annotated[
 ]
 Draws = Annotated[
     int,
-    engine_option("--draws", metavar="N", help="Number of draws over all chains."),
+    engine_option(metavar="N", help="Number of draws over all chains."),
 ]
-Chains = Annotated[int, engine_option("--chains", metavar="N", help="Number of chains.")]
+Chains = Annotated[int, engine_option(metavar="N", help="Number of chains.")]
+
+
+def read_seed(seed: int | None) -> int | None:
+    """Read ``--seed``."""
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
+    return seed
+
+
 Seed = Annotated[
-    int | None,
-    engine_option(
-        "--seed",
-        metavar="N",
-        help="Seed, for the same draws again.",
-    ),
+    int | None, engine_option(metavar="N", callback=read_seed, help="Seed, for the same draws again.")
 ]
-Force = Annotated[bool, typer.Option("--force", metavar="", help="Replace an existing file.")]
-AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
+Force = Annotated[bool, Option("--force", metavar="", help="Replace an existing file.")]
+AsJson = Annotated[bool, Option("--json", metavar="", help="Print JSON instead of text.")]
 
 
 def read_model(model: str, bins: str | None = None) -> AnyModel:
@@ -310,12 +299,6 @@ def read_missing(text: str | None) -> float | tuple[float, float] | None:
     except ValueError:
         raise UsageError(f"cannot read --missing {text!r}.", hint=hint) from None
     return values[0] if len(values) == 1 else (values[0], values[1])
-
-
-def check_seed(seed: int | None) -> None:
-    """Raise unless the seed is one."""
-    if seed is not None and seed < 0:
-        raise UsageError(f"the seed must be 0 or more, got --seed={seed}.")
 
 
 def read_pair(text: str, option: str, hint: str) -> tuple[str, str]:

@@ -41,11 +41,24 @@ def ensure_distinct(path: Path, source: Path) -> None:
         raise UsageError(f"{path} is the input file; it would be lost.", hint="name another output file.")
 
 
-def ensure_ending(path: Path, *endings: str, option: str) -> None:
-    """Raise unless the name ends as it should, which also keeps a slip from naming a release or data."""
-    if path.suffix.lower() not in endings:
+def ensure_output(
+    path: Path,
+    *sources: Path | str | None,
+    replace: bool = True,
+    endings: tuple[str, ...] = (),
+    option: str = "--output",
+) -> None:
+    """Raise unless a file can be written: none of the ``sources``, no release, and named as it should be.
+
+    The ending of the name also keeps a slip from naming a release or data.
+    """
+    if endings and path.suffix.lower() not in endings:
         listed = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
         raise UsageError(f"the name given to {option} must end in {listed}, got {path}.")
+    for source in filter(None, sources):
+        ensure_distinct(path, Path(source))
+    ensure_no_release(path)
+    ensure_writable(path, replace=replace)
 
 
 def ensure_no_release(path: Path, *, except_of: str | None = None) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from discreet.errors import UsageError
 
-people_option = partial(typer.Option, rich_help_panel="People with several rows, groups and weights")
+people_option = partial(Option, rich_help_panel="People with several rows, groups and weights")
 
 Unit = Annotated[
     str | None,
     people_option(
-        "--unit",
         metavar="NAME",
         help="Column that tells people apart: each person, with all rows, is then one record.",
     ),
@@ -22,7 +21,6 @@ Unit = Annotated[
 PerUnit = Annotated[
     str | None,
     people_option(
-        "--per-unit",
         metavar="RULE",
         help="How a person's rows become one record: any, all, mean, sum, max, min, count or last.",
     ),
@@ -30,7 +28,6 @@ PerUnit = Annotated[
 MaxRows = Annotated[
     int | None,
     people_option(
-        "--max-rows",
         metavar="K",
         help="Instead of --per-unit: at most so many rows of each person count, for a mean of rows.",
     ),
@@ -38,7 +35,6 @@ MaxRows = Annotated[
 Weights = Annotated[
     str | None,
     people_option(
-        "--weights",
         metavar="NAME",
         help="Column of survey weights, clipped to --weight-bounds; for means.",
     ),
@@ -46,7 +42,6 @@ Weights = Annotated[
 WeightBounds = Annotated[
     str | None,
     people_option(
-        "--weight-bounds",
         metavar="LOW,HIGH",
         help="Public bounds of the weights, decided without looking.",
     ),
@@ -54,7 +49,6 @@ WeightBounds = Annotated[
 RowBounds = Annotated[
     list[str] | None,
     people_option(
-        "--row-bounds",
         metavar="LOW,HIGH",
         help="What each row is clipped to before the rule; the bounds of the record unless given.",
     ),
@@ -62,7 +56,6 @@ RowBounds = Annotated[
 LastBy = Annotated[
     str | None,
     people_option(
-        "--last-by",
         metavar="NAME",
         help="Column by which a row is the last, for --per-unit last.",
     ),
@@ -70,14 +63,12 @@ LastBy = Annotated[
 NullUnit = Annotated[
     Literal["leave_out", "own"],
     people_option(
-        "--null-unit",
         help="Rows without a unit are left out, or each a person of its own.",
     ),
 ]
 By = Annotated[
     list[str] | None,
     people_option(
-        "--by",
         metavar="NAME=LABEL|LABEL…",
         help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
     ),
@@ -85,7 +76,6 @@ By = Annotated[
 Groups = Annotated[
     Literal["private"] | None,
     people_option(
-        "--groups",
         help="Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
     ),
 ]
@@ -93,7 +83,6 @@ Groups = Annotated[
 MaxGroups = Annotated[
     int | None,
     people_option(
-        "--max-groups",
         metavar="G",
         help="In at most how many groups of --by a person counts, with one record in each.",
     ),
@@ -102,8 +91,7 @@ MaxGroups = Annotated[
 
 Where = Annotated[
     str | None,
-    typer.Option(
-        "--where",
+    Option(
         metavar="CONDITION",
         help="Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
     ),

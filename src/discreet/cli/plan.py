@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy
 from discreet.cli.options import (
@@ -32,8 +32,7 @@ def plan(
     model: Model,
     n: Annotated[
         int | None,
-        typer.Option(
-            "--n",
+        Option(
             metavar="N",
             help="About how many records, or people; solved for if both a budget and --width are given.",
         ),
@@ -43,20 +42,19 @@ def plan(
     rho: Rho = None,
     width: Annotated[
         str | None,
-        typer.Option(
-            "--width",
+        Option(
             metavar="NUMBER",
             help="Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
         ),
     ] = None,
-    mechanism: Annotated[Literal["laplace", "gaussian"], typer.Option(help="Which noise.")] = "laplace",
+    mechanism: Annotated[Literal["laplace", "gaussian"], Option(help="Which noise.")] = "laplace",
     bounds: Bounds = None,
     bins: Bins = None,
     missing: Missing = "count",
     neighbors: Neighbors = "replace",
     groups: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Into how many groups the records fall."),
+        Option(metavar="N", help="Into how many groups the records fall."),
     ] = None,
     unit: Unit = None,
     per_unit: PerUnit = None,
@@ -64,8 +62,7 @@ def plan(
     prior: PriorText = None,
     public: Annotated[
         list[str] | None,
-        typer.Option(
-            "--public",
+        Option(
             metavar="NAME=NUMBER",
             help="Rough public value of a parameter, such as mean=40; repeat it for others.",
             rich_help_panel=_EXPECTED,
@@ -73,11 +70,11 @@ def plan(
     ] = None,
     parameter: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which parameter the width is of.", show_default="the first"),
+        Option(metavar="NAME", help="Which parameter the width is of.", show_default="the first"),
     ] = None,
-    prob: Annotated[float, typer.Option(metavar="P", help="Probability that the interval holds.")] = 0.95,
+    prob: Annotated[float, Option(metavar="P", help="Probability that the interval holds.")] = 0.95,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also show other declarations under the same budget.")
+        bool, Option("--compare", help="Also show other declarations under the same budget.")
     ] = False,
     output: Picture = None,
     json: AsJson = False,

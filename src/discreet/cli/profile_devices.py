@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.console import console, paragraph, plain, print_json, print_plain, print_written
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output, ensure_writable
 from discreet.cli.profile_reports import public_column
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.errors import UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.profiles import Reporter
 
 DeviceFile = Annotated[
-    Path, typer.Argument(metavar="DEVICE", help="The device's own file, from discreet profiles device.")
+    Path, Argument(metavar="DEVICE", help="The device's own file, from discreet profiles device.")
 ]
 # of what one observation is read from a terminal or a pipe
 _LONGEST_LINE = 10_000
@@ -27,19 +27,17 @@ _LONGEST_LINE = 10_000
 
 def estimate(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="CSV file of public observations, one on each line.")
+        Path, Argument(metavar="DATA", help="CSV file of public observations, one on each line.")
     ],
     output: Annotated[Path, written_option(help="Graph file to write.")],
-    value: Annotated[str, typer.Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
-    profile: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    value: Annotated[str, Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
+    profile: Annotated[str, Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
     bins: BinEdges = None,
     edges: Annotated[
         Literal["complete", "chain"],
-        typer.Option(help="Which profiles must not be told apart: all pairs, or each and the next."),
+        Option(help="Which profiles must not be told apart: all pairs, or each and the next."),
     ] = "complete",
-    smoothing: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Added to the count of every category.")
-    ] = "1",
+    smoothing: Annotated[str, Option(metavar="NUMBER", help="Added to the count of every category.")] = "1",
     force: Force = False,
     json: AsJson = False,
 ) -> None:
@@ -50,9 +48,7 @@ def estimate(
     """
     from discreet.profiles import ProfileGraph
 
-    ensure_distinct(output, data)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, data, replace=force)
     declared = read_bins(bins)
     seen, who = public_column(data, value), public_column(data, profile, "--profile")
     observed: list[str | None] = [*seen] if declared is None else declared.labels(seen)
@@ -74,11 +70,9 @@ def estimate(
 
 def device(
     mechanism: MechanismFile,
-    profile: Annotated[
-        str, typer.Option(metavar="NAME", help="The person's profile; it stays on the device.")
-    ],
+    profile: Annotated[str, Option(metavar="NAME", help="The person's profile; it stays on the device.")],
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Privacy loss that all reports together may come to.")
+        str, Option(metavar="NUMBER", help="Privacy loss that all reports together may come to.")
     ],
     output: Annotated[Path, written_option(help="The device's own file to write, readable for its owner.")],
     bins: BinEdges = None,
@@ -111,11 +105,9 @@ def report(
     device: DeviceFile,
     key: Annotated[
         str,
-        typer.Option(metavar="TEXT", help="Names the observation, such as its day: one key, one report."),
+        Option(metavar="TEXT", help="Names the observation, such as its day: one key, one report."),
     ],
-    value: Annotated[
-        str, typer.Option(metavar="VALUE", help="What was observed; - reads it from standard input.")
-    ],
+    value: Annotated[str, Option(metavar="VALUE", help="What was observed; - reads it from standard input.")],
     json: AsJson = False,
 ) -> None:
     """Report one observation: a new report within the device's budget, or the one that its key has had.
@@ -133,9 +125,8 @@ def report(
     if json:
         print_json("profiles-report", {"report": sent, **_amounts(person)})
         return
-    out = console()
-    out.print(plain(str(sent)), soft_wrap=True)
-    out.print(paragraph(_remaining(person)))
+    print_plain(str(sent))
+    console().print(paragraph(_remaining(person)))
 
 
 def _amounts(person: Reporter) -> dict[str, str | int | None]:

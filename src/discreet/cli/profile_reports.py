@@ -6,11 +6,11 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import busy, console, paragraph, plain, print_json, print_written
-from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, check_seed, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.console import busy, console, paragraph, print_json, print_plain, print_written
+from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, written_option
+from discreet.cli.output_checks import ensure_output
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import DataError, UsageError
@@ -24,14 +24,14 @@ def privatize(
     mechanism: MechanismFile,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="CSV file, a line for each observation."),
+        Argument(metavar="DATA", help="CSV file, a line for each observation."),
     ],
     output: Annotated[
         Path,
         written_option(help="CSV file of reports to write."),
     ],
-    value: Annotated[str, typer.Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
-    profile: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    value: Annotated[str, Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
+    profile: Annotated[str, Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
     bins: BinEdges = None,
     force: Force = False,
     json: AsJson = False,
@@ -46,10 +46,7 @@ def privatize(
     """
     from discreet.profiles import FittedMechanism
 
-    ensure_distinct(output, data)
-    ensure_distinct(output, mechanism)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, data, mechanism, replace=force)
     fitted = FittedMechanism.load(mechanism)
     observed, people = _observations(data, value, profile, fitted.graph, read_bins(bins, fitted.graph))
     reports = fitted.privatize_many(observed, people, unknown="impute")
@@ -67,28 +64,25 @@ def privatize(
 
 def infer(
     mechanism: MechanismFile,
-    reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="CSV file of reports.")],
+    reports: Annotated[Path, Argument(metavar="REPORTS", help="CSV file of reports.")],
     value: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
+        Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(
-            metavar="PRIOR", help="Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat"
-        ),
+        Option(metavar="PRIOR", help="Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat"),
     ] = None,
     draws: Draws = 4000,
     chains: Chains = 4,
     seed: Seed = None,
-    prob: Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")] = 0.95,
+    prob: Annotated[float, Option(metavar="P", help="Probability of the intervals.")] = 0.95,
     plot: Plot = None,
     json: AsJson = False,
 ) -> None:
     """Infer the mix of profiles behind reports, and what these people observe, perturbation included."""
     from discreet.profiles import FittedMechanism, infer_mix
 
-    check_seed(seed)
     check_picture(plot, "--plot")
     fitted = FittedMechanism.load(mechanism)
     labels = {str(label): label for label in fitted.graph.categories}
@@ -101,13 +95,12 @@ def infer(
         if plot is not None:
             posterior.plot(plot)
     if json:
-        files = [] if plot is None else [str(plot)]
-        print_json("profiles-infer", {"reports": len(seen), **summary.to_dict(), "files": files})
+        print_json("profiles-infer", {"reports": len(seen), **summary.to_dict()}, [plot])
         return
     out = console()
     out.print(paragraph(f"{posterior.about}, {fitted.guarantee.describe()}"))
     out.print()
-    out.print(plain(str(summary)), soft_wrap=True)
+    print_plain(str(summary))
     print_written(plot)
 
 

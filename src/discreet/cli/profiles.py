@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import busy, console, number, paragraph, plain, print_json, print_written, table
 from discreet.cli.options import AsJson, Force, written_option
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 from discreet.cli.show_result import check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.profiles import Audit, Bins, FittedMechanism, ProfileGraph, ProfileMechanism
 
-GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="JSON file with profiles and edges.")]
+GraphFile = Annotated[Path, Argument(metavar="GRAPH", help="JSON file with profiles and edges.")]
 MechanismFile = Annotated[
     Path,
-    typer.Argument(metavar="MECHANISM", help="Mechanism file, from discreet profiles fit."),
+    Argument(metavar="MECHANISM", help="Mechanism file, from discreet profiles fit."),
 ]
 #: Mechanisms by the name in their files; ``auto`` is the smooth one for the graph.
 MechanismName = Literal[
@@ -33,8 +34,7 @@ MechanismName = Literal[
 ]
 MechanismOption = Annotated[
     MechanismName,
-    typer.Option(
-        "--mechanism",
+    Option(
         metavar="NAME",
         help="auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
         "k_randomized_response; auto is the smooth one for the graph.",
@@ -42,8 +42,7 @@ MechanismOption = Annotated[
 ]
 BinEdges = Annotated[
     str | None,
-    typer.Option(
-        "--bins",
+    Option(
         metavar="EDGES",
         help="Edges of bins, for observations that are numbers: 0,10,20,50.",
         show_default="observations are categories",
@@ -56,7 +55,7 @@ def fit(
     graph: GraphFile,
     epsilon: Annotated[
         str,
-        typer.Option("--epsilon", metavar="NUMBER", help="Privacy loss of one report."),
+        Option(metavar="NUMBER", help="Privacy loss of one report."),
     ],
     output: Annotated[
         Path,
@@ -65,7 +64,7 @@ def fit(
     mechanism: MechanismOption = "auto",
     objective: Annotated[
         Literal["largest", "expected"],
-        typer.Option(help="What smooth mechanisms keep small: the largest corruption, or the expected one."),
+        Option(help="What smooth mechanisms keep small: the largest corruption, or the expected one."),
     ] = "largest",
     force: Force = False,
     json: AsJson = False,
@@ -78,9 +77,7 @@ def fit(
     """
     from discreet.profiles import ProfileGraph
 
-    ensure_distinct(output, graph)
-    ensure_no_release(output)
-    ensure_writable(output, replace=force)
+    ensure_output(output, graph, replace=force)
     profiles = ProfileGraph.load(graph)
     method = _method(mechanism, profiles, objective)
     with busy("Fitting …"):
@@ -105,7 +102,7 @@ def audit(
     mechanism: MechanismFile,
     graph: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Another graph with the same profiles: other edges, or how people behave now.",
             show_default="the mechanism's own",
@@ -158,21 +155,21 @@ def _show_audit(fitted: FittedMechanism, found: Audit, *, honored: bool) -> None
 
 
 def plot(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Graph or mechanism file.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Graph or mechanism file.")],
     output: Annotated[
         Path,
         written_option(help="Picture to write: .png, .pdf or .svg."),
     ],
     kind: Annotated[
         Literal["spread", "costs", "flips"],
-        typer.Option(
+        Option(
             help="spread: reports against epsilon, for each profile; costs: for each category; "
             "flips: flipping probability against difference."
         ),
     ] = "spread",
     category: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Category whose reports are drawn.", show_default="the last one"),
+        Option(metavar="NAME", help="Category whose reports are drawn.", show_default="the last one"),
     ] = None,
     mechanism: MechanismOption = "auto",
     json: AsJson = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import console, paragraph, print_json, print_written
 from discreet.cli.options import (
@@ -27,77 +27,65 @@ _PAIRS = "for example --value yes=123.4 --value no=170"
 def read(
     file: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             metavar="[FILE]",
             help="Description of the numbers: .toml or .json, with the options as keys and values as a table.",
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", "-m", metavar="MODEL", help="What the numbers are about, as release takes it."
-        ),
+        Option("--model", "-m", metavar="MODEL", help="What the numbers are about, as release takes it."),
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option(
-            "--value", metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"
-        ),
+        Option(metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"),
     ] = None,
     noise: Annotated[
         str | None,
-        typer.Option(
-            "--noise",
+        Option(
             metavar="LAW",
             help="laplace, gaussian, discrete_laplace, discrete_gaussian or geometric; or NAME=LAW,….",
         ),
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(
-            "--scale",
+        Option(
             metavar="NUMBER",
             help="Scale of Laplace or geometric noise, sigma of Gaussian noise; or NAME=NUMBER, separated by commas.",
         ),
     ] = None,
     records: Annotated[
-        int | None, typer.Option("--records", metavar="N", help="Number of records, if it is known exactly.")
+        int | None, Option(metavar="N", help="Number of records, if it is known exactly.")
     ] = None,
     bounds: Bounds = None,
     bins: Bins = None,
     rounded: Annotated[
         bool,
-        typer.Option("--rounded", metavar="", help="The numbers were rounded to integers after the noise."),
+        Option("--rounded", metavar="", help="The numbers were rounded to integers after the noise."),
     ] = False,
     clipped: Annotated[
         str | None,
-        typer.Option(
-            "--clipped", metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."
-        ),
+        Option(metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."),
     ] = None,
     truncated: Annotated[
         str | None,
-        typer.Option("--truncated", metavar="NUMBER", help="The noise itself was at most this far from 0."),
+        Option(metavar="NUMBER", help="The noise itself was at most this far from 0."),
     ] = None,
     column: Annotated[
-        str | None, typer.Option("--column", "-c", metavar="NAME", help="Name of the column.")
+        str | None, Option("--column", "-c", metavar="NAME", help="Name of the column.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="TEXT", help="Who published the numbers, or with what.")
+        str | None, Option(metavar="TEXT", help="Who published the numbers, or with what.")
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set.")
-    ] = None,
+    dataset: Annotated[str | None, Option(metavar="NAME", help="Name of the data set.")] = None,
     claims_epsilon: Annotated[
         str | None,
-        typer.Option("--claims-epsilon", metavar="NUMBER", help="Guarantee that is claimed for them."),
+        Option(metavar="NUMBER", help="Guarantee that is claimed for them."),
     ] = None,
-    claims_delta: Annotated[
-        str | None, typer.Option("--claims-delta", metavar="NUMBER", help="With --claims-epsilon.")
-    ] = None,
+    claims_delta: Annotated[str | None, Option(metavar="NUMBER", help="With --claims-epsilon.")] = None,
     claims_rho: Annotated[
         str | None,
-        typer.Option("--claims-rho", metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
+        Option(metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
     ] = None,
     output: Annotated[Path | None, written_option(help="Release file to write.")] = None,
     force: Force = False,
@@ -107,7 +95,7 @@ def read(
 
     Nothing is checked of what others claim: the file's statement says so.
     """
-    from discreet.artifact.foreign import foreign
+    from discreet.artifact.foreign import foreign, load_description
 
     if output is None:
         raise UsageError("name the release file to write.", hint="for example --output yes.json")
@@ -131,7 +119,7 @@ def read(
         "dataset": dataset,
         "claims": claims,
     }
-    described = {} if file is None else _description(file)
+    described = {} if file is None else load_description(file)
     described |= {name: one for name, one in given.items() if one is not None}
     for name in ("model", "values", "noise"):
         if name not in described:
@@ -141,7 +129,7 @@ def read(
     release = foreign(described.pop("model"), **described)
     release.save(output)
     if json:
-        print_json("read", {"release": release.id, "model": release.model.name, "files": [str(output)]})
+        print_json("read", {"release": release.id, "model": release.model.name}, [output])
         return
     console().print(paragraph(release.statement()))
     print_written(output)
@@ -150,13 +138,6 @@ def read(
 _EXAMPLE = (
     "discreet read -m bernoulli --value yes=123.4 --records 300 --noise laplace --scale 12.5 -o yes.json"
 )
-
-
-def _description(file: Path) -> dict[str, Any]:
-    """Return the arguments of :func:`discreet.foreign` from a file that declares them."""
-    from discreet.artifact.foreign_file import load
-
-    return load(file)
 
 
 def _named(text: str, option: str, hint: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
 from discreet.cli.options import (
@@ -129,15 +129,14 @@ def release(
     where: Where = None,
     dataset: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Name of the data set, to be written into the file, and to be charged if there is a ledger.",
         ),
     ] = None,
     unit_label: Annotated[
         str | None,
-        typer.Option(
-            "--unit-label",
+        Option(
             metavar="TEXT",
             help="Unit of the column's numbers, such as years; written into the file.",
         ),
@@ -158,14 +157,14 @@ def release(
     ] = None,
     about: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Public declarations for registries (.toml, .json), written into the file: curators, purpose, …",
         ),
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--explain",
             metavar="",
             help="Show the queries that would run, what leaves the engine, the noise and the cost; spend nothing.",

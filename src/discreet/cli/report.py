@@ -5,32 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import busy, console, plain, print_json
-from discreet.cli.options import AsJson, PriorText, Seed, check_seed
-from discreet.cli.output_checks import (
-    ensure_distinct,
-    ensure_ending,
-    ensure_no_release,
-    ensure_writable,
-    load_release,
-)
+from discreet.cli.console import busy, print_json, print_written
+from discreet.cli.options import AsJson, PriorText, Seed
+from discreet.cli.output_checks import ensure_output, load_release
 
 
 def report(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Release files.", show_default=False)
-    ],
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Release files.", show_default=False)],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
+        Path, Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
     ] = Path("report.html"),
     prior: PriorText = None,
     prob: Annotated[
-        float, typer.Option(metavar="P", help="Probability of the intervals that the page opens with.")
+        float, Option(metavar="P", help="Probability of the intervals that the page opens with.")
     ] = 0.95,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
+        str | None, Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
     ] = None,
     seed: Seed = None,
     json: AsJson = False,
@@ -40,12 +32,7 @@ def report(
     The page needs no network: pictures, numbers and the script that lets its reader choose the probability of the
     intervals are inside.
     """
-    check_seed(seed)
-    ensure_ending(output, ".html", ".htm", option="--output")
-    for file in files:
-        ensure_distinct(output, file)
-    ensure_no_release(output)
-    ensure_writable(output, replace=True)
+    ensure_output(output, *files, endings=(".html", ".htm"))
     releases = {str(file): load_release(file) for file in files}
 
     from discreet.reporting.report import report as write
@@ -61,6 +48,6 @@ def report(
             rng=0 if seed is None else seed,
         )
     if json:
-        print_json("report", {"releases": [one.id for one in releases.values()], "files": [str(written)]})
+        print_json("report", {"releases": [one.id for one in releases.values()]}, [written])
         return
-    console().print(f"Wrote {plain(str(written))}.", soft_wrap=True)
+    print_written(written)

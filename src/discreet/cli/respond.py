@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json, table
+from discreet.cli.console import busy, console, paragraph, plain, print_json, release_json, table
 from discreet.cli.options import (
     AsJson,
     Chains,
@@ -17,7 +17,6 @@ from discreet.cli.options import (
     Records,
     ReleaseFile,
     Seed,
-    check_seed,
     read_missing,
     read_records,
 )
@@ -28,7 +27,7 @@ def respond(
     file: ReleaseFile,
     question: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--question",
             "-q",
             metavar="QUESTION",
@@ -52,7 +51,6 @@ def respond(
     from discreet.decisions.questions import parse_question
     from discreet.inference.analyst import infer
 
-    check_seed(seed)
     counts, expected = read_records(records), read_missing(missing)
     asked = [parse_question(text) for text in question]
     release = load_release(file)
@@ -72,11 +70,7 @@ def respond(
     how = posterior.diagnostics
     if json:
         content = {
-            "release": release.id,
-            "dataset": release.dataset,
-            "model": release.model.name,
-            "columns": list(release.columns),
-            "guarantee": guarantee_json(release.guarantee),
+            **release_json(release),
             "engine": how.engine,
             "approximation": how.approximation,
             "n_draws": posterior.n_draws,

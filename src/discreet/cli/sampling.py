@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from discreet.cli.options import budget_option
 from discreet.errors import UsageError
@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-sampling_option = partial(typer.Option, rich_help_panel="Research mechanisms, which release samples")
+sampling_option = partial(Option, rich_help_panel="Research mechanisms, which release samples")
 
 AnyMechanism = Annotated[
     Literal[
@@ -31,7 +31,6 @@ AnyMechanism = Annotated[
         "langevin",
     ],
     budget_option(
-        "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
         "their own: posterior-sample takes epsilon; finite-posterior takes epsilon with --parameter; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
@@ -43,7 +42,6 @@ AnyMechanism = Annotated[
 ReadMechanism = Annotated[
     Literal["laplace", "gaussian", "posterior-sample", "renyi-posterior"],
     budget_option(
-        "--mechanism",
         help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon with "
         "--support; renyi-posterior takes epsilon with --order.",
     ),
@@ -51,30 +49,26 @@ ReadMechanism = Annotated[
 Metric = Annotated[
     Literal["absolute"] | None,
     budget_option(
-        "--metric",
         help="A promise that fades with the distance between values, for laplace and posterior-sample.",
     ),
 ]
 EpsilonPerUnit = Annotated[
     str | None,
     budget_option(
-        "--epsilon-per-unit",
         metavar="NUMBER",
         help="With --metric: privacy loss between records whose values are one unit apart.",
     ),
 ]
 AnyOutside = Annotated[
     Literal["redact", "clip"] | None,
-    typer.Option(
-        "--outside",
+    Option(
         help="Out-of-range values: count as the middle, or move to the nearest bound.",
         show_default="clip",
     ),
 ]
 AnyMissing = Annotated[
     Literal["count", "none", "impute"] | None,
-    typer.Option(
-        "--missing",
+    Option(
         help="Missing values: leave out and count privately, declare that there are none, or, for samples, replace.",
         show_default="count; for samples impute",
     ),
@@ -82,7 +76,6 @@ AnyMissing = Annotated[
 Prior = Annotated[
     str | None,
     sampling_option(
-        "--prior",
         metavar="PRIOR",
         help="Conjugate prior: beta:1,1, gamma:2,0.5 … Of finite-posterior one weight for each parameter, "
         "0.5,0.3,0.2, or sensitivity.",
@@ -91,7 +84,6 @@ Prior = Annotated[
 Samples = Annotated[
     int | None,
     sampling_option(
-        "--samples",
         metavar="N",
         help="How many draws, for the whole budget.",
         show_default="1",
@@ -100,7 +92,6 @@ Samples = Annotated[
 Steps = Annotated[
     int | None,
     sampling_option(
-        "--steps",
         metavar="N",
         help="How many updates a private walk makes, for the whole budget; every state is released.",
     ),
@@ -108,7 +99,6 @@ Steps = Annotated[
 Support = Annotated[
     list[str] | None,
     sampling_option(
-        "--support",
         metavar="LOW,HIGH",
         help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
         "labels one number, the least probability of any, or LABEL=NUMBER for each; for private-gibbs, too, or "
@@ -118,7 +108,6 @@ Support = Annotated[
 Parameters = Annotated[
     list[str] | None,
     sampling_option(
-        "--parameter",
         metavar="VALUES",
         help="The possible parameters of finite-posterior, decided without looking: 0.1,0.2,0.5. Of several ones, "
         "mean=2,variance=1, and of labels, 0.2,0.3,0.5, one option for each.",
@@ -127,7 +116,6 @@ Parameters = Annotated[
 Impute = Annotated[
     list[str] | None,
     sampling_option(
-        "--impute",
         metavar="VALUE",
         help="Public value or label that stands for missing ones; for a model of several columns one for each, "
         "--impute sex=f --impute age=40.",
@@ -137,7 +125,6 @@ Impute = Annotated[
 Order = Annotated[
     str | None,
     sampling_option(
-        "--order",
         metavar="NUMBER",
         help="Rényi order of the guarantee, above 1; for noisy-sgd, the order of the records: public or secret.",
     ),
@@ -145,7 +132,6 @@ Order = Annotated[
 Mode = Annotated[
     Literal["direct", "diffused", "concentrated"] | None,
     sampling_option(
-        "--mode",
         help="The posterior itself, records that count less, or a prior that counts more.",
         show_default="diffused",
     ),

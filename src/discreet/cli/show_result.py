@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
-from discreet.cli.console import console, plain, print_json, print_written
+from discreet.cli.console import print_json, print_plain, print_written
 from discreet.cli.options import output_option
-from discreet.cli.output_checks import ensure_ending, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 
 _HELP = "Save a picture: .png, .pdf or .svg."
 Picture = Annotated[Path | None, output_option("--output", "-o", "--plot", metavar="FILE", help=_HELP)]
-Plot = Annotated[Path | None, output_option("--plot", metavar="FILE", help=_HELP)]
+Plot = Annotated[Path | None, output_option(metavar="FILE", help=_HELP)]
 
 
 class Result(Protocol):
@@ -30,12 +31,10 @@ class Result(Protocol):
         ...
 
 
-def check_picture(output: Path | None, option: str = "--output") -> None:
-    """Raise before any work is done if the picture could not be written."""
+def check_picture(output: Path | None, option: str = "--output", sources: Sequence[Path] = ()) -> None:
+    """Raise before any work is done if the picture could not be written, or would destroy one of the ``sources``."""
     if output is not None:
-        ensure_ending(output, ".png", ".pdf", ".svg", option=option)
-        ensure_no_release(output)
-        ensure_writable(output, replace=True)
+        ensure_output(output, *sources, endings=(".png", ".pdf", ".svg"), option=option)
 
 
 def show_result(verb: str, found: Result, output: Path | None, *, as_json: bool) -> None:
@@ -43,7 +42,7 @@ def show_result(verb: str, found: Result, output: Path | None, *, as_json: bool)
     if output is not None:
         found.plot(output)
     if as_json:
-        print_json(verb, {**found.to_dict(), "files": [] if output is None else [str(output)]})
+        print_json(verb, found.to_dict(), [output])
         return
-    console().print(plain(found.summary()), soft_wrap=True)
+    print_plain(found.summary())
     print_written(output)

@@ -5,38 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import console, plain, print_json
+from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import AsJson, Force, ReleaseFile
-from discreet.cli.output_checks import ensure_distinct, ensure_no_release, ensure_writable
+from discreet.cli.output_checks import ensure_output
 from discreet.errors import UsageError
 
 _NEW = "--new-key office.key --name 'Statistics office'"
 
 
 def sign(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Release file.", show_default=False)
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="Private key to sign with.")
-    ] = None,
+    file: Annotated[Path | None, Argument(metavar="FILE", help="Release file.", show_default=False)] = None,
+    key: Annotated[Path | None, Option(metavar="FILE", help="Private key to sign with.")] = None,
     new_key: Annotated[
         Path | None,
-        typer.Option(
-            "--new-key", metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."
-        ),
+        Option(metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."
-        ),
+        Option(metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Signature to write.", show_default="FILE.sig"),
+        Option("--output", "-o", metavar="FILE", help="Signature to write.", show_default="FILE.sig"),
     ] = None,
     force: Force = False,
     json: AsJson = False,
@@ -58,9 +50,7 @@ def sign(
         )
     target = output or (None if file is None else signature.beside(file))
     if file is not None and target is not None:
-        ensure_distinct(target, file)
-        ensure_no_release(target)
-        ensure_writable(target, replace=force)
+        ensure_output(target, file, replace=force)
     said: dict[str, str | None] = {"key": None, "public_key": None, "signature": None}
     lines = []
     used = key
@@ -77,18 +67,18 @@ def sign(
         print_json("sign", said)
         return
     for line in lines:
-        console().print(plain(line), soft_wrap=True)
+        print_plain(line)
 
 
 def verify(
     file: ReleaseFile,
     key: Annotated[
         list[Path],
-        typer.Option("--key", metavar="FILE", help="Public key that you trust; repeat it for others."),
+        Option(metavar="FILE", help="Public key that you trust; repeat it for others."),
     ],
     signature: Annotated[
         Path | None,
-        typer.Option("--signature", metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
+        Option(metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -102,4 +92,4 @@ def verify(
     if json:
         print_json("verify", {"file": str(file), "signer": found.name, "key": found.fingerprint})
         return
-    console().print(plain(f"{file} is as {found} signed it."), soft_wrap=True)
+    print_plain(f"{file} is as {found} signed it.")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 
 def studio(
-    port: Annotated[int, typer.Option(metavar="N", help="Port on 127.0.0.1.", show_default="a free one")] = 0,
+    port: Annotated[int, Option(metavar="N", help="Port on 127.0.0.1.", show_default="a free one")] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", metavar="", help="Do not open a browser; say which file to open.")
+        bool, Option("--no-browser", metavar="", help="Do not open a browser; say which file to open.")
     ] = False,
     analyst: Annotated[
-        bool, typer.Option("--analyst", metavar="", help="The analyst's pages alone: no rows come in.")
+        bool, Option("--analyst", metavar="", help="The analyst's pages alone: no rows come in.")
     ] = False,
     folder: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Where drafts, uploads and unfinished releases are kept, for you alone.",
             show_default="of your own",

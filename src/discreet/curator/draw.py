@@ -141,8 +141,7 @@ def _rows(asked: Declaration) -> Any:
     if asked.unit is None:
         return rows
     from discreet.data.sources.chosen_rows import ChosenRows, new_key
-    from discreet.data.sources.people import PeopleRows
-    from discreet.data.sources.people_groups import MemberRows
+    from discreet.data.sources.people import MemberRows, PeopleRows
 
     if asked.model.max_rows is not None:
         return ChosenRows(rows, asked.unit, asked.row_key or new_key())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from textwrap import wrap
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import FilePath, whole
 from discreet.decisions.base import Utility
 from discreet.decisions.regret_bound import SamplingBound
 from discreet.inference.diagnostics import Diagnostics
@@ -108,7 +107,7 @@ class Response:
             "no_bound": self.no_bound,
         }
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def plot(self, path: FilePath | None = None, **options: Any) -> Figure:
         """Draw the expected utility of the candidates; also write it to ``path`` if one is given.
 
         ``options`` go to :func:`discreet.reporting.plot_response`.

@@ -82,18 +82,17 @@ def divide_budget(
     epsilon: Number | None,
     delta: Number | None,
     rho: Number | None,
-    width: Any,
-    bounds: Any,
-    prior: Any,
-    public: Any,
-    parameter: Any,
+    own: Mapping[str, Any],
     common: Mapping[str, Any],
     seed: int,
 ) -> Division:
-    """Plan several questions: each for its wanted width, or all together for the least widths under one total."""
+    """Plan several questions: each for its wanted width, or all together for the least widths under one total.
+
+    ``own`` are arguments of ``plan`` that each question has, by name (``width`` among them); ``common`` those of all.
+    """
     if not models:
         raise UsageError("there is no model to plan for.")
-    own = {"bounds": bounds, "prior": prior, "public": public, "parameter": parameter, "width": width}
+    width = own["width"]
     for what, given in own.items():
         if given is not None and not isinstance(given, Mapping):
             raise UsageError(f"with several models, {what} must be a dictionary by name.")

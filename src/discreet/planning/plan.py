@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import generator, instance, positive, probability, whole
+from discreet.arguments import FilePath, generator, instance, positive, probability, whole
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
@@ -163,7 +162,7 @@ class Plan:
             "risk": risk_in_words(self.guarantee()),
         }
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, path: FilePath | None = None) -> Figure:
         """Draw the expected width against the budget, with the wanted width, the floor and the ceiling as lines."""
         from discreet.reporting.planning import plot_plan
 
@@ -240,23 +239,8 @@ def plan(
     """
     prob, rng = probability(prob, "prob"), generator(rng)
     check_neighbors(neighbors)
-    if n is None:
-        if width is None or isinstance(model, Mapping):
-            raise UsageError("say about how many records the table has.", hint="n=1000")
-        said = {"epsilon": epsilon, "delta": delta, "rho": rho, "mechanism": mechanism, "bounds": bounds}
-        said |= {
-            "outside": outside,
-            "missing": missing,
-            "neighbors": neighbors,
-            "groups": groups,
-            "unit": unit,
-        }
-        said |= {"per_unit": per_unit, "max_rows": max_rows, "prior": prior}
-        said |= {"public": public, "parameter": parameter, "prob": prob, "rng": int(rng.integers(2**31))}
-        return solve_records(lambda size: _one(model, n=size, **said), positive(width, "width"))
-    n = whole(n, "n")
-    common = {
-        "n": n,
+    # what all questions of a division share, and what each has of its own
+    common: dict[str, Any] = {
         "mechanism": mechanism,
         "outside": outside,
         "missing": missing,
@@ -267,23 +251,20 @@ def plan(
         "max_rows": max_rows,
         "prob": prob,
     }
+    own = {"bounds": bounds, "prior": prior, "public": public, "parameter": parameter}
+    if n is None:
+        if width is None or isinstance(model, Mapping):
+            raise UsageError("say about how many records the table has.", hint="n=1000")
+        said = {**common, **own, "epsilon": epsilon, "delta": delta, "rho": rho}
+        seed = int(rng.integers(2**31))
+        return solve_records(lambda size: _one(model, n=size, **said, rng=seed), positive(width, "width"))
+    n = common["n"] = whole(n, "n")
     people = People.read(unit, per_unit, max_rows)
     if isinstance(model, Mapping):
         from discreet.planning.division import divide_budget
 
-        return divide_budget(
-            model,
-            epsilon,
-            delta,
-            rho,
-            width,
-            bounds,
-            prior,
-            public,
-            parameter,
-            common,
-            int(rng.integers(2**31)),
-        )
+        each = {**own, "width": width}
+        return divide_budget(model, epsilon, delta, rho, each, common, int(rng.integers(2**31)))
     model = instance(model, "model", Model, "a family such as dc.Mean()")
     given = {"epsilon": epsilon, "rho": rho}
     named = [name for name, value in given.items() if value is not None]
@@ -328,15 +309,7 @@ def plan(
     else:
         value = float(exact(0 if asked is None else asked, varied))
         found = tables.width(budget.at(value))
-    again = partial(
-        plan,
-        model,
-        **{**common, varied: value, "delta": delta},
-        bounds=bounds,
-        prior=prior,
-        public=public,
-        parameter=parameter,
-    )
+    again = partial(plan, model, **{**common, **own, varied: value, "delta": delta})
     return Plan(
         model=model.name,
         n=n,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.arguments import Constructed, one_of
+from discreet.arguments import Constructed, FilePath, one_of
 from discreet.errors import UsageError
 from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
@@ -288,7 +287,7 @@ class FittedMechanism:
 
         return statement(self)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the mechanism to a JSON file, whole or not at all."""
         from discreet.profiles.codec import mechanism_to_json
         from discreet.profiles.graph_file import save_json
@@ -296,7 +295,7 @@ class FittedMechanism:
         save_json(mechanism_to_json(self), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FittedMechanism:
+    def load(cls, path: FilePath) -> FittedMechanism:
         """Read a mechanism from a JSON file, and check its guarantee again in exact arithmetic."""
         from discreet.profiles.codec import load_mechanism
 

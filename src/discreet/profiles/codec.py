@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.artifact.codec import checksum, has_checksum
 from discreet.artifact.readers import exact_fields, integer, rational, text_of, tuple_of
 from discreet.errors import ReleaseFileError, UsageError
@@ -79,7 +80,7 @@ def _read(body: dict[str, Any]) -> FittedMechanism:
     return FittedMechanism(graph, epsilon, body["method"], np.array(rows, dtype=np.int64), body["settings"])
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> FittedMechanism:
+def load_mechanism(path: FilePath) -> FittedMechanism:
     """Read a mechanism from a file."""
     body = load_json(path, float)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.objects import plain_value
@@ -165,13 +165,13 @@ class ProfileGraph:
         return estimate(observations, edges, categories, smoothing, profile, value)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ProfileGraph:
+    def load(cls, path: FilePath) -> ProfileGraph:
         """Read a graph from a JSON file."""
         from discreet.profiles.graph_file import graph_from_json, load_json
 
         return graph_from_json(load_json(path))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the graph to a JSON file, whole or not at all."""
         from discreet.profiles.graph_file import graph_to_json, save_json
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from discreet.arguments import FilePath
 from discreet.artifact.codec import LARGEST_FILE, no_repeats
 from discreet.artifact.files import read_text, write_text
 from discreet.errors import ReleaseFileError, UsageError
@@ -66,13 +67,13 @@ def graph_from_json(body: Any) -> ProfileGraph:
     return ProfileGraph(profiles, edges, categories=categories)
 
 
-def save_json(body: dict[str, Any], path: str | os.PathLike[str], *, private: bool = False) -> None:
+def save_json(body: dict[str, Any], path: FilePath, *, private: bool = False) -> None:
     """Write an object, one field on each line; only its owner can read a ``private`` one."""
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in body.items()]
     write_text(path, "{\n" + ",\n".join(lines) + "\n}\n", private=private)
 
 
-def load_json(path: str | os.PathLike[str], number: Callable[[str], Any] = Decimal) -> Any:
+def load_json(path: FilePath, number: Callable[[str], Any] = Decimal) -> Any:
     """Read JSON without repeated fields; ``number`` reads what has a decimal point."""
     content = read_text(path, "profile", LARGEST_FILE)
     try:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from discreet.arguments import MOST_DRAWS, generator, listed, numbers, one_of, whole
+from discreet.arguments import MOST_DRAWS, Rng, generator, listed, numbers, one_of, whole
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
@@ -52,7 +52,7 @@ def infer_mix(
     engine: Engine = "slice",
     draws: int = 4000,
     chains: int = 4,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Posterior:
     """Return the posterior of the mix of profiles behind reports, and of what these people observe.
 
@@ -113,7 +113,7 @@ def infer_frequencies(
     engine: Engine = "slice",
     draws: int = 4000,
     chains: int = 4,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Posterior:
     """Return the posterior of the shares of the categories among observations, whatever the profiles say.
 

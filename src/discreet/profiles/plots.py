@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.profiles.base import FittedMechanism, ProfileMechanism, check_one_bit
 from discreet.profiles.exact import growth_of, read_epsilon
@@ -17,7 +17,7 @@ from discreet.profiles.one_bit import flip_probability
 from discreet.profiles.randomized_response import KRandomizedResponse
 from discreet.profiles.smooth import SmoothCategorical, SmoothOneBit
 from discreet.rational import Number, plain
-from discreet.reporting.style import HAIRLINE, PALETTE, QUIET, Heading, finish, new_figure, title_panel
+from discreet.reporting.style import HAIRLINE, PALETTE, QUIET, finish, new_figure, title_panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_flips(
     graph: ProfileGraph | None = None,
     epsilons: Sequence[Number] = (0.2, 0.5, 1),
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
 ) -> Figure:
     """Draw the flipping probability of two Bernoulli profiles against their difference (figure 7.2).
 
@@ -63,7 +63,7 @@ def plot_flips(
         "two Bernoulli profiles, joined by an edge; line: around 1/2, band: wherever they are; "
         "dotted: randomized response" + ("" if graph is None else "; points: the edges of the graph")
     ]
-    figure = new_figure(_WIDTH, _HEIGHT, Heading(_WIDTH, "Flipping probability", notes))
+    figure = new_figure(_WIDTH, _HEIGHT, "Flipping probability", notes)
     axes = figure.subplots()
     ends: list[tuple[float, str, str]] = []
     for epsilon, hue in zip(epsilons, _cycle(len(epsilons)), strict=True):
@@ -108,7 +108,7 @@ def plot_spread(
     category: Any = None,
     epsilons: Sequence[Number] = EPSILONS,
     mark: float | None = None,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
 ) -> Figure:
     """Draw the probability of one report against epsilon, a line for each profile, beside randomized response.
 
@@ -151,7 +151,7 @@ def plot_costs(
     mechanism: ProfileMechanism | None = None,
     *,
     epsilons: Sequence[Number] = EPSILONS,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
 ) -> Figure:
     """Draw how far reports move the probability of each category, against epsilon (figures 7.3 and 7.4).
 
@@ -192,7 +192,7 @@ def _against_baseline(
     budgets = [float(read_epsilon(epsilon)) for epsilon in epsilons]
     if len(budgets) < 2:
         raise UsageError("a picture against epsilon needs at least two budgets.")
-    figure = new_figure(_WIDTH, _HEIGHT, Heading(_WIDTH, title, notes))
+    figure = new_figure(_WIDTH, _HEIGHT, title, notes)
     panels = figure.subplots(1, 2, sharey=True)
     shown = ((KRandomizedResponse(), "Randomized response"), (chosen, type(chosen).__name__))
     for place, (axes, (method, name)) in enumerate(zip(panels, shown, strict=True)):

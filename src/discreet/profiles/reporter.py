@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from discreet.arguments import instance
+from discreet.arguments import FilePath, instance
 from discreet.arguments import path as read_path
 from discreet.errors import BudgetError, UsageError
 from discreet.objects import plain_value
@@ -92,7 +91,7 @@ class Reporter:
                     write_memory(self._memory, self.path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mechanism: FittedMechanism) -> Reporter:
+    def load(cls, path: FilePath, mechanism: FittedMechanism) -> Reporter:
         """Continue a device from its file, with the profile, the budget and the bins that are in it."""
         place = read_path(path)
         found = read_memory(place)

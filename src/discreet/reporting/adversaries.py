@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     PALETTE,
     QUIET,
-    Heading,
     finish,
     label,
     measure,
@@ -37,7 +36,7 @@ def plot_distinguishability(
     limit: ErrorLimit,
     *,
     delta: float | None = None,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str = "Telling two tables apart",
     notes: Sequence[str] = (),
 ) -> Figure:
@@ -58,7 +57,7 @@ def plot_distinguishability(
     """
     if not rows:
         raise UsageError("plot_distinguishability needs at least one number of draws.")
-    figure = new_figure(_WIDTH, 3.4, Heading(_WIDTH, title, list(notes)))
+    figure = new_figure(_WIDTH, 3.4, title, notes)
     axes = figure.add_subplot()
     n = np.array([row["n_draws"] for row in rows])
     last = max(int(n.max()), 2)
@@ -96,7 +95,7 @@ def plot_adversary(
     epsilon: np.ndarray,
     worst: float,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str = "An adversary chooses the records",
     notes: Sequence[str] = (),
 ) -> Figure:
@@ -115,7 +114,7 @@ def plot_adversary(
     """
     if len(n_records) == 0 or len(n_records) != len(epsilon):
         raise UsageError("plot_adversary needs one epsilon for each number of records.")
-    figure = new_figure(_WIDTH, 3.2, Heading(_WIDTH, title, list(notes)))
+    figure = new_figure(_WIDTH, 3.2, title, notes)
     axes = figure.add_subplot()
     axes.axhline(worst, color=_LIMIT, linewidth=1.4)
     marker = "o" if len(n_records) == 1 else None

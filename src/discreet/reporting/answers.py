@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import FilePath, whole
 from discreet.decisions.response import shown
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
-    Heading,
     finish,
+    hollow,
     label,
     look_of,
     measure,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 #: Rows of candidates that are not numbers, shown unless the caller asks for more.
 MOST_CANDIDATES = 40
-_WIDTH = 7.2
 # Two-sided 95% of a normal average.
 _SIGMAS = 1.96
 # More numbers than this are a curve, fewer are points.
@@ -41,7 +39,7 @@ _TALLEST = 200.0
 def plot_response(
     response: Response,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str | None = None,
     most_candidates: int | None = MOST_CANDIDATES,
 ) -> Figure:
@@ -66,9 +64,7 @@ def plot_response(
     errors = np.isfinite(response.standard_errors).all()
     how = response.diagnostics
     words = "95% Monte Carlo intervals" if errors else "too few draws for standard errors"
-    notes = [f"{how.draws_in_words}, {how.approximation_in_words}; {words}"]
-    if response.about:
-        notes.insert(0, response.about)
+    notes = [response.about, f"{how.draws_in_words}, {how.approximation_in_words}; {words}"]
     places = response.ranked(None if numeric else most_candidates)
     if len(places) < len(response.candidates):
         notes.append(
@@ -78,14 +74,9 @@ def plot_response(
         notes.append(response.bound.describe())
     question = str(response.question)
     hue, warning = look_of(how.engine)
-    heading = Heading(
-        _WIDTH,
-        title or f"{question[:1].upper()}{question[1:]}: {shown(response.candidate)}",
-        notes,
-        warning,
-    )
+    heading = title or f"{question[:1].upper()}{question[1:]}: {shown(response.candidate)}"
     height = 3.2 if numeric and len(places) > 1 else 0.9 + min(0.3 * len(places), _TALLEST)
-    figure = new_figure(_WIDTH, height, heading)
+    figure = new_figure(7.2, height, heading, notes, warning)
     axes = figure.add_subplot()
     if numeric and len(places) > 1:
         number_panel(axes, response, hue)
@@ -107,8 +98,7 @@ def number_panel(axes: Axes, response: Response, hue: str) -> None:
         axes.plot(x, y, color=HAIRLINE, linewidth=1.2, zorder=1)
         axes.errorbar(x, y, reach, fmt="o", color=hue, markersize=3.6, elinewidth=1.4, capsize=0)
     axes.axvline(response.candidate, color=QUIET, linewidth=0.9, zorder=0)
-    marker = {"color": "white", "markeredgecolor": hue, "markersize": 7.5, "markeredgewidth": 1.8}
-    axes.plot(response.candidate, response.expected, "o", zorder=3, **marker)
+    hollow(axes, response.candidate, response.expected, hue, 7.5, 1.8, zorder=3)
     measure(axes)
     label(axes, "candidate", _measured(response))
 
@@ -121,7 +111,7 @@ def row_panel(axes: Axes, response: Response, places: list[int], hue: str) -> No
     names = [shown(response.question.plain(response.candidates[place])) for place in places]
     name_rows(axes, names)
     axes.hlines(rows, y - reach, y + reach, color=hue, linewidth=2.4)
-    axes.plot(y, rows, "o", color="white", markeredgecolor=hue, markersize=5.4, markeredgewidth=1.6)
+    hollow(axes, y, rows, hue, 5.4, 1.6)
     axes.plot(y[:1], rows[:1], "o", color=hue, markersize=5.4, zorder=4)
     axes.get_yticklabels()[0].set_fontweight("bold")
     axes.margins(x=0.08)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import FilePath, whole
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     HAIRLINE,
     PALETTE,
-    Heading,
     finish,
     label,
     measure,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 #: Parameters shown unless the caller asks for more.
 MOST_PARAMETERS = 6
 _BINS = 20
-_WIDTH = 8.6
 _SHADE = "#e9edf1"
 _DIFFERENCE = "share below − rank"
 
@@ -43,7 +40,7 @@ def plot_calibration(
     low: np.ndarray,
     high: np.ndarray,
     prob: float = 0.95,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str = "Calibration",
     notes: Sequence[str] = (),
     warning: str | None = None,
@@ -81,7 +78,7 @@ def plot_calibration(
     lines = list(notes)
     if len(shown) < len(ranks):
         lines.append(f"first {len(shown)} of {len(ranks)} parameters (most_parameters=None draws all)")
-    figure = new_figure(_WIDTH, 2.35 * len(shown), Heading(_WIDTH, title, lines, warning), gap=0.06)
+    figure = new_figure(8.6, 2.35 * len(shown), title, lines, warning, gap=0.06)
     panels = figure.subplots(len(shown), 2, squeeze=False, width_ratios=[1.5, 1])
     for (left, right), (name, values) in zip(panels, shown.items(), strict=True):
         difference_panel(left, values, points, low, high)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.summary import tails
+from discreet.arguments import FilePath
 from discreet.models.regression import Regression, bounds_of
 from discreet.reporting.pictures import model_of
 from discreet.reporting.plots import plot_posterior
 from discreet.reporting.style import (
     HAIRLINE,
-    INK,
     QUIET,
-    Heading,
     common_decimals,
     draw_intervals,
     finish,
+    levels_of,
     look_of,
+    name_axis,
     name_rows,
     new_figure,
     shorten,
@@ -38,7 +37,7 @@ _ROW = 0.34
 def plot_coefficients(
     posterior: Posterior,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
     **options: Any,
@@ -52,8 +51,7 @@ def plot_coefficients(
     model = model_of(posterior, Regression, "coefficients are drawn of a regression")
     if "coefficients" not in posterior.draws:
         return plot_posterior(posterior, path=path, prob=prob, title=title, **options)
-    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
-    found = np.quantile(posterior.draws["coefficients"], levels, axis=0).T
+    found = np.quantile(posterior.draws["coefficients"], levels_of(prob), axis=0).T
     width = np.ones(len(found))
     for at, term in enumerate(model.design.terms[:-1]):
         for name, power in term.powers:
@@ -62,13 +60,8 @@ def plot_coefficients(
     how = posterior.diagnostics
     hue, warning = look_of(how.engine)
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
-    heading = Heading(
-        8.2,
-        title or f"{model.question} of {model.target.name}",
-        [*([posterior.about] if posterior.about else []), note],
-        warning,
-    )
-    figure = new_figure(8.2, _ROW * len(found) + 0.9, heading)
+    heading = title or f"{model.question} of {model.target.name}"
+    figure = new_figure(8.2, _ROW * len(found) + 0.9, heading, [posterior.about, note], warning)
     axes = figure.add_subplot()
     at = np.arange(len(found), dtype=float)
     axes.axvline(0, color=QUIET, linewidth=0.8)
@@ -77,7 +70,6 @@ def plot_coefficients(
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
     for row, (low, *_, high) in zip(at, found, strict=True):
         beside(axes, row, f"{span(low, high, common_decimals([high - low]))} per unit", QUIET)
-    unit = posterior.units.of("mean") if model.outcome == model.target.name else ""
-    label = ", ".join(filter(None, [f"change of {model.outcome}", unit]))
-    axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
+    own = model.outcome == model.target.name
+    name_axis(axes, f"change of {model.outcome}", posterior.units.of("mean") if own else "")
     return finish(figure, path)

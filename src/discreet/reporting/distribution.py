@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import probability
+from discreet.arguments import FilePath, probability
 from discreet.errors import UsageError
 from discreet.inference.units import Units
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
     QUIET,
-    Heading,
     few_ticks,
     finish,
     look_of,
+    name_unit,
     new_figure,
     rule,
     strip,
@@ -39,7 +38,7 @@ _NARROW = 0.01
 def plot_distribution(
     posterior: Any,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
 ) -> Figure:
@@ -65,16 +64,9 @@ def plot_distribution(
     prob = probability(prob, "prob")
     how = posterior.diagnostics
     hue, warning = look_of(how.engine)
-    heading = Heading(
-        7.2,
-        title or posterior.question or f"Distribution, {how.engine} engine",
-        [
-            *([posterior.about] if posterior.about else []),
-            f"{how.engine} engine, {how.draws_in_words}, {how.approximation}",
-        ],
-        warning,
-    )
-    figure = new_figure(7.2, 5.6, heading, gap=0.06)
+    heading = title or posterior.question or f"Distribution, {how.engine} engine"
+    note = f"{how.engine} engine, {how.draws_in_words}, {how.approximation}"
+    figure = new_figure(7.2, 5.6, heading, [posterior.about, note], warning, gap=0.06)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[1, 1.15])
     cut = _density(upper, found, prob, hue)
     words = f"median of each bin and its {100 * prob:.4g}% interval"
@@ -129,4 +121,4 @@ def _function(
     if units.dates:
         date_axis(axes)
     elif units.label is not None:
-        axes.set_xlabel(units.label, color=QUIET, fontsize=9, loc="right", parse_math=False)
+        name_unit(axes, units.label)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import one_of, probability
+from discreet.arguments import FilePath, one_of, probability
 from discreet.inference.summary import tails
-from discreet.reporting.states import draw_states
+from discreet.reporting.states import draw_states, name_times
 from discreet.reporting.style import (
     PALETTE,
     QUIET,
-    Heading,
     finish,
     look_of,
     measure,
@@ -30,13 +28,13 @@ if TYPE_CHECKING:
 
     from discreet.inference.models.hidden_markov.forecast import Forecast
 
-# Labels of a feature that are drawn, the most frequent; ticks of the time axis; sequences whose states are drawn.
-_MOST_LABELS, _TICKS, _MOST_SEQUENCES = 4, 9, 40
+# Labels of a feature that are drawn, the most frequent; sequences whose states are drawn.
+_MOST_LABELS, _MOST_SEQUENCES = 4, 40
 
 
 def plot_forecast(
     forecast: Forecast,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     *,
     sequence: str | None = None,
     prob: float = 0.95,
@@ -64,16 +62,15 @@ def plot_forecast(
     times = (*model.time.labels, *forecast.steps)
     states = np.concatenate([posterior.draws["states"], forecast.paths], axis=2)
     words = [
-        posterior.about or "",
+        posterior.about,
         f"Right of the line, what is expected. Below, shares of labels in {shorten(chosen)}: medians and "
         f"{100 * prob:.4g}% intervals.",
     ]
-    heading = Heading(
-        9.0, title or f"Forecast by {model.time.name}", words, look_of(posterior.diagnostics.engine)[1]
-    )
+    heading = title or f"Forecast by {model.time.name}"
+    warning = look_of(posterior.diagnostics.engine)[1]
     shown = names[:_MOST_SEQUENCES]
     heights = [0.7 + 0.3 * len(shown), *[1.7] * len(model.features)]
-    figure = new_figure(9.0, sum(heights), heading, gap=0.06)
+    figure = new_figure(9.0, sum(heights), heading, words, warning, gap=0.06)
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     top = figure.add_subplot(grid[0])
     draw_states(top, states[:, : len(shown)], shown, times, model.states)
@@ -85,10 +82,7 @@ def plot_forecast(
         _draw_shares(axes, posterior.draws[feature.name][each, mine], feature.labels, prob)
         axes.set_title(shorten(feature.name), loc="right", color=QUIET, fontsize=9, parse_math=False)
         axes.axvline(model.time.n_labels - 0.5, color=QUIET, linewidth=1.2)
-        ticks = range(0, len(times), -(-len(times) // _TICKS))
-        axes.set_xticks(
-            ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
-        )
+        name_times(axes, times)
         axes.set_xlim(-0.5, len(times) - 0.5)
     return finish(figure, path)
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import one_of, whole
+from discreet.arguments import FilePath, one_of, whole
 from discreet.errors import UsageError
 from discreet.inference.summary import tails
 from discreet.reporting.style import (
     HAIRLINE,
-    INK,
     PALETTE,
     QUIET,
-    Heading,
     common_decimals,
     draw_intervals,
     finish,
+    levels_of,
     look_of,
+    name_axis,
     name_rows,
     name_series,
     new_figure,
@@ -48,7 +47,7 @@ def plot_groups(
     groups: GroupPosteriors,
     parameter: str | None = None,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
     order: str = "declared",
@@ -99,10 +98,9 @@ def plot_groups(
         notes.append(f"{which} {len(rows)} of {len(groups):,} groups (most_groups=None draws all)")
     if len(names) < len(shown):
         notes.append(f"first {len(names)} of {len(shown)} coefficients (parameter= draws one)")
-    notes = [*([groups.about] if groups.about else []), "; ".join(notes)]
-    heading = Heading(8.2, title or first.question or "Groups", notes, look_of(how.engine)[1])
+    heading = (title or first.question or "Groups", [groups.about, "; ".join(notes)], look_of(how.engine)[1])
     height = (_ROW + 0.12 * pooled) * len(rows) + 0.9
-    figure = new_figure(8.2, height * len(names) + 0.25 * pooled, heading)
+    figure = new_figure(8.2, height * len(names) + 0.25 * pooled, *heading)
     panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
     for at, (axes, name) in enumerate(zip(panels, names, strict=True)):
         _panel(axes, groups, name, rows, prob)
@@ -114,7 +112,7 @@ def plot_groups(
 def _panel(axes: Axes, groups: GroupPosteriors, name: str, rows: np.ndarray, prob: float) -> None:
     """Draw one parameter of the groups."""
     first, center = next(iter(groups.values())), groups.center(name)
-    levels = [tails(prob)[0], 0.25, 0.5, 0.75, tails(prob)[1]]
+    levels = levels_of(prob)
     quantiles = np.quantile(groups.stacked(name)[rows], levels, axis=1).T
     at = np.arange(len(rows), dtype=float)
     pooled = groups.apart is not None and center is not None
@@ -133,8 +131,7 @@ def _panel(axes: Axes, groups: GroupPosteriors, name: str, rows: np.ndarray, pro
         return
     if len(rows) <= _MOST_NUMBERS:
         _numbers(axes, at, quantiles)
-    label = ", ".join(filter(None, [name, first.units.of(name)]))
-    axes.set_xlabel(label, color=INK, fontsize=10, loc="left", parse_math=False)
+    name_axis(axes, name, first.units.of(name))
 
 
 def _numbers(axes: Axes, at: np.ndarray, q: np.ndarray) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
-    Heading,
     choose_hues,
     finish,
     label,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from discreet.privacy.loss import PrivacyLoss
 
-_WIDTH = 8.6
 # Smaller deltas are drawn nowhere, and losses that only they can see neither.
 _LEAST_DELTA = 1e-12
 
@@ -36,7 +34,7 @@ _LEAST_DELTA = 1e-12
 def plot_privacy_loss(
     losses: Mapping[str, PrivacyLoss],
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str = "Privacy loss",
     notes: Sequence[str] = (),
     colors: Mapping[str, str] | None = None,
@@ -57,7 +55,7 @@ def plot_privacy_loss(
     if not losses:
         raise UsageError("plot_privacy_loss needs at least one loss.")
     hues = choose_hues(list(losses), colors)
-    figure = new_figure(_WIDTH, 3.1, Heading(_WIDTH, title, list(notes)))
+    figure = new_figure(8.6, 3.1, title, notes)
     left, right = figure.subplots(1, 2)
     for loss, hue in zip(losses.values(), hues, strict=True):
         distribution_panel(left, loss, hue)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.models.discrete import Conditional
 from discreet.models.network import BayesianNetwork
 from discreet.reporting.layers import Drawing, Spacing, lay_out
@@ -17,7 +17,6 @@ from discreet.reporting.style import (
     HAIRLINE,
     INK,
     QUIET,
-    Heading,
     finish,
     look_of,
     new_figure,
@@ -38,7 +37,7 @@ _MARGIN = 0.2
 
 def plot_network(
     posterior: Any,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     *,
     prob: float = 0.9,
     title: str | None = None,
@@ -67,14 +66,10 @@ def plot_network(
     drawing = lay_out({name: box.size for name, box in boxes.items()}, model.edges, Spacing())
     hue, warning = look_of(posterior.diagnostics.engine)
     width = max(drawing.width + 2 * _MARGIN, 5.9)
-    heading = Heading(
-        width,
-        title or "Bayesian network",
-        [posterior.about or "", f"Posterior mean and {100 * prob:.4g}% interval of each probability."],
-        warning,
-    )
-    figure = new_figure(width, drawing.height + 2 * _MARGIN, heading)
-    _draw(figure, drawing, boxes, heading, hue)
+    notes = [posterior.about, f"Posterior mean and {100 * prob:.4g}% interval of each probability."]
+    heading = title or "Bayesian network"
+    figure = new_figure(width, drawing.height + 2 * _MARGIN, heading, notes, warning)
+    _draw(figure, drawing, boxes, hue)
     return finish(figure, path)
 
 
@@ -129,7 +124,7 @@ class _Box:
         return max(sum(self.gutters) + _BARS + _FIGURES + 2 * _PAD, words), height
 
 
-def _draw(figure: Figure, drawing: Drawing, boxes: dict[str, _Box], heading: Heading, hue: str) -> None:
+def _draw(figure: Figure, drawing: Drawing, boxes: dict[str, _Box], hue: str) -> None:
     """Draw everything on one plain surface, whose units are inches, downwards."""
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
     from matplotlib.path import Path
@@ -137,7 +132,7 @@ def _draw(figure: Figure, drawing: Drawing, boxes: dict[str, _Box], heading: Hea
     width, height = figure.get_size_inches()
     # the one panel is placed by hand
     figure.set_layout_engine("none")
-    axes = figure.add_axes((0, 0, 1, (height - heading.band) / height))
+    axes = figure.add_axes((0, 0, 1, (drawing.height + 2 * _MARGIN) / height))
     axes.set_axis_off()
     axes.set_xlim(-(width - drawing.width) / 2, (width + drawing.width) / 2)
     axes.set_ylim(drawing.height + _MARGIN, -_MARGIN)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from discreet.reporting.style import ACCENT, HAIRLINE, INK, PALETTE, QUIET, Heading, finish, new_figure
+from discreet.arguments import FilePath
+from discreet.reporting.style import ACCENT, HAIRLINE, INK, PALETTE, QUIET, finish, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def plot_plan(plan: Any, *, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_plan(plan: Any, *, path: FilePath | None = None) -> Figure:
     """Draw the expected width against the budget, on logarithmic axes; floor, ceiling and wanted width as lines."""
-    heading = Heading(
-        7.2,
-        f"What {plan.budget.varied} buys: {plan.model}, {plan.n:,} records",
-        (
-            f"mean width of the {100 * plan.prob:g}% interval of {plan.parameter} over simulated releases",
-            f"expected of the table: {plan.expects}",
-        ),
-    )
-    figure = new_figure(7.2, 3.9, heading)
+    notes = [
+        f"mean width of the {100 * plan.prob:g}% interval of {plan.parameter} over simulated releases",
+        f"expected of the table: {plan.expects}",
+    ]
+    title = f"What {plan.budget.varied} buys: {plan.model}, {plan.n:,} records"
+    figure = new_figure(7.2, 3.9, title, notes)
     axes = figure.add_subplot()
     budgets, widths = plan.curve(13)
     _axes(axes, plan.budget.varied)
@@ -43,19 +40,16 @@ def plot_plan(plan: Any, *, path: str | os.PathLike[str] | None = None) -> Figur
     return finish(figure, path)
 
 
-def plot_division(division: Any, *, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_division(division: Any, *, path: FilePath | None = None) -> Figure:
     """Draw the width of every question against its budget, as shares of what they are without data."""
     plans = division.plans
     varied = next(iter(plans.values())).budget.varied
-    heading = Heading(
-        7.2,
-        f"A budget for {len(plans)} questions: {varied} = {division.total:.3g} in all",
-        ("width of each interval, as a share of what it is without data; points show the division",),
-    )
-    figure = new_figure(7.2, 4.2, heading)
+    title = f"A budget for {len(plans)} questions: {varied} = {division.total:.3g} in all"
+    note = "width of each interval, as a share of what it is without data; points show the division"
+    figure = new_figure(7.2, 4.2, title, [note])
     axes = figure.add_subplot()
     _axes(axes, varied)
-    for hue, (name, one) in zip(_hues(len(plans)), plans.items(), strict=True):
+    for hue, (name, one) in zip(cycle(PALETTE), plans.items(), strict=False):
         budgets, widths = one.curve(9)
         axes.plot(budgets, widths / one.ceiling, color=hue, linewidth=1.6, alpha=0.8)
         axes.plot([one.spent], [one.width / one.ceiling], "o", color=hue, markersize=7)
@@ -64,10 +58,6 @@ def plot_division(division: Any, *, path: str | os.PathLike[str] | None = None) 
             fontsize=10, fontweight="bold", parse_math=False,
         )  # fmt: skip
     return finish(figure, path)
-
-
-def _hues(count: int) -> Sequence[str]:
-    return [PALETTE[k % len(PALETTE)] for k in range(count)]
 
 
 def _axes(axes: Axes, varied: str) -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import FilePath, whole
 from discreet.errors import UsageError
 from discreet.reporting.style import (
-    INK,
-    Heading,
     choose_hues,
     finish,
     look_of,
+    name_axis,
     name_series,
     new_figure,
     title_panel,
@@ -39,7 +37,7 @@ _TALLEST = 200.0
 def plot_posterior(
     posterior: Posterior,
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
     parameters: Sequence[str] | None = None,
@@ -92,13 +90,9 @@ def plot_posterior(
         notes.append(f"first {len(panels)} of {len(every)} panels (most_panels=None draws all)")
     hue, warning = look_of(how.engine)
     width = max(4.9 * columns + 0.4, 5.9)
-    heading = Heading(
-        width,
-        title or posterior.question or f"Posterior, {how.engine} engine",
-        [*([posterior.about] if posterior.about else []), "; ".join(notes)],
-        warning,
-    )
-    figure = new_figure(width, sum(map(max, lines)), heading, gap=0.08)
+    heading = title or posterior.question or f"Posterior, {how.engine} engine"
+    words_below = [posterior.about, "; ".join(notes)]
+    figure = new_figure(width, sum(map(max, lines)), heading, words_below, warning, gap=0.08)
     grid = figure.add_gridspec(len(lines), columns, height_ratios=[max(line) for line in lines])
     for place, (name, table) in enumerate(cut.items()):
         axes = figure.add_subplot(grid[divmod(place, columns)])
@@ -117,7 +111,7 @@ def plot_comparison(
     posteriors: Mapping[str, Posterior],
     parameter: str = "p",
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     prob: float = 0.95,
     title: str | None = None,
     note: str | None = None,
@@ -175,30 +169,29 @@ def plot_comparison(
     abouts = {posterior.about for posterior in posteriors.values()}
     about = abouts.pop() if len(abouts) == 1 else None
     shown = axis_label or parameter
-    heading = Heading(
-        7.2,
+    heading = (
         title or f"Posterior of {shown}",
-        [note] if note is not None else [about, words] if about else [words],
+        [about, words] if note is None else [note],
         f"{', '.join(naive)}: ignores the privacy noise" if naive else None,
     )
     group = 0.19 * len(tables) + 0.14
     if scalar:
-        figure = new_figure(7.2, 3.4 + 0.34 * len(tables), heading)
+        figure = new_figure(7.2, 3.4 + 0.34 * len(tables), *heading)
         series = {name: table[parameter] for name, table in tables.items()}
         beyond = overlay(figure, parameter, series, hues, prob)
         shown += f" ({beyond})" if beyond else ""
     elif together:
-        figure = new_figure(7.2, min(len(components) * group, _TALLEST) + 1.0, heading)
+        figure = new_figure(7.2, min(len(components) * group, _TALLEST) + 1.0, *heading)
         axes = figure.add_subplot()
         interval_panel(axes, cut, hues, prob)
         name_series(axes, list(tables), hues)
     else:
-        figure = new_figure(7.2, min(len(components) * (group + 0.4), _TALLEST) + 0.7, heading)
+        figure = new_figure(7.2, min(len(components) * (group + 0.4), _TALLEST) + 0.7, *heading)
         stack = figure.subplots(len(components), 1, squeeze=False)[:, 0]
         for axes, full in zip(stack, components, strict=True):
             interval_panel(axes, [{full: table[full]} for table in cut], hues, prob)
         name_series(stack[0], list(tables), hues)
-    figure.axes[-1].set_xlabel(shown, color=INK, fontsize=10, loc="left", parse_math=False)
+    name_axis(figure.axes[-1], shown)
     return finish(figure, path)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import generator, instance, probability, text
+from discreet.arguments import FilePath, generator, instance, probability, text
 from discreet.arguments import path as read_path
 from discreet.artifact import Release
 from discreet.artifact.files import replacing
@@ -39,7 +39,7 @@ _REFERENCES = (
 
 def report(
     release: Any,
-    path: str | os.PathLike[str] = "report.html",
+    path: FilePath = "report.html",
     *,
     posterior: Any = None,
     prior: Any = None,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     PALETTE,
-    Heading,
     finish,
     measure,
     new_figure,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from discreet.ledger.history import Step
     from discreet.privacy.guarantees import Guarantee
 
-_WIDTH = 8.6
 _MOST_PANELS = 12
 
 
@@ -35,7 +33,7 @@ def plot_spending(
     *,
     opened: Mapping[str, str] | None = None,
     now: datetime | None = None,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     title: str = "Budget spent",
 ) -> Figure:
     """Draw, for each data set, the share of its budget that was gone at every moment since it was opened.
@@ -63,7 +61,7 @@ def plot_spending(
     notes = ["share of the budget that is gone, from the opening of the data set to now"]
     if len(shown) < len(budgets):
         notes.append(f"first {len(shown)} of {len(budgets)} data sets")
-    figure = new_figure(_WIDTH, 1.9 * len(shown), Heading(_WIDTH, title, notes), gap=0.1)
+    figure = new_figure(8.6, 1.9 * len(shown), title, notes, gap=0.1)
     panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
     end = now or datetime.now(UTC)
     moments = [end]

@@ -1,25 +1,26 @@
-"""Pictures of hidden Markov models: which state when, and what each state looks like.
+"""Pictures of hidden Markov models: which state when, what each state looks like, and how many there are.
 
 Figures 3 to 7 of Foulds et al. (2016), with the share of draws that agree as the strength of the color.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     INK,
     PALETTE,
     QUIET,
-    Heading,
     finish,
+    hollow,
+    label,
     look_of,
     name_rows,
     name_series,
@@ -39,9 +40,7 @@ _TICKS = 9
 _MOST_STATES, _TALLEST = 12, 200.0
 
 
-def plot_states(
-    posterior: Any, *, title: str | None = None, path: str | os.PathLike[str] | None = None
-) -> Figure:
+def plot_states(posterior: Any, *, title: str | None = None, path: FilePath | None = None) -> Figure:
     """Draw the most frequent state of every sequence at every time, fainter where fewer draws agree.
 
     Parameters
@@ -57,12 +56,8 @@ def plot_states(
     states = posterior.draws["states"]
     names = ("all",) if model.chain is None else model.chain.labels
     place = model.time.name if model.chain is None else f"{model.chain.name} and {model.time.name}"
-    heading = Heading(
-        9.0,
-        title or f"State by {place}",
-        [posterior.about or "", "The most frequent state of the draws, fainter where fewer of them agree."],
-    )
-    figure = new_figure(9.0, 0.62 + 0.3 * len(names), heading)
+    notes = [posterior.about, "The most frequent state of the draws, fainter where fewer of them agree."]
+    figure = new_figure(9.0, 0.62 + 0.3 * len(names), title or f"State by {place}", notes)
     axes = figure.add_subplot()
     draw_states(axes, states, names, model.time.labels, model.states)
     return finish(figure, path)
@@ -70,7 +65,7 @@ def plot_states(
 
 def plot_hidden_markov(
     posterior: Any,
-    path: str | os.PathLike[str] | None = None,
+    path: FilePath | None = None,
     *,
     prob: float = 0.95,
     title: str | None = None,
@@ -94,18 +89,14 @@ def plot_hidden_markov(
     # states are numbered by how frequent they are, so the first are those to show
     tables = {feature.name: posterior.draws[feature.name][:, :_MOST_STATES] for feature in model.features}
     panels = _Emissions.of(tables, {feature.name: feature.labels for feature in model.features}, prob)
-    words = [posterior.about or "", "Above, the most frequent state of the draws, fainter where fewer agree."]
+    words = [posterior.about, "Above, the most frequent state of the draws, fainter where fewer agree."]
     if model.states > _MOST_STATES:
         words.append(f"Below, the {_MOST_STATES} most frequent of {model.states} states.")
     width = max(panels.width, 9.0)
-    heading = Heading(
-        width,
-        title or "Hidden states, and what each looks like",
-        [*words, *panels.notes],
-        look_of(posterior.diagnostics.engine)[1],
-    )
+    heading = title or "Hidden states, and what each looks like"
+    warning = look_of(posterior.diagnostics.engine)[1]
     heights = [min(0.62 + 0.3 * len(names), _TALLEST), *[panels.row_height] * panels.n_states]
-    figure = new_figure(width, sum(heights), heading, gap=0.05)
+    figure = new_figure(width, sum(heights), heading, [*words, *panels.notes], warning, gap=0.05)
     grid = figure.add_gridspec(len(heights), len(panels.columns), height_ratios=heights)
     top = figure.add_subplot(grid[0, :])
     draw_states(top, posterior.draws["states"], names, model.time.labels, model.states)
@@ -138,17 +129,19 @@ def draw_states(
     axes.set_yticks(
         range(len(names)), [shorten(str(name)) for name in names], color=INK, fontsize=9, parse_math=False
     )
-    ticks = range(0, len(times), -(-len(times) // _TICKS))
-    axes.set_xticks(
-        ticks, [shorten(str(times[t])) for t in ticks], color=QUIET, fontsize=8.5, parse_math=False
-    )
+    name_times(axes, times)
     used = np.unique(likely)
     name_series(axes, [f"State {k + 1}" for k in used[:10]], [_hue(int(k)) for k in used[:10]])
 
 
-def plot_emissions(
-    posterior: Any, *, title: str | None = None, path: str | os.PathLike[str] | None = None
-) -> Figure:
+def name_times(axes: Axes, times: Sequence[str]) -> None:
+    """Write some of the times below a panel, evenly apart."""
+    ticks = range(0, len(times), -(-len(times) // _TICKS))
+    names = [shorten(str(times[t])) for t in ticks]
+    axes.set_xticks(ticks, names, color=QUIET, fontsize=8.5, parse_math=False)
+
+
+def plot_emissions(posterior: Any, *, title: str | None = None, path: FilePath | None = None) -> Figure:
     """Draw each state's probabilities, a column of panels for each feature, with 95% intervals.
 
     Of a feature with many labels, the most frequent are drawn.
@@ -167,12 +160,12 @@ def draw_emissions(
     *,
     title: str,
     notes: list[str],
-    path: str | os.PathLike[str] | None,
+    path: FilePath | None,
 ) -> Figure:
     """Draw tables of emission probabilities, draws first, then states and labels."""
     panels = _Emissions.of(tables, labels, 0.95)
-    heading = Heading(panels.width, title, [*notes, *panels.notes])
-    figure = new_figure(panels.width, panels.n_states * panels.row_height, heading, gap=0.05)
+    height = panels.n_states * panels.row_height
+    figure = new_figure(panels.width, height, title, [*notes, *panels.notes], gap=0.05)
     panels.draw(figure.subplots(panels.n_states, len(panels.columns), squeeze=False))
     return finish(figure, path)
 
@@ -282,3 +275,29 @@ def _rgb(color: str) -> np.ndarray:
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(color))
+
+
+def plot_state_numbers(found: Any, path: FilePath | None = None) -> Figure:
+    """Draw how far each number of states falls short of the best, with a standard error on either side.
+
+    Parameters
+    ----------
+    found
+        What ``dc.validation.compare_states`` returned.
+    path
+        Where to write the picture (.png, .svg or .pdf), if anywhere.
+    """
+    lags, errors = found.lags()
+    notes = [
+        f"Log score of {len(found.cells)} cells that were held out, a cell; the farther right, the better.",
+        f"The smallest number within a standard error of the best: {found.chosen}.",
+    ]
+    figure = new_figure(7.0, 0.9 + 0.36 * len(lags), "How many hidden states?", notes)
+    axes = figure.add_subplot()
+    rows = range(len(lags))
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    axes.hlines(rows, -lags - errors, -lags + errors, color=PALETTE[0], linewidth=1.8)
+    hollow(axes, -lags, rows, PALETTE[0], 5, 1.6)
+    name_rows(axes, [str(k) for k in found.states])
+    label(axes, "log score against the best")
+    return finish(figure, path)

@@ -7,18 +7,18 @@ user, so none is read as mathematics: a label may be ``$20-$30``.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import FilePath
 from discreet.arguments import path as read_path
 from discreet.errors import UsageError
 from discreet.extras import needed_for
+from discreet.inference.summary import tails
 
 with needed_for("a plot"):
     from matplotlib.figure import Figure
@@ -111,11 +111,32 @@ def name_rows(axes: Axes, names: Sequence[str], room: float | None = None, fonts
     rule(axes)
 
 
+def name_axis(axes: Axes, *words: str | None) -> None:
+    """Write what is drawn across, in words that are parted by commas."""
+    axes.set_xlabel(", ".join(filter(None, words)), color=INK, fontsize=10, loc="left", parse_math=False)
+
+
+def name_unit(axes: Axes, unit: str) -> None:
+    """Write, quietly and at its end, the unit of the axis."""
+    axes.set_xlabel(unit, color=QUIET, fontsize=9, loc="right", parse_math=False)
+
+
+def levels_of(prob: float) -> list[float]:
+    """Return the five quantiles of :func:`draw_intervals`: an interval of ``prob``, the middle half, the median."""
+    low, high = tails(prob)
+    return [low, 0.25, 0.5, 0.75, high]
+
+
+def hollow(axes: Axes, x: Any, y: Any, hue: str, size: float, edge: float, **looks: Any) -> None:
+    """Draw points as circles with a white inside."""
+    axes.plot(x, y, "o", color="white", markeredgecolor=hue, markersize=size, markeredgewidth=edge, **looks)
+
+
 def draw_intervals(axes: Axes, rows: np.ndarray, q: np.ndarray, hue: str) -> None:
     """Draw a median, a thin interval and a thick one of the middle half in each row, from five quantiles."""
     axes.hlines(rows, q[:, 0], q[:, 4], color=hue, linewidth=1.4)
     axes.hlines(rows, q[:, 1], q[:, 3], color=hue, linewidth=4.2)
-    axes.plot(q[:, 2], rows, "o", color="white", markeredgecolor=hue, markersize=4.6, markeredgewidth=1.4)
+    hollow(axes, q[:, 2], rows, hue, 4.6, 1.4)
 
 
 def look_of(engine: str) -> tuple[str, str | None]:
@@ -138,39 +159,6 @@ def title_panel(axes: Axes, name: str, words: str) -> None:
     )
 
 
-@dataclass(frozen=True)
-class Heading:
-    """A title, quiet lines below it, and a warning that nobody overlooks; broken where the figure ends."""
-
-    width: float
-    title: str
-    notes: Sequence[str]
-    warning: str | None = None
-
-    def lines(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the lines below the title, and how each is set."""
-        room = max(int((self.width - 2 * _MARGIN) / _LETTER), 20)
-        quiet = [(line, {"color": QUIET}) for note in self.notes for line in _broken(note, room)]
-        # bold letters are wider
-        warning = _broken(self.warning or "", int(room * 0.85))
-        return quiet + [(line, {"color": ACCENT, "fontweight": "bold"}) for line in warning]
-
-    @property
-    def band(self) -> float:
-        """Inches that the heading takes."""
-        return 0.48 + 0.24 * len(self.lines())
-
-    def write(self, figure: Figure) -> None:
-        """Write everything at the top of ``figure``."""
-        height = figure.get_size_inches()[1]
-        left = (_MARGIN + 0.04) / self.width
-        figure.text(
-            left, 1 - 0.36 / height, self.title, color=INK, fontsize=14, fontweight="bold", parse_math=False
-        )
-        for row, (line, looks) in enumerate(self.lines()):
-            figure.text(left, 1 - (0.60 + 0.22 * row) / height, line, fontsize=9.5, parse_math=False, **looks)
-
-
 def _broken(text: str, room: int) -> list[str]:
     """Break a text into lines, never at an equals sign or between "with" and what is equal to something."""
     joined = re.sub(r"(\bwith )?(\S+) = ", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
@@ -178,14 +166,34 @@ def _broken(text: str, room: int) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
-def new_figure(width: float, height: float, heading: Heading, *, gap: float = 0.03) -> Figure:
-    """Make a figure with a margin all round and the heading on top; ``gap`` is the space between rows of panels."""
-    whole = height + heading.band
+def new_figure(
+    width: float,
+    height: float,
+    title: str,
+    notes: Iterable[str | None] = (),
+    warning: str | None = None,
+    *,
+    gap: float = 0.03,
+) -> Figure:
+    """Make a figure with a margin all round, and a heading on top of its ``height`` inches.
+
+    The heading is a title, quiet lines below it, and a warning that nobody overlooks, broken where the figure ends.
+    ``gap`` is the space between rows of panels.
+    """
+    room = max(int((width - 2 * _MARGIN) / _LETTER), 20)
+    lines = [(line, {"color": QUIET}) for note in notes for line in _broken(note or "", room)]
+    # bold letters are wider
+    loud: dict[str, Any] = {"color": ACCENT, "fontweight": "bold"}
+    lines += [(line, loud) for line in _broken(warning or "", int(room * 0.85))]
+    whole = height + 0.48 + 0.24 * len(lines)
     figure = Figure(figsize=(width, whole), layout="constrained", facecolor="white")
     side, foot = _MARGIN / width, _MARGIN / whole
     inner = (side, foot, 1 - 2 * side, height / whole - foot)
     figure.get_layout_engine().set(rect=inner, w_pad=0.04, h_pad=0.04, wspace=0.04, hspace=gap)  # pyright: ignore
-    heading.write(figure)
+    left = (_MARGIN + 0.04) / width
+    figure.text(left, 1 - 0.36 / whole, title, color=INK, fontsize=14, fontweight="bold", parse_math=False)
+    for row, (line, looks) in enumerate(lines):
+        figure.text(left, 1 - (0.60 + 0.22 * row) / whole, line, fontsize=9.5, parse_math=False, **looks)
     return figure
 
 
@@ -218,7 +226,7 @@ def choose_hues(names: Sequence[str], colors: Mapping[str, str] | None) -> list[
     return [chosen[name] if name in chosen else spare[unknown.index(name) % len(spare)] for name in names]
 
 
-def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+def finish(figure: Figure, path: FilePath | None) -> Figure:
     """Write the figure if asked, whole or not at all."""
     if path is None:
         return figure

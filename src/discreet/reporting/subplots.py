@@ -11,11 +11,13 @@ from discreet.domain.dates import shown_day
 from discreet.inference.units import UNNAMED, Units
 from discreet.reporting.density import has_curve, is_count, share_beyond, smooth_density, support_of
 from discreet.reporting.style import (
-    QUIET,
     common_decimals,
     draw_intervals,
     few_ticks,
+    hollow,
+    levels_of,
     name_rows,
+    name_unit,
     number,
     rule,
     span,
@@ -58,7 +60,7 @@ def density_panel(
         date_axis(axes)
         found, within = shown_day(median), f"{shown_day(low)} to {shown_day(high)}"
     elif unit := units.of(name):
-        axes.set_xlabel(unit, color=QUIET, fontsize=9, loc="right", parse_math=False)
+        name_unit(axes, unit)
         found, within = f"{found} {unit}", f"{within} {unit}"
     words = f"median {found}, {100 * prob:.4g}% interval {within}"
     return "; ".join(filter(None, [words, share_beyond(draws, x[0], x[-1])]))
@@ -103,11 +105,10 @@ def interval_panel(
 ) -> None:
     """Draw a median, a thin interval and a thick one of the middle half for each component."""
     shown = list(tables[0])
-    levels = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     lane = 0.0 if len(tables) == 1 else min(0.24, 0.62 / (len(tables) - 1))
     for series, (table, hue) in enumerate(zip(tables, hues, strict=True)):
         rows = np.arange(len(shown)) + (series - (len(tables) - 1) / 2) * lane
-        q = np.array([np.quantile(table[full], levels) for full in shown])
+        q = np.array([np.quantile(table[full], levels_of(prob)) for full in shown])
         draw_intervals(axes, rows, q, hue)
     name_rows(axes, [full.partition("[")[2][:-1] for full in shown])
 
@@ -153,7 +154,7 @@ def overlay(
     digits = common_decimals([q[2] - q[0] for q in quantiles])
     for row, ((low, median, high), hue) in enumerate(zip(quantiles, hues, strict=True)):
         lower.hlines(row, low, high, color=hue, linewidth=3.2)
-        lower.plot(median, row, "o", color="white", markeredgecolor=hue, markersize=6, markeredgewidth=1.8)
+        hollow(lower, median, row, hue, 6, 1.8)
         beside(lower, row, span(low, high, digits), hue)
     strip(upper)
     upper.tick_params(bottom=False, labelbottom=False)

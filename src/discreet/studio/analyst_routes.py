@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from discreet.inference.posterior import Posterior
 from discreet.studio import open_readings as readings
 from discreet.studio import take_away
 from discreet.studio.open_readings import Reading
-from discreet.studio.pages import Refused, Visit, answered
+from discreet.studio.pages import Refused, Visit, route
 
 
 def _all(visit: Visit) -> Response:
@@ -120,13 +119,13 @@ def _attached(content: bytes, name: str, kind: str) -> Response:
 
 
 ROUTES = [
-    Route("/read", answered(_all)),
-    Route("/read/drop", answered(_drop), methods=["POST"]),
-    Route("/read/report.html", answered(_report)),
-    Route("/read/{name}", answered(_one)),
-    Route("/read/{name}/close", answered(_close), methods=["POST"]),
-    Route("/read/{name}/prior", answered(_prior), methods=["POST"]),
-    Route("/read/{name}/compare", answered(_compare), methods=["POST"]),
-    Route("/read/{name}/picture.png", answered(_picture)),
-    Route("/read/{name}/draws.{kind}", answered(_taken)),
+    route("/read", _all),
+    route("/read/drop", _drop, "POST"),
+    route("/read/report.html", _report),
+    route("/read/{name}", _one),
+    route("/read/{name}/close", _close, "POST"),
+    route("/read/{name}/prior", _prior, "POST"),
+    route("/read/{name}/compare", _compare, "POST"),
+    route("/read/{name}/picture.png", _picture),
+    route("/read/{name}/draws.{kind}", _taken),
 ]

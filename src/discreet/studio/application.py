@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 from discreet.errors import DataError, UsageError
 from discreet.studio.catalogue import LANGUAGES
 from discreet.studio.guard import Doors, Guard
-from discreet.studio.pages import Forbidden, Refused, Visit, answered
+from discreet.studio.pages import Forbidden, Refused, Visit, route
 
 _HERE = Path(__file__).parent
 _STATIC = {
@@ -120,7 +120,7 @@ async def _static(request: Request) -> Response:
 
 
 _FIRST = [
-    Route("/", answered(_home)),
-    Route("/language", answered(_language), methods=["POST"]),
+    route("/", _home),
+    route("/language", _language, "POST"),
     Route("/static/{name}", _static),
 ]

@@ -14,6 +14,7 @@ from discreet.mechanisms.quantile import PrivateQuantiles
 from discreet.models.base import Model
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.logistic_regression import LogisticRegression
+from discreet.names import untaken
 from discreet.rational import exact, plain
 
 #: What can be asked, in the order of the page.
@@ -88,7 +89,7 @@ class Question:
             return Histogram(bins=_BINS)
         if self.kind == "categories":
             return Categorical(list(self.labels))
-        features = dict(_feature(line) for line in self.features)
+        features = self.declared_features()
         if not features:
             raise UsageError("say what may predict it, a line for each column.", hint="age: 18 to 100")
         kind = LogisticRegression if self.labels else LinearRegression
@@ -156,39 +157,44 @@ class Question:
 
 def read_question(form: Mapping[str, str], columns: Sequence[str], taken: Sequence[str]) -> Question:
     """Read the form of a question, or say what is missing; the model itself checks the rest."""
-    kind = form.get("kind", "")
+
+    def said(name: str, allowed: Sequence[str] | None = None) -> str:
+        """Return a field's text; nothing if it is none of those that are allowed."""
+        text = form.get(name, "")
+        return text if allowed is None or text in allowed else ""
+
+    kind, column = said("kind"), said("column")
     if kind not in KINDS:
         raise UsageError("choose a question.")
-    column = form.get("column", "")
-    for name in (column, form.get("by", "")):
+    for name in (column, said("by")):
         if name and name not in columns:
             raise UsageError("choose a column of the table.")
     if not column:
         raise UsageError("choose a column.")
-    low, high = form.get("low", "").strip(), form.get("high", "").strip()
+    low, high = said("low").strip(), said("high").strip()
     if kind in WITH_BOUNDS and not (low and high):
         raise UsageError(
             "give the smallest and the largest value that is possible, from public knowledge.",
             hint="age: 0 and 120; never look at the rows for it",
         )
-    by = form.get("by", "") if kind != "predicts" else ""
-    private = bool(form.get("private")) and bool(by)
+    by = said("by") if kind != "predicts" else ""
+    private = bool(said("private") and by)
     made = Question(
         name=_free(f"{column}-{kind}" + (f"-by-{by}" if by else ""), taken),
         kind=kind,
         column=column,
         low=low,
         high=high,
-        bought=bool(form.get("bought")) and kind in WITH_BOUNDS,
-        labels=_lines(form.get("labels", "")) if kind in ("share", "categories", "predicts") else (),
+        bought=bool(said("bought")) and kind in WITH_BOUNDS,
+        labels=_lines(said("labels")) if kind in ("share", "categories", "predicts") else (),
         by=by,
-        groups=_lines(form.get("groups", "")) if by and not private else (),
+        groups=_lines(said("groups")) if by and not private else (),
         private=private,
-        where=form.get("where", "").strip(),
-        noise=form.get("noise", "") if form.get("noise", "") in NOISES else "laplace",
-        features=_lines(form.get("features", ""), commas=False) if kind == "predicts" else (),
-        rule=form.get("rule", "") if form.get("rule", "") in RULES[kind] else "",
-        unit_label=form.get("unit_label", "").strip(),
+        where=said("where").strip(),
+        noise=said("noise", NOISES) or "laplace",
+        features=_lines(said("features"), commas=False) if kind == "predicts" else (),
+        rule=said("rule", RULES[kind]),
+        unit_label=said("unit_label").strip(),
     )
     if by and not private and len(made.groups) < 2:
         raise UsageError("name the groups, a line for each: labels that everybody may know.")
@@ -256,9 +262,7 @@ def _lines(text: str, *, commas: bool = True) -> tuple[str, ...]:
 
 def _free(wanted: str, taken: Sequence[str]) -> str:
     stem = re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-")[:34].strip("-") or "question"
-    name, k = stem, 2
-    while name in taken:
-        name, k = f"{stem}-{k}", k + 1
+    name = untaken(stem, taken)
     if not _NAME.fullmatch(name):
         raise UsageError("the question has no name.")
     return name

@@ -20,7 +20,7 @@ from discreet.ledger.history import history
 from discreet.studio import plans, recipes, uploads
 from discreet.studio.asked_questions import KINDS, NOISES, RULES, WITH_BOUNDS, read_question
 from discreet.studio.drafts import Draft, Drafts, columns_of
-from discreet.studio.pages import Forbidden, Refused, Visit, answered
+from discreet.studio.pages import Forbidden, Refused, Visit, route
 from discreet.studio.plans import Plans
 from discreet.studio.publication import Publication, check_key, explained, statement
 
@@ -72,11 +72,7 @@ def _data(visit: Visit) -> Response:
     if visit.form.get("example"):
         data, table, records = str(clinic_survey()), "", 2500
     else:
-        data, table, records = (
-            visit.form.get("data", "").strip(),
-            visit.form.get("table", "").strip(),
-            draft.records,
-        )
+        data, table, records = visit.said("data"), visit.said("table"), draft.records
     if not data:
         raise UsageError("name a file on this machine, or choose one.")
     _drafts(visit).choose_rows(draft.id, data, table, columns_of(data, table), records)
@@ -109,7 +105,7 @@ def _unit(visit: Visit) -> Response:
     unit = visit.form.get("unit", "")
     if unit and unit not in draft.columns:
         raise UsageError("choose a column of the table.")
-    records = visit.form.get("records", "").replace(",", "").replace(".", "").strip()
+    records = visit.said("records").replace(",", "").replace(".", "").strip()
     if not records.isdecimal() or not 2 <= int(records) <= 10**12:
         raise UsageError("say about how many records there are: a whole number of 2 or more.")
     neighbors = "add_remove" if visit.form.get("neighbors") == "add_remove" else "replace"
@@ -121,18 +117,22 @@ def _unit(visit: Visit) -> Response:
 
 
 def _questions(visit: Visit) -> Response:
-    kind = visit.request.query_params.get("kind", "")
-    return _step(
-        visit, "questions", _draft(visit), kinds=KINDS, kind=kind if kind in KINDS else "", rules=RULES,
-        with_bounds=WITH_BOUNDS, noises=NOISES,
-    )  # fmt: skip
+    return _step(visit, "questions", _draft(visit), kinds=KINDS, **_asked(visit))
 
 
 def _fields(visit: Visit) -> Response:
+    return visit.page("fields_part.html", draft=_draft(visit), **_asked(visit))
+
+
+def _asked(visit: Visit) -> dict[str, Any]:
+    """Return which kind of question is asked, and what its form offers."""
     kind = visit.request.query_params.get("kind", "")
-    values = {"kind": kind if kind in KINDS else "", "rules": RULES, "with_bounds": WITH_BOUNDS}
-    values["noises"] = NOISES
-    return visit.page("fields_part.html", draft=_draft(visit), **values)
+    return {
+        "kind": kind if kind in KINDS else "",
+        "rules": RULES,
+        "with_bounds": WITH_BOUNDS,
+        "noises": NOISES,
+    }
 
 
 def _ask(visit: Visit) -> Response:
@@ -161,26 +161,19 @@ def _budget(visit: Visit) -> Response:
     if visit.request.method == "GET":
         return _step(visit, "budget", draft, **_bought(visit, draft), **_account(draft))
     draft = _weighed(draft, visit)
-    ledger, dataset = visit.form.get("ledger", "").strip(), visit.form.get("dataset", "").strip()
+    ledger, dataset, analyst, new = map(visit.said, ("ledger", "dataset", "analyst", "new_epsilon"))
     if ledger and "://" not in ledger:
         ledger = f"sqlite:///{ledger}"
-    analyst = visit.form.get("analyst", "").strip()
     if ledger and not dataset:
         raise UsageError("name the data set that the ledger charges.")
-    new = visit.form.get("new_epsilon", "").strip()
     if ledger and new:
         allowed = draft.allowance(new)
         Ledger.create(ledger).open(dataset, allowed.for_unit(draft.unit) if draft.unit else allowed)
     elif ledger:
         Ledger(ledger).account(dataset)
-    changed = {
-        "epsilon": draft.epsilon,
-        "delta": draft.delta,
-        "questions": draft.questions,
-        "ledger": ledger,
-        "dataset": dataset,
-    }
-    _drafts(visit).change(draft.id, **changed, analyst=analyst if ledger else "")
+    kept = {name: getattr(draft, name) for name in ("epsilon", "delta", "questions")}
+    whom = analyst if ledger else ""
+    _drafts(visit).change(draft.id, **kept, ledger=ledger, dataset=dataset, analyst=whom)
     onward = "budget" if new or visit.form.get("stay") else "review"
     return visit.to(f"/curate/{draft.id}/{onward}")
 
@@ -221,14 +214,15 @@ def _bought(visit: Visit, draft: Draft) -> dict[str, Any]:
 
 def _account(draft: Draft) -> dict[str, Any]:
     """Return what the ledger says of the data set: what is left, and who spent what."""
+    unknown = {"account": None, "left": "", "spending": [], "trouble": ""}
     if not draft.ledger:
-        return {"account": None, "left": "", "spending": [], "trouble": ""}
+        return unknown
     try:
         kept = Ledger(draft.ledger)
         account = kept.account(draft.dataset)
         steps = [one for one in history(kept) if one.dataset == draft.dataset][-_MOST_STEPS:]
     except DiscreetError as problem:
-        return {"account": None, "left": "", "spending": [], "trouble": problem.message}
+        return {**unknown, "trouble": problem.message}
     left = in_words(account.remaining, down=True)
     return {"account": account, "left": left, "spending": steps[::-1], "trouble": ""}
 
@@ -239,7 +233,7 @@ def _account(draft: Draft) -> dict[str, Any]:
 def _review(visit: Visit) -> Response:
     draft = _draft(visit)
     if visit.request.method == "POST":
-        key = visit.form.get("key", "").strip()
+        key = visit.said("key")
         if key:
             check_key(draft, key)
         draft = _drafts(visit).change(draft.id, key=key)
@@ -277,11 +271,9 @@ def _file(visit: Visit) -> Response:
     draft, name = _draft(visit), visit.part("name")
     for one in draft.questions:
         path = _drafts(visit).file(draft, one)
-        if name == path.name and path.exists():
-            return FileResponse(path, media_type="application/json", filename=name)
-        signature = path.with_name(f"{path.name}.sig")
-        if name == signature.name and path.exists() and signature.exists():
-            return FileResponse(signature, media_type="application/json", filename=name)
+        for made in (path, path.with_name(f"{path.name}.sig")):
+            if name == made.name and path.exists() and made.exists():
+                return FileResponse(made, media_type="application/json", filename=name)
     raise Refused(404)
 
 
@@ -303,21 +295,21 @@ def _private(visit: Visit) -> Response:
 
 
 ROUTES = [
-    Route("/curate/new", answered(_new), methods=["POST"]),
-    Route("/curate/drafts", answered(_listed)),
-    Route("/curate/{id}/remove", answered(_remove), methods=["POST"]),
-    Route("/curate/{id}/data", answered(_data), methods=["GET", "POST"]),
+    route("/curate/new", _new, "POST"),
+    route("/curate/drafts", _listed),
+    route("/curate/{id}/remove", _remove, "POST"),
+    route("/curate/{id}/data", _data, "GET", "POST"),
     Route("/curate/{id}/upload", _upload, methods=["POST"]),
-    Route("/curate/{id}/unit", answered(_unit), methods=["GET", "POST"]),
-    Route("/curate/{id}/questions", answered(_questions)),
-    Route("/curate/{id}/fields", answered(_fields)),
-    Route("/curate/{id}/ask", answered(_ask), methods=["POST"]),
-    Route("/curate/{id}/drop-question", answered(_drop_question), methods=["POST"]),
-    Route("/curate/{id}/budget", answered(_budget), methods=["GET", "POST"]),
-    Route("/curate/{id}/plan", answered(_plan), methods=["POST"]),
-    Route("/curate/{id}/review", answered(_review), methods=["GET", "POST"]),
-    Route("/curate/{id}/release", answered(_release), methods=["POST"]),
-    Route("/curate/{id}/done", answered(_done)),
-    Route("/curate/{id}/files/{name}", answered(_file)),
-    Route("/curate/{id}/private", answered(_private), methods=["GET", "POST"]),
+    route("/curate/{id}/unit", _unit, "GET", "POST"),
+    route("/curate/{id}/questions", _questions),
+    route("/curate/{id}/fields", _fields),
+    route("/curate/{id}/ask", _ask, "POST"),
+    route("/curate/{id}/drop-question", _drop_question, "POST"),
+    route("/curate/{id}/budget", _budget, "GET", "POST"),
+    route("/curate/{id}/plan", _plan, "POST"),
+    route("/curate/{id}/review", _review, "GET", "POST"),
+    route("/curate/{id}/release", _release, "POST"),
+    route("/curate/{id}/done", _done),
+    route("/curate/{id}/files/{name}", _file),
+    route("/curate/{id}/private", _private, "GET", "POST"),
 ]

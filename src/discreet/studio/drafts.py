@@ -82,15 +82,8 @@ class Draft:
         name = question.name
         said = question.arguments(self.shares[name], self.deltas[name], self.unit)
         said["neighbors"] = self.neighbors
-        if self.table:
-            said["table"] = self.table
-        if self.dataset:
-            said["dataset"] = self.dataset
-        if self.ledger:
-            said["ledger"] = self.ledger
-            if self.analyst:
-                said["analyst"] = self.analyst
-        return said
+        names = ("table", "dataset", "ledger", *(["analyst"] if self.ledger else []))
+        return said | {name: getattr(self, name) for name in names if getattr(self, name)}
 
 
 class Drafts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from io import BytesIO
 from typing import Any
@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.inference.analyst import infer, predicted_seconds
 from discreet.inference.posterior import Posterior
 from discreet.inference.summary import decimals_for
+from discreet.names import untaken
 from discreet.reporting.inline_svg import density_svg, forest_svg
 
 #: Files that a session holds, draws of one reading, and pictures on one page.
@@ -165,9 +166,7 @@ def add(readings: dict[str, Any], file: str, content: bytes) -> Reading:
             return one
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.rpartition("/")[2].removesuffix(".json")).strip("-")[:40]
     stem = stem or "release"
-    name, k = stem, 2
-    while name in readings:
-        name, k = f"{stem}-{k}", k + 1
+    name = untaken(stem, readings)
     readings[name] = Reading(name, f"{name}.json", release)
     return readings[name]
 
@@ -185,13 +184,10 @@ def pictures(reading: Reading) -> list[tuple[str, str]]:
     for k, (name, draws) in enumerate(_numbers(found).items()):
         if k >= _MOST_PICTURES:
             break
-        low, high = np.quantile(draws, [(1 - PROB) / 2, (1 + PROB) / 2])
-        lines = (
-            {"aware": draws} if naive is None or name not in naive else {"aware": draws, "naive": naive[name]}
-        )
-        shown = shown_day if found.units.is_date(name) else (lambda value: f"{value:g}")
+        low, _, high = _interval(draws)
+        lines = {"aware": draws, **({"naive": naive[name]} if naive and name in naive else {})}
         words = f"{name}: {100 * PROB:.0f}% {printed(found, name, low, high)}"
-        drawn = density_svg(name, lines, (float(low), float(high)), f"q{k}", shown, words)
+        drawn = density_svg(name, lines, (low, high), f"q{k}", _shown(found, name), words)
         if drawn is not None:
             made.append((drawn[0], f"{name} {found.units.of(name)}".strip()))
     return made
@@ -209,7 +205,7 @@ def answer(reading: Reading) -> list[tuple[str, str, str]]:
     found = reading.together
     rows = []
     for name, draws in list(_numbers(found).items())[:_MOST_ROWS]:
-        low, middle, high = np.quantile(draws, [(1 - PROB) / 2, 0.5, (1 + PROB) / 2])
+        low, middle, high = _interval(draws)
         rows.append((name, printed(found, name, middle, middle, high - low), printed(found, name, low, high)))
     return rows
 
@@ -251,8 +247,7 @@ def sensitivity(reading: Reading) -> list[tuple[str, str]]:
             reading.made[prior] = infer(reading.release, prior=prior, draws=DRAWS, rng=0)
         made = reading.made[prior]
         whole = made if isinstance(made, Posterior) else made.together()
-        draws = _numbers(whole)[name]
-        low, high = np.quantile(draws, [(1 - PROB) / 2, (1 + PROB) / 2])
+        low, _, high = _interval(_numbers(whole)[name])
         rows.append((str(prior or reading.default_prior()), printed(whole, name, low, high)))
     return rows
 
@@ -278,8 +273,18 @@ def _forest(groups: Mapping[str, Posterior]) -> tuple[str, str] | None:
         draws = one.draws[parameter]
         if draws.ndim > 1:
             return None
-        low, middle, high = (float(q) for q in np.quantile(draws, [(1 - PROB) / 2, 0.5, (1 + PROB) / 2]))
+        low, middle, high = _interval(draws)
         rows.append((name, middle, low, high, printed(one, parameter, low, high)))
     words = f"{parameter}, {100 * PROB:.0f}%"
-    shown = shown_day if first.units.is_date(parameter) else (lambda value: f"{value:g}")
-    return forest_svg(rows, shown, words), words
+    return forest_svg(rows, _shown(first, parameter), words), words
+
+
+def _interval(draws: np.ndarray) -> tuple[float, float, float]:
+    """Return the lower end of the interval, the median, and the upper end."""
+    low, middle, high = np.quantile(draws, [(1 - PROB) / 2, 0.5, (1 + PROB) / 2]).tolist()
+    return low, middle, high
+
+
+def _shown(posterior: Posterior, name: str) -> Callable[[float], str]:
+    """Return how values of a parameter are written below an axis."""
+    return shown_day if posterior.units.is_date(name) else "{:g}".format

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.studio.catalogue import LANGUAGES, chosen_language, say
@@ -25,12 +26,20 @@ Form = Mapping[str, str]
 Handler = Callable[["Visit"], Response]
 
 
-class Refused(Exception):
-    """A request that no page of ours sends: no such thing, or a form without its secret."""
+class _Status(Exception):
+    """What ends a request with a status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(str(status))
         self.status = status
+
+
+class Refused(_Status):
+    """A request that no page of ours sends: no such thing, or a form without its secret."""
+
+
+class Forbidden(_Status):
+    """A form that is answered with a number alone."""
 
 
 class Visit:
@@ -75,6 +84,10 @@ class Visit:
         """Send the browser to another page."""
         return RedirectResponse(f"{self.base}{path}", 303)
 
+    def said(self, name: str) -> str:
+        """Return what a field of the form holds, without blanks around it; nothing if it is not there."""
+        return self.form.get(name, "").strip()
+
     def part(self, name: str) -> str:
         """Return a part of the path."""
         return str(self.request.path_params[name])
@@ -106,6 +119,11 @@ def answered(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
+def route(path: str, handler: Handler, *methods: str) -> Route:
+    """Return the route of a page, for these methods; to be looked at if none is named."""
+    return Route(path, answered(handler), methods=methods or ["GET"])
+
+
 def _guarded(handler: Handler, visit: Visit) -> Response:
     try:
         return handler(visit)
@@ -114,17 +132,18 @@ def _guarded(handler: Handler, visit: Visit) -> Response:
             "trouble.html", refused.status, ours=True, message=visit.say("trouble.gone"), hint=None
         )
     except DiscreetError as problem:
-        template = "trouble_part.html" if visit.partial else "trouble.html"
-        # htmx shows answers with status 200 alone
-        status = 200 if visit.partial else 400
-        return visit.page(template, status, ours=False, message=problem.message, hint=problem.hint)
+        status, said = 400, {"ours": False, "message": problem.message, "hint": problem.hint}
     except Exception as problem:
         # the text of an unexpected error may quote a row, its type and place cannot
         place = traceback.extract_tb(problem.__traceback__)[-1]
         where = f"{type(problem).__name__}, {Path(place.filename).stem}:{place.lineno}"
-        template = "trouble_part.html" if visit.partial else "trouble.html"
-        message = visit.say("trouble.bug", what=where)
-        return visit.page(template, 200 if visit.partial else 500, ours=True, message=message, hint=None)
+        status, said = 500, {"ours": True, "message": visit.say("trouble.bug", what=where), "hint": None}
+    # htmx shows answers with status 200 alone
+    return (
+        visit.page("trouble_part.html", **said)
+        if visit.partial
+        else visit.page("trouble.html", status, **said)
+    )
 
 
 async def _form(request: Request) -> tuple[dict[str, str], list[tuple[str, bytes]]]:
@@ -151,11 +170,3 @@ async def _form(request: Request) -> tuple[dict[str, str], list[tuple[str, bytes
         raise Forbidden(400)
     fields.pop("_csrf", None)
     return fields, files
-
-
-class Forbidden(Exception):
-    """A form that is answered with a number alone."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(str(status))
-        self.status = status

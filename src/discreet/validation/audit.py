@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arguments import MOST_DRAWS, flag, generator, probability, whole
+from discreet.arguments import MOST_DRAWS, Rng, flag, generator, probability, whole
 from discreet.domain.bounds import read_pairs
 from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Neighbors
@@ -113,7 +113,7 @@ def audit(
     batched: bool = False,
     checks: bool = True,
     end_to_end: int = 1000,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
     progress: bool | None = None,
     **declared: Any,
 ) -> Audit:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import MOST_DRAWS, flag, generator, one_of, whole
+from discreet.arguments import MOST_DRAWS, Rng, flag, generator, one_of, whole
 from discreet.curator.publish import choose_mechanism
 from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Missing, Neighbors, Outside
@@ -52,7 +52,7 @@ def calibrate(
     records: Any = None,
     trials: int = 1000,
     draws: int = 99,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Calibration:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from discreet.arguments import generator, listed, real, whole
+from discreet.arguments import Rng, generator, listed, real, whole
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
@@ -47,7 +47,7 @@ def distinguish(
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
     trials: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Distinguishability: ...
 
 
@@ -62,7 +62,7 @@ def distinguish(
     draws: Sequence[int] | None = None,
     delta: float = 0.05,
     trials: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Distinguishability:
     """Compute how many posterior draws somebody needs to tell which of two tables they come from.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import FilePath
 from discreet.privacy.metric.error_limit import MOST_DRAWS as MOST_COUNTED
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair, RatioTest
@@ -161,7 +161,7 @@ class Distinguishability:
             "table": self.table,
         }
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def plot(self, path: FilePath | None = None, **options: Any) -> Figure:
         """Draw the error of the best test and its limit over the number of draws; also to ``path`` if one is given.
 
         ``options`` go to :func:`discreet.reporting.plot_distinguishability`.

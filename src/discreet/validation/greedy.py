@@ -20,13 +20,12 @@ supplement A and figure 1. Wang, Fienberg and Smola (2015), Privacy for free.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import FilePath, whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
@@ -127,7 +126,7 @@ class GreedyPath:
             "replaced": list(self.replaced),
         }
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def plot(self, path: FilePath | None = None, **options: Any) -> Figure:
         """Draw epsilon over the number of records, below the worst case; also to ``path`` if one is given.
 
         ``options`` go to :func:`discreet.reporting.plot_adversary`.

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import generator, numbers, shown
+from discreet.arguments import Rng, generator, numbers, shown
 from discreet.errors import UsageError
 from discreet.inference.posterior import Posterior
 
@@ -58,7 +58,7 @@ def discrepancy(
     b: Posterior | Any,
     *,
     bandwidth: float | Any = None,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Discrepancy:
     """Estimate the squared maximum mean discrepancy between two posteriors, with a normal kernel.
 

@@ -5,7 +5,6 @@ The noisy counts in a release do not depend on the number of states, so reading 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import generator, listed, whole
+from discreet.arguments import FilePath, generator, listed, whole
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference.analyst import infer
@@ -93,9 +92,9 @@ class StateComparison:
         found = {"comparison": rows, "best": self.best, "chosen": self.chosen}
         return {**found, "held_out": cells, "warnings": list(self.warnings)}
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, path: FilePath | None = None) -> Figure:
         """Draw how far each number of states falls short of the best, with standard errors."""
-        from discreet.reporting.state_numbers import plot_state_numbers
+        from discreet.reporting.states import plot_state_numbers
 
         return plot_state_numbers(self, path)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import probability
+from discreet.arguments import FilePath, probability
 from discreet.validation.bands import Band, simultaneous_band
 from discreet.validation.rank_table import CalibrationSummary, describe
 from discreet.validation.ranks import Coverage, Uniformity, coverage, noticeable_coverage, uniformity
@@ -99,7 +98,7 @@ class Calibration:
 
     def plot(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: FilePath | None = None,
         *,
         prob: float | None = None,
         false_alarm: float = FALSE_ALARM,

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-from discreet.artifact.readers import exact_fields, optional, pair, rational, text_of, tuple_of
+from discreet.artifact.readers import EXACT, PAIR, TEXT, Field, encode_fields, read_fields, text_of
 from discreet.artifact.samples import Arithmetic, Samples, check_draws
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import Noise
-from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 _Kind = TypeVar("_Kind", bound="Record")
 
-_FIELDS = "name prior support parameters"
 #: Said of a record that does not have what its mechanism writes.
 UNKNOWN = "its mechanism has missing or unknown parameters"
 
@@ -74,14 +72,24 @@ class Record(ABC):
 
         return statement(release)
 
-    @abstractmethod
-    def encode(self) -> dict[str, Any]:
-        """Return the record as JSON."""
-
     @classmethod
     @abstractmethod
+    def fields(cls) -> Mapping[str, Field]:
+        """Return how each of the record's fields is written in files, and read."""
+
+    #: Fields that are absent where they are empty, so that files without them stay what they were.
+    rare: ClassVar[Mapping[str, Field]] = {}
+
+    def encode(self) -> dict[str, Any]:
+        """Return the record as JSON."""
+        return {"name": self.name, **encode_fields(self, self.fields(), self.rare)}
+
+    @classmethod
     def read(cls, value: Any) -> Self:
         """Read the record from a file's JSON, or raise ValueError or :class:`~discreet.errors.UsageError`."""
+        read = read_fields("mechanism", value, {"name": TEXT, **cls.fields()}, cls.rare)
+        del read["name"]
+        return cls(**read)
 
     @abstractmethod
     def check(self, release: Release) -> None:
@@ -136,33 +144,16 @@ class SamplingRecord(Record):
             raise ValueError("its prior is no conjugate prior of a family")
         return self.prior
 
-    def encode(self) -> dict[str, Any]:
-        support = None if self.support is None else [[text(low), text(high)] for low, high in self.support]
-        paths = {name: [text(v) for v in path] for name, path in self.paths.items()}
-        return {
-            "name": self.name,
-            "prior": None if self.prior is None else str(self.prior),
-            "support": support,
-            "parameters": {name: text(value) for name, value in self.parameters.items()},
-            # absent otherwise, so that files without them stay what they were
-            **({"paths": paths} if paths else {}),
-        }
+    rare: ClassVar[Mapping[str, Field]] = {"paths": EXACT.listed.named}
 
     @classmethod
-    def read(cls, value: Any) -> Self:
-        follows = "paths" in value
-        exact_fields("mechanism", value, _FIELDS + " paths" * follows)
-        paths = value["paths"] if follows else {}
-        if not isinstance(value["parameters"], dict) or not isinstance(paths, dict):
-            raise ValueError("the mechanism's parameters are not an object")
-        return cls(
-            prior=parse(text_of(value["prior"]))
-            if cls.has_conjugate_prior
-            else optional(text_of, value["prior"]),
-            support=optional(lambda v: tuple_of(pair, v), value["support"]),
-            parameters={text_of(name): rational(number) for name, number in value["parameters"].items()},
-            paths={text_of(name): tuple_of(rational, path) for name, path in paths.items()},
-        )
+    def fields(cls) -> Mapping[str, Field]:
+        conjugate = Field(str, lambda value: parse(text_of(value)))
+        return {
+            "prior": conjugate if cls.has_conjugate_prior else TEXT.nullable,
+            "support": PAIR.listed.nullable,
+            "parameters": EXACT.named,
+        }
 
     def explained(self, release: Release) -> list[str]:
         """Return further sentences of the privacy statement, about how the samples were made."""

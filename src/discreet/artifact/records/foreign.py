@@ -8,22 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from discreet.artifact.readers import (
-    EXACT,
-    TEXT,
-    Field,
-    choice,
-    encode_fields,
-    exact_fields,
-    name_of,
-    optional,
-    read_fields,
-    tuple_of,
-)
+from discreet.artifact.readers import EXACT, NAME, TEXT, Field, described, one_of
 from discreet.artifact.records.base import Record
 from discreet.errors import UsageError
 from discreet.models.base import Model
@@ -45,7 +34,6 @@ _LONGEST, _FINEST = 2**53, 2**20
 _WHITE_STEP = Fraction(1, 2**24)
 # Standard deviations that totals of one table are never apart: beyond e^-40 even for Laplace noise.
 _FAR_APART = 30.0
-_LAW = Field(str, lambda name: choice(name, *get_args(LawName)))
 
 
 @dataclass(frozen=True)
@@ -108,16 +96,17 @@ class PublishedNumber:
             raise UsageError(f"the limits that {self.of!r:.60} was clipped to must be at most 1e15 in size.")
 
 
-_NUMBER = {
-    "of": TEXT,
-    "value": EXACT,
-    "noise": _LAW,
-    "scale": EXACT,
-    "rounded": EXACT.nullable,
-    "lower": EXACT.nullable,
-    "upper": EXACT.nullable,
-    "bound": EXACT.nullable,
-}
+_NUMBER = described(
+    PublishedNumber,
+    "a number",
+    {
+        "of": TEXT,
+        "value": EXACT,
+        "noise": one_of(*get_args(LawName)),
+        "scale": EXACT,
+        **dict.fromkeys(("rounded", "lower", "upper", "bound"), EXACT.nullable),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -192,37 +181,18 @@ class ForeignRecord(Record):
 
         return statement(release, self)
 
-    def encode(self) -> dict[str, Any]:
-        covariance = None if self.covariance is None else [EXACT.listed.write(row) for row in self.covariance]
-        return {
-            "name": self.name,
-            "numbers": [encode_fields(number, _NUMBER) for number in self.numbers],
-            "covariance": covariance,
-            "source": self.source,
-        }
-
     @classmethod
-    def read(cls, value: Any) -> Self:
-        exact_fields("mechanism", value, "name numbers covariance source")
-        return cls(
-            tuple_of(lambda one: PublishedNumber(**read_fields("a number", one, _NUMBER)), value["numbers"]),
-            optional(lambda rows: tuple_of(EXACT.listed.read, rows), value["covariance"]),
-            optional(name_of, value["source"]),
-        )
+    def fields(cls) -> Mapping[str, Field]:
+        return {
+            "numbers": _NUMBER.listed,
+            "covariance": EXACT.listed.listed.nullable,
+            "source": NAME.nullable,
+        }
 
     def check(self, release: Release) -> None:
         """Raise unless the statistics are what the published numbers make them."""
         laid, s = self.laid(release.model, release.domain, release.records), release.totals
-        layout = laid.layout
-        same = (s.names, s.values, s.grid, s.width, s.shift, s.half) == (
-            layout.names,
-            laid.values,
-            layout.grid,
-            layout.width,
-            layout.shift,
-            layout.half,
-        )
-        if not same:
+        if s != s.of(laid.layout, laid.values):
             raise ValueError("its statistics are not its published numbers")
         if release.domain.missing != "none" or set(release.guarantees) != {"statistics"}:
             raise ValueError("of numbers that others published nothing else is known")
@@ -279,16 +249,8 @@ def _free(found: PublishedLayout, numbers: Mapping[str, PublishedNumber]) -> Lai
 
 
 def _with_grid(layout: Layout, grids: Sequence[Fraction]) -> Layout:
-    return FreeLayout(
-        layout.names,
-        layout.rows,
-        tuple(grids),
-        layout.width,
-        layout.shift,
-        layout.half,
-        Fraction(0),
-        Fraction(0),
-    )
+    shape = (layout.width, layout.shift, layout.half)
+    return FreeLayout(layout.names, layout.rows, tuple(grids), *shape, Fraction(0), Fraction(0))
 
 
 def _whitened(found: PublishedLayout, numbers: Sequence[PublishedNumber], covariance: np.ndarray) -> Laid:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet.artifact.bounds_choice import check_choices
 from discreet.artifact.fit_check import check_counts
 from discreet.artifact.group_selection import check_selection
 from discreet.artifact.possible_totals import check_totals
-from discreet.artifact.readers import exact_fields, rational, tuple_of
+from discreet.artifact.readers import EXACT, Field
 from discreet.artifact.records.base import Record
 from discreet.families.fit_bins import bin_layout
 from discreet.models.layout import Layout
@@ -28,7 +29,6 @@ from discreet.privacy import (
     ZeroConcentratedDP,
 )
 from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
-from discreet.rational import text
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -52,31 +52,16 @@ class NoiseRecord(Record):
             distributions += [self.distribution(float(scale / grid))] * len(list(run))
         return tuple(distributions)
 
-    def encode(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "scale": [text(v) for v in self.scale],
-            "sensitivity": text(self.sensitivity),
-        }
-
     @classmethod
-    def read(cls, value: Any) -> Self:
-        exact_fields("mechanism", value, "name scale sensitivity")
-        return cls(tuple_of(rational, value["scale"]), rational(value["sensitivity"]))
+    def fields(cls) -> Mapping[str, Field]:
+        return {"scale": EXACT.listed, "sensitivity": EXACT}
 
     def check(self, release: Release) -> None:
         """Raise unless the statistics fit the model, and the noise is at least what was promised."""
         layout, s, m = release.layout, release.totals, self
         if release.domain.missing == "impute":
             raise ValueError("missing values are imputed in releases of samples only")
-        same = (s.names, s.grid, s.width, s.shift, s.half) == (
-            layout.names,
-            layout.grid,
-            layout.width,
-            layout.shift,
-            layout.half,
-        )
-        if not same or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
+        if s != s.of(layout, s.values) or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
             raise ValueError("its statistics do not fit its model")
         # neighbors in the lists are mostly alike
         scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]

@@ -17,13 +17,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.results import batches, connect, in_duckdb
+from discreet.data.sources.results import batches, connect, in_duckdb, reader_of
 from discreet.domain.unit import Unit
 
 _KEY_BYTES = 32
@@ -51,11 +50,7 @@ class InDuckDB(closing[Any]):
         self._connection: Any = None
         if not nw.dependencies.is_duckdb_relation(native):
             self._connection = connect()
-            pieces = batches(frame)
-            first = next(pieces, None)
-            if first is None:
-                first = pa.RecordBatch.from_pylist([], schema=frame.head(0).collect().to_arrow().schema)
-            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
+            reader = reader_of(batches(frame), lambda: frame.head(0).collect().to_arrow().schema)
             native = self._connection.from_arrow(reader)
         self.relation: Any = native
         super().__init__(self)

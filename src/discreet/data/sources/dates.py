@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.kinds import is_text
+from discreet.data.sources.values import numbers
 from discreet.domain.dates import DATE_PATTERN, EARLIEST, LATEST, day_of_object, day_of_text
 from discreet.errors import UsageError
 from discreet.objects import BLANKS, forgiving, plain_value
@@ -42,9 +43,7 @@ def _day(value: Any) -> float | None:
 
 def days(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Read objects as days, with NaN for every missing one, and tell which were there but unreadable."""
-    read = [_day(value) for value in values]
-    unread = np.fromiter((value is None for value in read), dtype=bool, count=len(read))
-    return np.array([math.nan if value is None else value for value in read], dtype=np.float64), unread
+    return numbers(values, _day)
 
 
 def check_dates(dtype: Any, column: str, family: str, *, empty_type: bool) -> None:

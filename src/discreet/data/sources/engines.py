@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
@@ -37,6 +36,7 @@ from discreet.data.sources.results import (
     noted,
     query_text,
     quoted,
+    reader_of,
 )
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.errors import UsageError
@@ -58,9 +58,6 @@ class PolarsSource(Source):
             self._frame.to_native().collect_schema, "the Polars query could not be planned."
         )
         self.names = self._schema.names()
-
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
@@ -142,9 +139,6 @@ class DuckSource(Source):
         self._foreign = foreign
         self.names = list(relation.columns)
 
-    def width(self, wanted: int) -> int:
-        return len(self._relation.columns)
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         # by quoted name in SQL, because expression objects take some names ("*") for more than a name
         names = [quoted(self._relation.columns[at]) for at in positions]
@@ -204,9 +198,6 @@ class QuerySource(Source):
         )
         self.names = self._schema.names()
 
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         names, types = self._schema.names(), list(self._schema.values())
         if len(set(names)) < len(names):
@@ -242,12 +233,11 @@ def _streamed(frame: Frame, engine: str) -> BatchSource:
     if noted(frame, streams=True):
         schema = pa.schema([(name, _arrow_type(kind)) for name, kind in frame.collect_schema().items()])
         return BatchSource(pa.RecordBatchReader.from_batches(schema, iter(())))
-    pieces = stream(frame, engine)
-    first = next(pieces, None)
-    if first is None:
-        first = frame.lazy().collect("pyarrow").to_native().select(frame.collect_schema().names())
-    rows = chain([first], pieces) if len(first) else iter(())
-    return BatchSource(pa.RecordBatchReader.from_batches(first.schema, rows))
+
+    def empty() -> pa.Schema:
+        return frame.lazy().collect("pyarrow").to_native().select(frame.collect_schema().names()).schema
+
+    return BatchSource(reader_of(stream(frame, engine), empty))
 
 
 def _arrow_type(dtype: Any) -> pa.DataType:

@@ -143,9 +143,6 @@ class ParquetSource(Source):
         self._distinct = len({name.lower() for name in names}) == len(names)
         self.names = names if self._distinct else self._duck.names
 
-    def width(self, wanted: int) -> int:
-        return len(self._schema)
-
     @cached_property
     def _duck(self) -> DuckSource:
         """The file, opened by DuckDB."""

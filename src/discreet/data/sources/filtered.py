@@ -15,12 +15,11 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.data.sources.in_engine import EngineRows
+from discreet.data.sources.in_engine import DerivedSource
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.data.sources.values import Vocabulary
 from discreet.domain.where import Comparison, Condition, Joined
-from discreet.errors import UsageError
 
 _COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
@@ -33,7 +32,7 @@ class FilteredRows:
     where: Condition
 
 
-class FilteredSource(Source):
+class FilteredSource(DerivedSource):
     """A table of whose rows only some have values.
 
     Privacy
@@ -43,25 +42,19 @@ class FilteredSource(Source):
     than a record that gains or loses its value.
     """
 
-    def __init__(self, rows: Source, where: Condition) -> None:
-        if rows.names is None:
-            raise UsageError(
-                "where compares columns by name, and these data have no names.",
-                hint="give a table with named columns, such as a dictionary of lists",
-            )
-        self._rows, self._where = rows, where
-        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
-        self._engine: EngineRows | None = None
+    finds = "where compares columns"
 
-    def width(self, wanted: int) -> int:
-        return self._rows.width(wanted)
+    def __init__(self, rows: Source, where: Condition) -> None:
+        super().__init__(rows)
+        self._where = where
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         places, wanted = list(positions), list(needs)
         at: dict[Comparison, int] = {}
         for one in self._where.comparisons:
             at[one] = len(places)
-            place = self._place(one.column)
+            absent = f"where names the column {one.column!r:.60}, and there is none of that name."
+            place = self.place(one.column, absent)
             places.append(place)
             if isinstance(one.value, str):
                 wanted.append(Need(needs[0].family, Vocabulary.of([[one.value]])))
@@ -70,8 +63,7 @@ class FilteredSource(Source):
                 wanted.append(Need(needs[0].family, None, presence=True))
             else:
                 wanted.append(Need(needs[0].family, None, dates=one.dates))
-        picked = self._rows.pick(places, wanted)
-        self._engine = held = EngineRows(picked, wanted)
+        picked, held = self.picked_rows(places, wanted)
         holds = _holds(self._where, at)
         columns = [
             nw.col(f"c{i}")
@@ -85,21 +77,6 @@ class FilteredSource(Source):
         ]
         frame = held.frame.select(*columns)
         return Picked(tuple(kinds), iter([frame]), latin1=picked.latin1, beside=held.beside)
-
-    def close(self) -> None:
-        self._rows.close()
-        if self._engine is not None:
-            self._engine.close()
-
-    def _place(self, column: str) -> int:
-        names = self.names or []
-        if names.count(column) != 1:
-            raise UsageError(
-                f"where names the column {column!r:.60}, and there is none of that name."
-                if column not in names
-                else f"column {column!r:.60} appears twice."
-            )
-        return names.index(column)
 
 
 def _holds(where: Condition, at: dict[Comparison, int]) -> nw.Expr:

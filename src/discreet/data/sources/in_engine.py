@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
-from discreet.data.sources.label_lookup import Lookup, lookup_key
-from discreet.data.sources.results import batches, connect, in_duckdb
-from discreet.data.sources.source import Frame, Need, Picked
+from discreet.data.sources.label_lookup import Lookup, lookup_key, lookups
+from discreet.data.sources.results import connect, in_duckdb, picked_batches, reader_of
+from discreet.data.sources.source import Need, Picked, Source, check_named, listed_names
+from discreet.errors import UsageError
 
 
 class EngineRows:
@@ -29,21 +29,18 @@ class EngineRows:
     """
 
     def __init__(self, picked: Picked, needs: Sequence[Need]) -> None:
-        lookups = [
-            None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
-            for need, kind in zip(needs, picked.kinds, strict=True)
-        ]
-        self.coded = [lookup is not None for lookup in lookups]
+        each = lookups(picked, needs)
+        self.coded = [lookup is not None for lookup in each]
         self._connection: Any = None
         if picked.beside is None:
             self._connection = connect()
             self.beside = partial(in_duckdb, self._connection)
-            self.frame: Any = nw.from_native(self._connection.from_arrow(_reader(picked.frames, lookups)))
+            self.frame: Any = nw.from_native(self._connection.from_arrow(_reader(picked, each)))
             return
         self.beside = picked.beside
         (frame,) = picked.frames
         self.frame = frame.lazy()
-        for at, lookup in enumerate(lookups):
+        for at, lookup in enumerate(each):
             if lookup is not None:
                 known = self.beside(lookup.table()).lazy().rename({"key": f"k{at}", "label": f"l{at}"})
                 keyed = self.frame.with_columns(lookup_key(nw.col(f"c{at}"), lookup.kind).alias(f"k{at}"))
@@ -56,13 +53,48 @@ class EngineRows:
             self._connection.close()
 
 
-def _reader(frames: Iterator[Frame], lookups: Sequence[Lookup | None]) -> pa.RecordBatchReader:
-    """Stream frames in Arrow batches, with labels as their positions."""
-    names = [f"c{at}" for at in range(len(lookups))]
+class DerivedSource(Source):
+    """Rows of another source with named columns, changed inside the engine that holds them."""
+
+    #: What finds a column by its name, for a message if there are no names.
+    finds: str
+
+    def __init__(self, rows: Source) -> None:
+        check_named(rows.names, self.finds)
+        self._rows = rows
+        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
+        self._engine: EngineRows | None = None
+
+    def picked_rows(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[Picked, EngineRows]:
+        """Pick columns of the other source, and take them to the engine."""
+        picked = self._rows.pick(positions, needs)
+        self._engine = EngineRows(picked, needs)
+        return picked, self._engine
+
+    def place(self, column: str, absent: str) -> int:
+        """Return where a column is; raise if it is ``absent``, in these words, or there twice."""
+        names = self.names or []
+        if names.count(column) > 1:
+            raise UsageError(f"column {column!r:.60} appears twice.")
+        if column not in names:
+            # of a file the first row may stand for names, and no message repeats it
+            known = None if self.header_of is not None else f"the columns are {listed_names(names)}"
+            raise UsageError(absent, hint=known)
+        return names.index(column)
+
+    def close(self) -> None:
+        self._rows.close()
+        if self._engine is not None:
+            self._engine.close()
+
+
+def _reader(picked: Picked, each: Sequence[Lookup | None]) -> pa.RecordBatchReader:
+    """Stream columns in Arrow batches, with labels as their positions."""
+    names = [f"c{at}" for at in range(len(each))]
 
     def coded(batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = []
-        for name, lookup in zip(names, lookups, strict=True):
+        for name, lookup in zip(names, each, strict=True):
             array = batch.column(name)
             if lookup is not None:
                 codes = lookup.codes(array)
@@ -70,10 +102,6 @@ def _reader(frames: Iterator[Frame], lookups: Sequence[Lookup | None]) -> pa.Rec
             arrays.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
         return pa.record_batch(arrays, names=names)
 
-    pieces = (coded(batch) for frame in frames for batch in batches(frame))
-    first = next(pieces, None)
-    if first is None:
-        return pa.RecordBatchReader.from_batches(
-            pa.schema([(name, pa.float64()) for name in names]), iter([])
-        )
-    return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
+    return reader_of(
+        map(coded, picked_batches(picked)), lambda: pa.schema(dict.fromkeys(names, pa.float64()))
+    )

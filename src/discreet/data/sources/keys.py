@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.sources.values import EXACT_IN_FLOAT, is_absent
+from discreet.data.sources.values import EXACT_IN_FLOAT, floats, is_absent
 from discreet.objects import BLANKS, UNREADABLE, forgiving, plain_value
 
 #: Stand for a key that cannot be read; whoever has one of them for a key is left out too.
@@ -33,12 +33,14 @@ _DIGITS = 60
 
 def readable(rows: Any) -> Any:
     """Leave out the rows of a frame whose column ``unit`` cannot be read; those without a unit stay."""
-    dtype = rows.collect_schema()["unit"]
-    unreadable = {nw.Int64: UNREADABLE_NUMBER, nw.Binary: UNREADABLE_TEXT}.get(type(dtype))
-    if unreadable is None:
-        return rows
-    unit = nw.col("unit")
-    return rows.filter(unit.is_null() | (unit != nw.lit(unreadable)))
+    unit, unreadable = nw.col("unit"), unreadable_in(rows, "unit")
+    return rows if unreadable is None else rows.filter(unit.is_null() | (unit != nw.lit(unreadable)))
+
+
+def unreadable_in(rows: Any, column: str) -> Any:
+    """Return what stands for a key that cannot be read in a column of keys, ``None`` if all of them can be."""
+    dtype = rows.collect_schema()[column]
+    return {nw.Int64: UNREADABLE_NUMBER, nw.Binary: UNREADABLE_TEXT}.get(type(dtype))
 
 
 def key_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
@@ -73,7 +75,7 @@ def key_array(array: pa.Array) -> pa.Array:
     if pa.types.is_null(array.type):
         return array.cast(pa.int64())
     if pa.types.is_floating(array.type):
-        x = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        x = floats(array)
         whole = (np.abs(x) <= EXACT_IN_FLOAT) & (x == np.floor(x))
         keys = np.where(whole, np.where(whole, x, 0.0).astype(np.int64), UNREADABLE_NUMBER)
         return pa.array(keys, mask=np.isnan(x))
@@ -86,7 +88,7 @@ def presence_array(array: pa.Array) -> pa.Array:
         array = array.dictionary_decode()
     gone = np.asarray(array.is_null().to_numpy(zero_copy_only=False)).copy()
     if pa.types.is_floating(array.type):
-        gone |= np.isnan(array.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64))
+        gone |= np.isnan(floats(array))
     elif is_arrow_text(array.type):
         gone |= np.asarray(_trimmed(array).is_null().to_numpy(zero_copy_only=False))
     return pa.array(np.ones(len(gone)), mask=gone)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.kinds import Kind, as_latin1
-from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary
+from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.values import EXACT_IN_FLOAT, Vocabulary, floats
 
 _LARGEST = 2**63 - 1
 
@@ -68,7 +69,7 @@ class Lookup:
             found = pc.call_function("index_in", [array.cast(pa.large_string())], options)
             return np.append(self.positions, np.int32(k))[_filled(found, len(self.keys))]
         if self.kind is Kind.NUMBER:
-            x = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+            x = floats(array)
             # NaN, also for nulls, and infinities fail the comparisons; what is left converts exactly
             whole = (np.abs(x) <= EXACT_IN_FLOAT) & (x == np.floor(x))
             return np.where(whole, self._looked_up(np.where(whole, x, 0.0).astype(np.int64)), np.int32(k))
@@ -91,6 +92,14 @@ class Lookup:
             return np.take(table, np.subtract(x, low - 1), mode="clip")
         at = np.minimum(np.searchsorted(ordered, x), len(ordered) - 1)
         return np.where(ordered[at] == x, self.positions[at], np.int32(k))
+
+
+def lookups(picked: Picked, needs: Sequence[Need]) -> list[Lookup | None]:
+    """Return the look-up of each column that was picked, ``None`` for one without labels."""
+    return [
+        None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
+        for need, kind in zip(needs, picked.kinds, strict=True)
+    ]
 
 
 def lookup_key(column: nw.Expr, kind: Kind) -> nw.Expr:

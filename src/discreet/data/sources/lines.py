@@ -67,13 +67,10 @@ class LineSource(Source):
         self.names = [name.strip() for name in _split(header, self.delimiter)]
         self._connection: Any = None
 
-    def width(self, wanted: int) -> int:
-        return len(self.names or ())
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         self._connection = connect()
         reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), self.line_batches())
-        n_fields = self.width(0)
+        n_fields = len(self.names)
         relation = self._connection.from_arrow(reader)
         if n_fields > 1:
             relation = relation.filter("line <> ''")

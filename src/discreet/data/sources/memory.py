@@ -149,9 +149,6 @@ class BatchSource(Source):
         self._reader = reader
         self.names = list(reader.schema.names)
 
-    def width(self, wanted: int) -> int:
-        return len(self._reader.schema)
-
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         chosen_fields = [self._reader.schema.field(at) for at in positions]
         kinds = [

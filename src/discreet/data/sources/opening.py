@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.conceal import concealed
-from discreet.data.sources.database import DatabaseRows, is_address, rows_in
-from discreet.data.sources.database_files import FileRows
+from discreet.data.sources.database import DatabaseRows, FileRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
 from discreet.data.sources.files import open_files, open_path
 from discreet.data.sources.filtered import FilteredRows, FilteredSource
@@ -30,8 +29,7 @@ from discreet.data.sources.memory import (
     pandas_columns,
     table_columns,
 )
-from discreet.data.sources.people import PeopleRows, PeopleSource
-from discreet.data.sources.people_groups import MemberRows, MemberSource
+from discreet.data.sources.people import MemberRows, MemberSource, PeopleRows, PeopleSource
 from discreet.data.sources.queries import engine_of
 from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source, listed_names

@@ -1,4 +1,4 @@
-r"""One record per person: rows of the same unit, put together inside the engine.
+r"""One record per person, or per person and group: rows of the same unit, put together inside the engine.
 
 A source of people looks to the rest of the private side like any other source, so every summary works on people. On the
 way, and in this order:
@@ -9,26 +9,28 @@ way, and in this order:
 2. the integers of a person are added up, counted or compared, which gives the same whatever the order of rows;
 3. the result becomes a value again: k * step, for a mean the quotient of two float64 numbers times step.
 
-All of it is one query with one group for each person. DuckDB and Polars run it where the rows are; rows in memory go
-through a DuckDB of our own.
+All of it is one query with one group for each person (and for each of a person's groups). DuckDB and Polars run it
+where the rows are; rows in memory go through a DuckDB of our own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import narwhals as nw
 
-from discreet.data.sources.in_engine import EngineRows
+from discreet.data.sources.chosen_rows import InDuckDB, placed
+from discreet.data.sources.in_engine import DerivedSource
 from discreet.data.sources.keys import readable
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.queries import engine_of, numbered_rows
-from discreet.data.sources.source import Need, Picked, Source, listed_names
+from discreet.data.sources.source import Need, Picked, Source
 from discreet.domain.unit import Rule, Unit
 from discreet.errors import UsageError
 
@@ -44,7 +46,17 @@ class PeopleRows:
     unit: Unit
 
 
-class PeopleSource(Source):
+@dataclass(frozen=True, repr=False)
+class MemberRows:
+    """Data, whose rows they are, in how many groups a person counts, and the key that chooses them. Private."""
+
+    rows: Any
+    unit: Unit
+    max_groups: int
+    key: bytes
+
+
+class PeopleSource(DerivedSource):
     """The people of a table, each of them one record.
 
     Privacy
@@ -54,74 +66,102 @@ class PeopleSource(Source):
     model; whatever comes out is clipped to it like any value.
     """
 
-    def __init__(self, rows: Source, unit: Unit) -> None:
-        if rows.names is None:
-            raise UsageError(
-                "a unit is a column by name, and these data have no names.",
-                hint="give a table with named columns, such as a dictionary of lists",
-            )
-        self._rows, self._unit = rows, unit
-        self.names, self.header_of, self.once = rows.names, rows.header_of, rows.once
-        self._engine: EngineRows | None = None
+    finds = "a unit is a column"
 
-    def width(self, wanted: int) -> int:
-        return self._rows.width(wanted)
+    def __init__(self, rows: Source, unit: Unit) -> None:
+        super().__init__(rows)
+        self._unit = unit
 
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
-        unit = self._unit
+        column = self._unit.column
+        if self._place(column) in positions and "count" not in self._unit.rules:
+            raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
+        _, people = self.together(positions, needs)
+        return people
+
+    def together(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[Picked, Picked]:
+        """Return the rows as they were picked, and put together: those of a person, or of a person in a group.
+
+        The columns after the unit's own are groups. With them, what tells the records apart (``unit``, ``own`` and the
+        groups) stays in the frame.
+        """
+        unit, n_values = self._unit, len(self._unit.rules)
         places = [*positions, self._place(unit.column)]
-        family = needs[0].family
-        if places[-1] in positions and "count" not in unit.rules:
-            raise UsageError(
-                f"column {unit.column!r} says whose a row is, and cannot be what is learned too."
-            )
-        wanted = [self.need(need, rule) for need, rule in zip(needs, unit.rules, strict=True)]
-        wanted.append(Need(family, None, key=True))
+        wanted = [
+            # where rows are counted, only whether a value is there
+            Need(need.family, None, presence=True) if rule == "count" else need
+            for need, rule in zip(needs, unit.rules, strict=False)
+        ]
+        wanted += [*needs[n_values:], Need(needs[0].family, None, key=True)]
+        order = nw.lit(0.0)
         if unit.last_by is not None:
+            order = nw.col(f"c{len(places)}")
             places.append(self._place(unit.last_by))
-            wanted.append(Need(family, None))
-        self._engine = held = EngineRows(self._rows.pick(places, wanted), wanted)
+            wanted.append(Need(needs[0].family, None))
+        picked, held = self.picked_rows(places, wanted)
+        groups = {f"g{at}": nw.col(f"c{n_values + at}") for at in range(len(positions) - n_values)}
+        keys = ["unit", "own", *groups]
         steps = [step_of(pair, rule) for pair, rule in zip(unit.row_bounds, unit.rules, strict=True)]
-        renamed = _renamed(len(unit.rules), has_order=unit.last_by is not None)
-        rows = numbered(readable(held.frame.select(**renamed)), own=unit.null == "own")
-        rows = rows.select(
-            "unit",
-            "own",
-            "order",
-            *(as_integer(at, unit, steps[at], ("unit", "own")) for at in range(len(unit.rules))),
+        rows = held.frame.select(
+            **{f"x{at}": nw.col(f"c{at}") for at in range(n_values)},
+            **{group: label.cast(nw.Int64) for group, label in groups.items()},
+            unit=nw.col(f"c{len(positions)}"),
+            # null for NaN, which some engines take for the largest number
+            order=nw.when(order <= math.inf).then(order),
         )
-        people = rows.group_by("unit", "own").agg(*chain(*map(collected, range(len(unit.rules)), unit.rules)))
-        people = people.select(*(person_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)))
-        kinds = tuple(Kind.CODE if coded else Kind.NUMBER for coded in held.coded[: len(needs)])
-        return Picked(kinds, iter([people]), beside=held.beside)
-
-    @staticmethod
-    def need(need: Need, rule: Rule) -> Need:
-        """Return what is wanted of a column's rows: where they are counted, only whether a value is there."""
-        return Need(need.family, None, presence=True) if rule == "count" else need
-
-    def close(self) -> None:
-        self._rows.close()
-        if self._engine is not None:
-            self._engine.close()
+        rows = numbered(readable(rows), own=unit.null == "own")
+        rows = rows.select(*keys, "order", *(as_integer(at, unit, steps[at], keys) for at in range(n_values)))
+        people = rows.group_by(*keys).agg(*chain(*map(collected, range(n_values), unit.rules)))
+        values = [person_value(at, rule, steps[at]) for at, rule in enumerate(unit.rules)]
+        kinds = tuple(Kind.CODE if coded else Kind.NUMBER for coded in held.coded[: len(positions)])
+        frame = people.select(*(keys if groups else ()), *values)
+        return picked, Picked(kinds, iter([frame]), beside=held.beside)
 
     def _place(self, column: str) -> int:
-        names = self.names or []
-        if names.count(column) != 1:
-            if column in names:
-                raise UsageError(f"column {column!r} appears twice.")
-            # of a file the first row may stand for names, and no message repeats it
-            known = None if self._rows.header_of is not None else f"the columns are {listed_names(names)}"
-            raise UsageError(f"there is no column {column!r}.", hint=known)
-        return names.index(column)
+        return self.place(column, f"there is no column {column!r}.")
 
 
-def _renamed(n_values: int, *, has_order: bool) -> dict[str, nw.Expr]:
-    """Give the columns that were picked the names that they have here."""
-    order = nw.col(f"c{n_values + 1}") if has_order else nw.lit(0.0)
-    values = {f"x{at}": nw.col(f"c{at}") for at in range(n_values)}
-    # null for NaN, which some engines take for the largest number
-    return {**values, "unit": nw.col(f"c{n_values}"), "order": nw.when(order <= math.inf).then(order)}
+class MemberSource(PeopleSource):
+    """The people of a table, with one record for each of at most ``max_groups`` groups of theirs.
+
+    Of the declared groups that a person is in, those count whose hash comes first
+    (:mod:`discreet.data.sources.chosen_rows`). A column ``person`` is 1 in one record of each person and 0 in the
+    others, so that people can be counted.
+
+    Privacy
+    -------
+    A person's records depend on that person's rows, on the declarations and on the key, on nothing else, and there are
+    at most ``max_groups`` of them in declared groups, all in different ones.
+    """
+
+    def __init__(self, rows: Source, members: MemberRows) -> None:
+        super().__init__(rows, members.unit)
+        self._members = members
+        self._inside: InDuckDB | None = None
+
+    def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
+        picked, people = self.together(positions, needs)
+        n_values = len(self._unit.rules)
+        groups = [f"g{at}" for at in range(len(positions) - n_values)]
+        (frame,) = people.frames
+        self._inside = inside = InDuckDB(frame)
+        outside = " OR ".join(f"{group} IS NULL" for group in groups)
+        ordered = placed(
+            inside.relation, self._members.key, groups, last=f"({outside})", latin1=picked.latin1
+        )
+        chosen = ordered.filter(f"place <= {self._members.max_groups}")
+        kept = [
+            *(f"c{at}" for at in range(n_values)),
+            *(f"{group} AS c{n_values + at}" for at, group in enumerate(groups)),
+            "CAST(place = 1 AS INTEGER) AS person",
+        ]
+        frames = iter([nw.from_native(chosen.project(", ".join(kept)))])
+        return replace(people, frames=frames, beside=partial(inside.beside, people.beside))
+
+    def close(self) -> None:
+        super().close()
+        if self._inside is not None:
+            self._inside.close()
 
 
 def numbered(rows: Any, *, own: bool) -> Any:

@@ -27,6 +27,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
@@ -34,7 +35,7 @@ import pyarrow as pa
 
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.queries import engine_of, fetch, stream
-from discreet.data.sources.source import Frame
+from discreet.data.sources.source import Frame, Picked
 from discreet.extras import missing
 
 #: Stands for the key by which rows of a person are chosen, which is drawn for each release and never shown.
@@ -93,6 +94,19 @@ def batches(frame: Frame, rows: int = BATCH) -> Iterator[pa.RecordBatch]:
         pieces = native.collect_batches() if hasattr(native, "collect_batches") else [native.collect()]
         for piece in pieces:
             yield from piece.to_arrow().to_batches(max_chunksize=rows)
+
+
+def picked_batches(picked: Picked, rows: int = BATCH) -> Iterator[pa.RecordBatch]:
+    """Bring the columns that were picked out of their engine, in Arrow batches of at most so many ``rows``."""
+    return (batch for frame in picked.frames for batch in batches(frame, rows))
+
+
+def reader_of(pieces: Iterator[pa.RecordBatch], empty: Callable[[], pa.Schema]) -> pa.RecordBatchReader:
+    """Return a stream of batches that all have the columns of the first, or of ``empty`` if there is none."""
+    first = next(pieces, None)
+    if first is None:
+        return pa.RecordBatchReader.from_batches(empty(), iter(()))
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], pieces))
 
 
 def side_by_side(work: Callable[[pa.RecordBatch], _T], pieces: Iterable[pa.RecordBatch]) -> Iterator[_T]:

@@ -13,6 +13,10 @@ import pyarrow as pa
 
 from discreet.data.sources.kinds import Kind
 from discreet.data.sources.values import Vocabulary
+from discreet.errors import UsageError
+
+# names of columns that a message lists
+_MOST_LISTED = 20
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -72,15 +76,24 @@ class Source(ABC):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         """Return the columns at these positions, each as its need says; raise only for their declared types."""
 
-    @abstractmethod
     def width(self, wanted: int) -> int:
         """Return the number of columns; a source of Python rows has as many as are ``wanted``."""
+        return len(self.names or ())
 
     def close(self) -> None:  # noqa: B027 -- most sources hold nothing
         """Let go of files and connections."""
 
 
-def listed_names(names: Sequence[str], most: int = 20) -> str:
+def listed_names(names: Sequence[str]) -> str:
     """Return the names of columns for a message, the first of many."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+    shown = ", ".join(names[:_MOST_LISTED])
+    return shown if len(names) <= _MOST_LISTED else f"{shown}, ... ({len(names)} in all)"
+
+
+def check_named(names: Sequence[str] | None, what: str) -> None:
+    """Raise unless the columns have names, by which ``what`` finds one of them."""
+    if not names:
+        raise UsageError(
+            f"{what} by name, and these data have no names.",
+            hint="give a table with named columns, such as a dictionary of lists",
+        )

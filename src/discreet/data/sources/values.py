@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.objects import BLANKS, forgiving, number, plain_value
 
@@ -27,9 +28,16 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 EXACT_IN_FLOAT = 2**53
 
 
-def numbers(values: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+def floats(array: pa.Array) -> np.ndarray:
+    """Return an Arrow column of numbers as float64, with NaN for every null."""
+    return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def numbers(
+    values: Iterable[Any], read_one: Callable[[Any], float | None] = number
+) -> tuple[np.ndarray, np.ndarray]:
     """Read objects as float64, with NaN for every missing one, and tell which were there but unreadable."""
-    read = [number(value) for value in values]
+    read = [read_one(value) for value in values]
     unread = np.fromiter((value is None for value in read), dtype=bool, count=len(read))
     return np.array([math.nan if value is None else value for value in read], dtype=np.float64), unread
 

@@ -32,12 +32,11 @@ from discreet.data.sources.keys import readable
 from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import rows_of
-from discreet.data.sources.source import Need
+from discreet.data.sources.source import Need, check_named
 from discreet.data.summaries.engine_sums import numeric_records
 from discreet.data.summaries.group_sums import group_needs, group_position
 from discreet.data.summaries.sums import Summary, check_size
 from discreet.domain.declarations import Domain
-from discreet.errors import UsageError
 from discreet.families.cluster_mean import ClusterMean, Weights
 from discreet.models.base import Model
 from discreet.models.grouped import Grouped
@@ -67,12 +66,8 @@ def sum_clusters(
         needs += group_needs(grouped, "mean")
     wanted = columns
     if people is not None:
-        if not column_names(people.rows):
-            # columns of arrays and lists go by their order, and the unit must not be taken for another column
-            raise UsageError(
-                "a unit is a column by name, and these data have no names.",
-                hint="give a table with named columns, such as a dictionary of lists",
-            )
+        # columns of arrays and lists go by their order, and the unit must not be taken for another column
+        check_named(column_names(people.rows), "a unit is a column")
         needs.append(Need("mean", None, key=True))
         wanted = None if columns is None else [*columns, people.unit.column]
 

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.conceal import run_concealed
-from discreet.data.sources.label_lookup import Lookup
+from discreet.data.sources.label_lookup import Lookup, lookups
 from discreet.data.sources.opening import open_source, resolve
-from discreet.data.sources.results import batches
+from discreet.data.sources.results import picked_batches
 from discreet.data.sources.source import Need, Source
-from discreet.data.sources.values import Vocabulary
+from discreet.data.sources.values import Vocabulary, floats
 from discreet.domain.columns import Column, Labels
 
 # the column that marks one record of each person, where a person has several
@@ -62,7 +62,7 @@ def coded_batches(
         Who needs them, for messages about declarations.
     marked
         Whether a person has several records, one of which is marked
-        (:mod:`~discreet.data.sources.people_groups`).
+        (:mod:`~discreet.data.sources.people`).
 
     Privacy
     -------
@@ -84,33 +84,19 @@ def _walk(
 ) -> Iterator[CodedBatch]:
     positions, _ = resolve(source, [column.name for column in columns], needs)
     picked = source.pick(positions, needs)
-    lookups = [
-        None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
-        for need, kind in zip(needs, picked.kinds, strict=True)
-    ]
-    return (
-        _coded(batch, lookups, marked=marked)
-        for frame in picked.frames
-        for batch in batches(frame)
-        if batch.num_rows
-    )
+    each = lookups(picked, needs)
+    return (_coded(batch, each, marked=marked) for batch in picked_batches(picked) if batch.num_rows)
 
 
-def _coded(batch: pa.RecordBatch, lookups: Sequence[Lookup | None], *, marked: bool) -> CodedBatch:
-    labelled = [(i, lookup) for i, lookup in enumerate(lookups) if lookup is not None]
-    numeric = [i for i, lookup in enumerate(lookups) if lookup is None]
+def _coded(batch: pa.RecordBatch, each: Sequence[Lookup | None], *, marked: bool) -> CodedBatch:
+    labelled = [(i, lookup) for i, lookup in enumerate(each) if lookup is not None]
+    numeric = [i for i, lookup in enumerate(each) if lookup is None]
     # column after column in memory, because that is how they are filled and counted
     codes = np.empty((batch.num_rows, len(labelled)), dtype=np.int32, order="F")
     values = np.empty((batch.num_rows, len(numeric)), dtype=np.float64, order="F")
     for at, (i, lookup) in enumerate(labelled):
         codes[:, at] = lookup.codes(batch.column(f"c{i}"))
     for at, i in enumerate(numeric):
-        values[:, at] = _floats(batch.column(f"c{i}"))
-    n_people = int(_floats(batch.column(PERSON)).sum()) if marked else batch.num_rows
+        values[:, at] = floats(batch.column(f"c{i}"))
+    n_people = int(floats(batch.column(PERSON)).sum()) if marked else batch.num_rows
     return CodedBatch(codes, values, n_people)
-
-
-def _floats(array: pa.Array) -> np.ndarray:
-    if pa.types.is_null(array.type):
-        return np.full(len(array), np.nan)
-    return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -6,7 +6,7 @@ batches, and NumPy adds up each group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
@@ -18,15 +18,15 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.in_engine import EngineRows
-from discreet.data.sources.label_lookup import Lookup
+from discreet.data.sources.label_lookup import Lookup, lookups
 from discreet.data.sources.memory import BATCH
 from discreet.data.sources.opening import opened
-from discreet.data.sources.results import STREAMED, batches, is_here, rows_of, side_by_side
+from discreet.data.sources.results import STREAMED, is_here, picked_batches, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Need, Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.engine_sums import grid_steps, numeric_records
 from discreet.data.summaries.label_counts import LabelCounts, label_sums
-from discreet.data.summaries.sums import BlockSums, Summary, check_size
+from discreet.data.summaries.sums import BlockSums, Summary, check_size, record_needs
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
 from discreet.models.grouped import Grouped
@@ -49,11 +49,8 @@ def sum_groups(
     """
     family = model.model.require(RecordSums, "groups are of a family")
     block = family.layout(domain, "add_remove")
-    vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [
-        *[Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns,
-        *group_needs(model, family.name),
-    ]
+    needs = [*record_needs(family, domain), *group_needs(model, family.name)]
+    vocabulary = needs[0].vocabulary
 
     with opened(data, columns, needs) as (picked, names):
         totals = np.zeros((len(model.groups), len(block.names)), dtype=object)
@@ -91,36 +88,29 @@ def _add_batches(
     block: Layout,
 ) -> int:
     """Add rows of this process, in Arrow batches, and return how many there were."""
-    lookups = [
-        None if need.vocabulary is None else Lookup.of(kind, need.vocabulary, latin1=picked.latin1)
-        for need, kind in zip(needs, picked.kinds, strict=True)
-    ]
-    n_groups, label = len(totals), lookups[0]
-    places = [(f"c{at}", lookup) for at, lookup in enumerate(lookups) if lookup and at >= family.n_columns]
+    each = lookups(picked, needs)
+    n_groups, label = len(totals), each[0]
+    places = [(f"c{at}", lookup) for at, lookup in enumerate(each) if lookup and at >= family.n_columns]
     sums = None if label is not None else BlockSums(family, domain, block)
 
-    def work(batch: pa.RecordBatch) -> np.ndarray:
-        """Return what each group adds: sums, or counts of its labels and, after the last, of what is in none."""
+    def work(batch: pa.RecordBatch) -> tuple[int, np.ndarray]:
+        """Return how many rows there are, and what each group adds.
+
+        That are sums, or counts of its labels and, after the last, of what is in none.
+        """
         group = _groups(batch, places, n_groups)
         if sums is not None:
-            return sums.by_group(batch, group, n_groups)
+            return batch.num_rows, sums.by_group(batch, group, n_groups)
         assert label is not None
         cells = group * (label.n_labels + 1) + label.codes(batch.column("c0"))
-        return np.bincount(cells, minlength=(n_groups + 1) * (label.n_labels + 1))
+        return batch.num_rows, np.bincount(cells, minlength=(n_groups + 1) * (label.n_labels + 1))
 
     # so many that adding up the groups takes less time than adding up their records, in whole blocks
     rows = min(BATCH, STREAMED * (1 + 8 * n_groups // STREAMED))
-    pieces = (batch for frame in picked.frames for batch in batches(frame, rows))
     n_records = 0
     added: np.ndarray | None = None
-
-    def counted() -> Iterator[pa.RecordBatch]:
-        nonlocal n_records
-        for batch in pieces:
-            n_records += batch.num_rows
-            yield batch
-
-    for more in side_by_side(work, counted()):
+    for n, more in side_by_side(work, picked_batches(picked, rows)):
+        n_records += n
         added = more if added is None else np.add(added, more, out=added)
     if added is None:
         return 0

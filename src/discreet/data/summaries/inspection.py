@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import or_
 from typing import Any
@@ -12,10 +12,11 @@ import narwhals as nw
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.kinds import Kind, present
 from discreet.data.sources.opening import opened
-from discreet.data.sources.source import Need, Picked
+from discreet.data.sources.source import Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.engine_sums import combined, is_inside, is_usable, only_row
 from discreet.data.summaries.label_counts import count_labels
+from discreet.data.summaries.sums import record_needs
 from discreet.domain.declarations import Domain
 from discreet.families.record_sums import RecordSums
 
@@ -55,12 +56,11 @@ def inspect(
     -------
     The counts are exact and unprotected. Show them to the curator, and to nobody else.
     """
-    vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
+    needs = record_needs(family, domain)
 
     with opened(data, columns, needs) as (picked, names):
-        if vocabulary is not None:
-            return _inspected_labels(picked, vocabulary, names)
+        if needs[0].vocabulary is not None:
+            return _inspection(names, _label_totals(picked, needs[0].vocabulary))
         flags = _flags(picked, domain)
         totals = dict.fromkeys(("records", *flags), 0)
         for frame in picked.frames:
@@ -69,22 +69,17 @@ def inspect(
                 marked.select(nw.len().alias("records"), *(nw.col(name).sum() for name in flags))
             )
             totals = {name: total + more for (name, total), more in zip(totals.items(), counted, strict=True)}
-        usable = totals["usable"]
-        return Inspection(
-            columns=names,
-            records=totals["records"],
-            usable=usable,
-            missing=totals["records"] - usable,
-            inside=totals.get("inside"),
-            below=totals.get("below"),
-            above=totals.get("above"),
-            unknown=totals.get("unknown", 0),
-            malformed=totals.get("malformed"),
-            unclosed=totals.get("unclosed"),
-        )
+        return _inspection(names, totals)
 
 
-def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: tuple[str, ...]) -> Inspection:
+def _inspection(names: tuple[str, ...], totals: Mapping[str, int]) -> Inspection:
+    """Return the counts; what was not counted does not apply."""
+    counts: dict[str, Any] = dict.fromkeys(("inside", "below", "above", *_MALFORMED))
+    missing = totals["records"] - totals["usable"]
+    return Inspection(names, missing=missing, **{**counts, "unknown": 0, **totals})
+
+
+def _label_totals(picked: Picked, vocabulary: Vocabulary) -> dict[str, int]:
     """Count labels and what is none; a flag can only be raised by a record without a label."""
     column, kind = nw.col("c0"), picked.kinds[0]
     # objects were looked up one by one, and a code no longer tells an unknown label from nothing
@@ -92,18 +87,7 @@ def _inspected_labels(picked: Picked, vocabulary: Vocabulary, names: tuple[str, 
     if picked.has_malformed:
         flags |= {name: nw.col(name) for name in _MALFORMED}
     counts = count_labels(picked, vocabulary, flags)
-    return Inspection(
-        columns=names,
-        records=counts.n_records,
-        usable=counts.n_records - counts.unknown,
-        missing=counts.unknown,
-        inside=None,
-        below=None,
-        above=None,
-        unknown=counts.flags["unknown"],
-        malformed=counts.flags.get("malformed"),
-        unclosed=counts.flags.get("unclosed"),
-    )
+    return {"records": counts.n_records, "usable": counts.n_records - counts.unknown, **counts.flags}
 
 
 def _flags(picked: Picked, domain: Domain) -> dict[str, nw.Expr]:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.label_lookup import Lookup, lookup_key
-from discreet.data.sources.results import batches, rows_of, side_by_side
+from discreet.data.sources.results import picked_batches, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.values import Vocabulary
 from discreet.families.record_sums import RecordSums
@@ -61,8 +62,8 @@ def count_labels(
     counts = np.zeros(lookup.n_labels + 1, dtype=np.int64)
     raised = dict.fromkeys(flags, 0)
     if picked.beside is None:
-        pieces = (batch for frame in picked.frames for batch in batches(frame))
-        for more, held in side_by_side(lambda batch: _count_batch(batch, lookup, flags), pieces):
+        work = partial(_count_batch, lookup=lookup, flags=flags)
+        for more, held in side_by_side(work, picked_batches(picked)):
             counts += more
             raised = {name: n + held[name] for name, n in raised.items()}
     else:

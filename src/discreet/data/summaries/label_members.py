@@ -14,13 +14,12 @@ from discreet.data.sources.chosen_rows import InDuckDB, placed
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.filtered import FilteredRows
 from discreet.data.sources.in_engine import EngineRows
-from discreet.data.sources.keys import UNREADABLE_NUMBER, UNREADABLE_TEXT, readable
+from discreet.data.sources.keys import readable, unreadable_in
 from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import batches
-from discreet.data.sources.source import Need
+from discreet.data.sources.source import Need, check_named
 from discreet.domain.unit import Unit
-from discreet.errors import UsageError
 from discreet.names import LONGEST_NAME
 
 
@@ -61,11 +60,8 @@ def count_members(
     """
     wanted = [column] if unit is None else [column, unit.column]
     needs = [Need("groups", None, key=True, unlisted=True), Need("groups", None, key=True)][: len(wanted)]
-    if not column_names(data.rows if isinstance(data, FilteredRows) else data):
-        raise UsageError(
-            "groups are made by a column by name, and these data have no names.",
-            hint="give a table with named columns, such as a dictionary of lists",
-        )
+    names = column_names(data.rows if isinstance(data, FilteredRows) else data)
+    check_named(names, "groups are made by a column")
 
     with (
         opened(data, wanted, needs, twice="groups='private'") as (picked, _names),
@@ -86,10 +82,7 @@ def count_members(
 
 def _label(frame: Any) -> nw.Expr:
     """Return the label of each row, null where there is none that can be read."""
-    label = nw.col("c0")
-    unreadable = {nw.Int64: UNREADABLE_NUMBER, nw.Binary: UNREADABLE_TEXT}.get(
-        type(frame.collect_schema()["c0"])
-    )
+    label, unreadable = nw.col("c0"), unreadable_in(frame, "c0")
     return label if unreadable is None else nw.when(label != nw.lit(unreadable)).then(label)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Where each summary is computed, as ``module:function``, by the name that a model gives in ``summary``.
 SUMMARIES: dict[str, str] = {
-    "bins": "discreet.data.summaries.histogram_counts:count_histogram",
+    "bins": "discreet.data.summaries.bin_counts:count_histogram",
     "clusters": "discreet.data.summaries.cluster_sums:sum_clusters",
     "group_products": "discreet.data.summaries.group_products:sum_group_products",
     "groups": "discreet.data.summaries.group_sums:sum_groups",

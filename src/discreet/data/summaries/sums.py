@@ -91,12 +91,11 @@ def summarize(
     there. Values never do, and no message contains one. One record changes the values by at most the layout's
     sensitivity, whatever it holds.
     """
-    vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
-    needs = [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
+    needs = record_needs(family, domain)
 
     with opened(data, columns, needs) as (picked, names):
-        if vocabulary is not None:
-            counts = count_labels(picked, vocabulary)
+        if needs[0].vocabulary is not None:
+            counts = count_labels(picked, needs[0].vocabulary)
             stand_in = imputed_position(family, domain)
             if stand_in is not None:
                 counts = counts.imputed(stand_in)
@@ -115,6 +114,12 @@ def summarize(
                 n_records, totals = sums_in_engine(first, family, domain, layout)
         check_size(n_records, layout)
         return Summary(tuple(totals), n_records, names)
+
+
+def record_needs(family: RecordSums, domain: Domain) -> list[Need]:
+    """Return what is wanted of the columns that make a record of a family."""
+    vocabulary = None if family.vocabulary is None else Vocabulary.of(family.vocabulary)
+    return [Need(family.name, vocabulary, dates=domain.dates)] * family.n_columns
 
 
 def check_size(n_records: int, layout: Layout) -> None:
