@@ -187,6 +187,12 @@ class Constructed(ABCMeta):
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
+def fill(record: Any, **values: Any) -> None:
+    """Fill a frozen record from its own constructor, which takes what a caller wrote and stores what was read."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 def _explain(kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if the constructor of ``kind`` does not take these arguments at all."""
     if inspect.isabstract(kind):

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
-from discreet.families.base import Support, Theta, absolute, known
+from discreet.families.base import Theta, absolute, known
 from discreet.families.rates import RateFamily
+from discreet.families.record_sums import RecordSums
 from discreet.rational import exact
 
 
@@ -32,7 +34,7 @@ class Laplace(RateFamily):
     location: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "location", known(self.location, "location"))
+        fill(self, location=known(self.location, "location"))
 
     def measure(self, x: Any) -> Any:
         return absolute(x - self.location)
@@ -40,9 +42,7 @@ class Laplace(RateFamily):
     def measure_range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
         return distance_range(exact(self.location, "location"), low, high)
 
-    @property
-    def support(self) -> Support:
-        return Support(-np.inf, np.inf)
+    support = RecordSums.support
 
     @property
     def kinks(self) -> tuple[float, ...]:

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta, known
+from discreet.families.base import Family, Theta, known
+from discreet.families.record_sums import RecordSums
 from discreet.models.shapes import Quadratic
 from discreet.priors.base import Prior, three_digits
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, pack, unpack
@@ -53,7 +55,7 @@ class MultivariateNormal(Family):
                 f"dim must be an integer from 2 to {_MOST}, got dim={self.dim}.",
                 hint="use dc.Normal() for one column",
             )
-        object.__setattr__(self, "dim", int(dim))
+        fill(self, dim=int(dim))
 
     @property
     def geometry(self) -> Quadratic:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -66,9 +68,7 @@ class MultivariateNormal(Family):
     def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
         return dict.fromkeys(("mean", "sd", *self.draw_names), tuple(columns))
 
-    @property
-    def support(self) -> Support:
-        return Support(-np.inf, np.inf)
+    support = RecordSums.support
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         inside = self.support.contains(x).all(axis=-1)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
+from discreet.arguments import fill
 from discreet.artifact import Release
 from discreet.errors import UsageError
 
@@ -52,9 +53,7 @@ class MissingPrior(ABC):
 
     def __post_init__(self) -> None:
         least, most = self._ends()
-        ends = {"least": least, "most": most, "low": self.n_records - most, "high": self.n_records - least}
-        for name, value in ends.items():
-            object.__setattr__(self, name, value)
+        fill(self, least=least, most=most, low=self.n_records - most, high=self.n_records - least)
 
     def _ends(self) -> tuple[int, int]:
         """Return the smallest and the largest possible number of missing values."""

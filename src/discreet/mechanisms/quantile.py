@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from discreet.arguments import whole
+from discreet.arguments import fill, whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import BoughtBounds, Bounds, bounds_are_dates, check_pair, read_pairs
@@ -105,14 +105,14 @@ class PrivateQuantiles(BoughtBounds):
             check_pair(pair, "", float("-inf"), float("inf"), discrete=False, name="within")
         if epsilon is None:
             raise UsageError("private quantiles need an epsilon of their own.", hint=_EXAMPLE)
-        for name, value in {
-            "low": quantiles[0],
-            "high": quantiles[1],
-            "within": pairs,
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "cells": whole(cells, "cells", least=2, most=MOST_CELLS),
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            low=quantiles[0],
+            high=quantiles[1],
+            within=pairs,
+            epsilon=positive_budget(epsilon, "epsilon"),
+            cells=whole(cells, "cells", least=2, most=MOST_CELLS),
+        )
 
     def __str__(self) -> str:
         within = ", ".join(f"[{plain(low)}, {plain(high)}]" for low, high in self.within)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.domain.columns import Column, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -65,10 +65,8 @@ class ContingencyTable(ColumnModel):
                 f"the columns can be combined in {size} ways, and at most {MOST_CELLS} are read."
             )
         names = [column.name for column in declared]
-        object.__setattr__(self, "columns", declared)
-        object.__setattr__(
-            self, "margins", (tuple(names),) if margins is None else _read_margins(margins, names)
-        )
+        read = (tuple(names),) if margins is None else _read_margins(margins, names)
+        fill(self, columns=declared, margins=read)
 
     @property
     def draw_names(self) -> tuple[str, ...]:

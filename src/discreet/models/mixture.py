@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.arguments import whole
+from discreet.arguments import fill, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -63,8 +63,7 @@ class Mixture(GibbsModel):
                 )
             if column.n_labels < 2:
                 raise UsageError(f"column {column.name!r:.60} has one label only, and nothing to learn.")
-        object.__setattr__(self, "components", int(components))
-        object.__setattr__(self, "columns", read)
+        fill(self, components=int(components), columns=read)
 
     @property
     def draw_names(self) -> tuple[str, ...]:

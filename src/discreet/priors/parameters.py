@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import betaln, expit, gammaln, logit
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.errors import UsageError
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
@@ -83,7 +83,7 @@ class Product(ParameterPrior):
                     f"a product is of Beta, Gamma and Normal priors, got {type(part).__name__:.40}.",
                     hint="for example dc.priors.Product(dc.priors.Gamma(2, 1), dc.priors.Gamma(2, 1))",
                 )
-        object.__setattr__(self, "parts", tuple(parts))
+        fill(self, parts=tuple(parts))
 
     @property
     def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -160,8 +160,7 @@ class ByDensity(ParameterPrior):
             read.append((low, high))
         if not read:
             raise UsageError("a prior by density needs bounds, a pair for each parameter.")
-        object.__setattr__(self, "log_density_of", log_density_of)
-        object.__setattr__(self, "bounds", tuple(read))
+        fill(self, log_density_of=log_density_of, bounds=tuple(read))
         _ = self._height  # a function that is no density is refused here
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
@@ -20,7 +20,6 @@ from discreet.privacy.guarantees import (
     Guarantee,
     PureDP,
     ZeroConcentratedDP,
-    fill,
     remembering,
 )
 from discreet.privacy.metric_dp import MetricDP

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from discreet.arguments import Constructed, one_of
+from discreet.arguments import Constructed, fill, one_of
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
@@ -238,12 +238,6 @@ def meaningful(delta: Fraction | None) -> Fraction:
     if delta is None or delta >= 1:
         raise UsageError("the resulting delta is not below 1, so nothing is promised.")
     return delta
-
-
-def fill(record: Guarantee, **values: object) -> None:
-    """Fill a frozen record from its own ``__init__``, which takes any number and stores exact ones."""
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
 
 
 _G = TypeVar("_G", bound=Guarantee)

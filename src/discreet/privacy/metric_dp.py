@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from discreet.arguments import shown
+from discreet.arguments import fill, shown
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, fill, meaningful
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, meaningful
 from discreet.privacy.rounding import LEAST_EPSILON
 from discreet.rational import Number, exact, plain, sqrt_up, text
 
@@ -44,8 +44,7 @@ class PseudoMetric:
         reach = exact(diameter, "diameter")
         if reach <= 0:
             raise UsageError(f"diameter must be positive, got diameter={diameter}.")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "diameter", reach)
+        fill(self, name=name, diameter=reach)
 
     @classmethod
     def hamming(cls) -> PseudoMetric:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import Guarantee, check_neighbors, fill, positive_budget
+from discreet.privacy.guarantees import Guarantee, check_neighbors, positive_budget
 from discreet.privacy.rounding import short_up
 from discreet.rational import Number, exact, plain
 

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.arguments import positive, whole
+from discreet.arguments import fill, positive, whole
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
@@ -62,13 +62,13 @@ class SampledGaussian:
     def __init__(self, multiplier: float, rate: Number, steps: int, sampling: Sampling) -> None:
         if sampling not in FITTING:
             raise UsageError(f"sampling must be 'poisson' or 'fixed_size', got sampling={sampling!r:.40}.")
-        for name, value in {
-            "multiplier": positive(multiplier, "multiplier"),
-            "rate": read_rate(rate),
-            "steps": whole(steps, "steps"),
-            "sampling": sampling,
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            multiplier=positive(multiplier, "multiplier"),
+            rate=read_rate(rate),
+            steps=whole(steps, "steps"),
+            sampling=sampling,
+        )
 
     @property
     def neighbors(self) -> Neighbors:
