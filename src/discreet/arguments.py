@@ -76,6 +76,13 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
+def not_negative(value: Any, name: str) -> float:
+    """Read a finite number that is not negative as a float."""
+    if not (number := real(value, name)) >= 0:
+        raise UsageError(f"{name} must not be negative, got {name}={shown(value)}.")
+    return number
+
+
 def probability(value: Any, name: str) -> float:
     """Read a number strictly between 0 and 1 as a float."""
     if not 0 < (number := real(value, name)) < 1:

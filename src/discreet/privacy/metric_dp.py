@@ -10,7 +10,7 @@ Broadening the scope of differential privacy using metrics.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -64,7 +64,7 @@ class PseudoMetric:
         return PseudoMetric(f"square root of {self.name}", sqrt_up(self.diameter))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MetricDP(Guarantee):
     """For every event E and tables x, y at distance d: P[M(x) in E] <= e^(epsilon d) P[M(y) in E] + delta d.
 
@@ -75,9 +75,6 @@ class MetricDP(Guarantee):
     epsilon: Fraction
     delta: Fraction
     metric: PseudoMetric
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(
         self,
@@ -102,7 +99,7 @@ class MetricDP(Guarantee):
             raise UsageError(
                 "the Hamming distance is between tables of the same length, so neighbors='replace'."
             )
-        fill(self, **rates, metric=named, neighbors=neighbors, unit=unit, parts=())
+        fill(self, **rates, metric=named, neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {"epsilon": self.epsilon, "delta": self.delta, "diameter": self.metric.diameter}

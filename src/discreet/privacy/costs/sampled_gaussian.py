@@ -17,7 +17,7 @@ Kasiviswanathan (2019), Subsampled Rényi differential privacy and analytical mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -112,18 +112,13 @@ class SampledGaussian:
     def most_steps(self, epsilon: float, delta: float) -> int:
         """Return the largest number of such steps that stays within a budget; 0 if not even one does."""
         low, high = 0, 1
-        while high <= _MOST_STEPS and replace_steps(self, high).epsilon(delta) <= epsilon:
+        while high <= _MOST_STEPS and replace(self, steps=high).epsilon(delta) <= epsilon:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            fits = replace_steps(self, middle).epsilon(delta) <= epsilon
+            fits = replace(self, steps=middle).epsilon(delta) <= epsilon
             low, high = (middle, high) if fits else (low, middle)
         return low
-
-
-def replace_steps(given: SampledGaussian, steps: int) -> SampledGaussian:
-    """Return the same noise for another number of steps."""
-    return SampledGaussian(given.multiplier, given.rate, steps, given.sampling)
 
 
 def langevin_steps(
