@@ -30,7 +30,8 @@ from discreet.errors import UsageError
 #: In models of several columns: Dirichlet weights of a value that is missing and of one that is there, within a row of
 #: a table. Of a thousand records none is missing with probability 0.38, a share of 7% is expected, any is possible.
 MISSING_WEIGHT, PRESENT_WEIGHT = 0.15, 2.0
-#: The same in words.
+#: The same in words; and what is said of columns of labels alone.
+LABEL_WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
 BETA_WORDS = f"a share with prior Beta({MISSING_WEIGHT:g}, {PRESENT_WEIGHT:g})"
 
 # Of so many possible numbers, windows are found from some.

@@ -64,6 +64,12 @@ class RecordPrior:
 CountPrior = RecordPrior | MissingPrior
 
 
+def closest(prior: CountPrior, count: float) -> int:
+    """Return the possible number of records nearest to a reading."""
+    sides = prior.nearest(count, above=True), prior.nearest(count, above=False)
+    return min((n for n in sides if n is not None), key=lambda n: abs(n - count))
+
+
 def record_prior(records: Any) -> RecordPrior:
     """Read ``infer(records=...)``: None, a tuple (low, high), or an array of weights on 0, 1, 2, ..."""
     if records is None:

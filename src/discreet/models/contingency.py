@@ -96,9 +96,6 @@ class ContingencyTable(ColumnModel):
     def assumption(self) -> str:
         return ""
 
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior, None)
-
     def read_prior(self, prior: Any, domain: Domain | None) -> np.ndarray:
         """Return the Dirichlet parameter of every combination, from one positive number or an array of them."""
         shape = tuple(column.n_labels for column in self.label_columns)

@@ -272,9 +272,6 @@ class HiddenMarkov(GibbsModel):
                 )
         return Concentrations(**{name: float(value) for name, value in prior.items()})
 
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior)
-
     def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
         """Return codes in which times that are not declared lie ``ahead`` steps after the last declared one."""
         at, n_times = len(self._place) - 1, self.time.n_labels

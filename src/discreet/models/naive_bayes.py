@@ -175,9 +175,6 @@ class NaiveBayes(DiscreteModel):
         numbers = [f"{name}={prior}" for name, prior in self.suggested_prior().items()]
         return "; ".join([super().weak_prior_in_words(domain), *numbers])
 
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior)
-
     def read_prior(
         self, prior: Any = None, domain: Domain | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, NormalInverseGamma]]:

@@ -35,7 +35,7 @@ from discreet.inference.counts.weights import (
     tilt_for,
 )
 from discreet.inference.engine import held, hold, too_wide
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, closest
 from discreet.privacy import Noise
 
 #: Cells from which on they are summed as a tree.
@@ -334,5 +334,4 @@ def _first_guess(
             for v in (sum(sd[distribution] ** 2 for _, _, distribution in cells), usable[1].sd ** 2)
         )
         guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
-    sides = [records.nearest(max(guess, 0.0), above=above) for above in (True, False)]
-    return min((side for side in sides if side is not None), key=lambda side: abs(side - guess))
+    return closest(records, max(guess, 0.0))

@@ -39,7 +39,7 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import ModeJumps
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, closest
 
 # How often an extreme parameter is drawn again before giving up.
 _MOST_TRIES = 1000
@@ -247,8 +247,7 @@ class Chain:
         if not target.counted or read is None:
             return self._flags(0, 0, target.n)
         about = round(read + self.rng.standard_cauchy())
-        sides = [target.usable.nearest(about, above=above) for above in (True, False)]
-        return self._chosen(min((u for u in sides if u is not None), key=lambda u: abs(u - about)), target.n)
+        return self._chosen(closest(target.usable, about), target.n)
 
     def _start(self, starts: list[Any]) -> None:
         """Choose among candidates with probability proportional to the noise mass."""

@@ -65,7 +65,7 @@ def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 
 def _normal(release: Release) -> Moments:
     family: Any = release.family
-    shift, half = _map(release)
+    shift, half = affine_map(release)
     size = len(family.geometry.feature_names)
     clip = release.domain.outside == "clip"
 
@@ -117,15 +117,16 @@ def column_records(release: Release) -> Callable[[Theta], tuple[np.ndarray, np.n
 
 def mapped_features(release: Release, x: np.ndarray) -> np.ndarray:
     """Return the features of values within the bounds, on a new last axis."""
-    shift, half = _map(release)
+    shift, half = affine_map(release)
     z = np.clip((np.asarray(release.family.measure(x), dtype=float) - shift) / half, -1.0, 1.0)
     return np.stack(release.family.geometry.features([z]), axis=-1)
 
 
-def _map(release: Release) -> tuple[float, float]:
+def affine_map(release: Release) -> tuple[np.ndarray, np.ndarray]:
+    """Return shift and half of the map of each column onto [-1, 1]."""
     assert release.layout.shift is not None
     assert release.layout.half is not None
-    return float(release.layout.shift[0]), float(release.layout.half[0])
+    return np.array(release.layout.shift, dtype=float), np.array(release.layout.half, dtype=float)
 
 
 def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarray:
@@ -169,10 +170,7 @@ def weighted_moments(features: np.ndarray, probability: np.ndarray) -> tuple[np.
 
 
 def _box(release: Release) -> Moments:
-    assert release.layout.shift is not None
-    assert release.layout.half is not None
-    shift = np.array([float(v) for v in release.layout.shift])
-    half = np.array([float(v) for v in release.layout.half])
+    shift, half = affine_map(release)
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
