@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -216,11 +214,6 @@ class ContingencyTable(ColumnModel):
                     if rest is not None:
                         return ((at, k), *rest)
         return None
-
-    @cached_property
-    def cell_labels(self) -> tuple[str, ...]:
-        """Names of all combinations, in the order of the cells of ``p``."""
-        return tuple(", ".join(labels) for labels in product(*(c.labels for c in self.label_columns)))
 
 
 def _not_of_this_table(column: str, name: str, columns: Sequence[str]) -> UsageError:

@@ -105,12 +105,6 @@ class Panel:
         counts[:, self.order[0]] = totals
         return counts
 
-    def share(self, counts: np.ndarray) -> np.ndarray:
-        """Return P(c | its total) of count vectors."""
-        each = zip(self.order, self.cells, strict=True) if self.tree is None else self.tree.cells()
-        cells = np.prod([table.at(counts[..., k]) for k, table in each], axis=0)
-        return cells / self.partial[-1].at(counts.sum(axis=-1))
-
 
 @dataclass(frozen=True)
 class PanelMaker:
@@ -251,20 +245,6 @@ class CellCounts:
         weights = np.exp(log_weights - log_weights.max())
         totals = np.concatenate([np.arange(panel.low, panel.high + 1) for panel in self.panels])
         return totals, weights / weights.sum()
-
-    def probability(self, counts: np.ndarray) -> np.ndarray:
-        """Return P(c | y) of count vectors, cells on the last axis."""
-        counts = np.asarray(counts)
-        u = counts.sum(axis=-1)
-        out = np.zeros(u.shape)
-        totals, probabilities = self.totals()
-        for panel in self.panels:
-            table = Table(
-                panel.low, probabilities[np.searchsorted(totals, panel.low) :][: panel.log_bare.size]
-            )
-            mine = table.at(u) > 0
-            out[mine] = table.at(u[mine]) * panel.share(counts[mine])
-        return out
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw count vectors from the posterior, independently, cells on the last axis."""

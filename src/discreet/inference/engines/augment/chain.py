@@ -119,7 +119,7 @@ class Chain:
         #: Jumps accepted.
         self.jumps = 0
         self._noise = (target.readings, target.scales, target.gaussian)
-        self.offered = self.accepted = self.beyond = 0
+        self.beyond = 0
         self._ladder = ladder(target.n)
         #: Blocks offered and accepted, for each entry of :func:`ladder`.
         self.blocks = np.zeros((2, self._ladder.size))
@@ -144,7 +144,7 @@ class Chain:
         coins = rng.random(target.n) if target.counted else np.empty(0)
         levels = -rng.standard_exponential(target.n)
         height = log_noise(self.sums, *self._noise)
-        accepted, least = sweep(
+        _, least = sweep(
             self.full,
             self.steps,
             self.usable,
@@ -156,8 +156,6 @@ class Chain:
             levels,
             *self._noise,
         )
-        self.offered += target.n
-        self.accepted += accepted
         check_floor(least, target.epsilon, height)
 
     def _block(self, rung: int) -> None:

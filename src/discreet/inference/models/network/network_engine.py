@@ -10,7 +10,6 @@ probabilities is then drawn over the labels that were seen, given that one was: 
 from __future__ import annotations
 
 from functools import partial
-from math import prod
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from discreet.privacy import Noise
 
 
 def _refusal(release: Release) -> str | None:
-    joint = prod(structure_of(release).levels)
+    joint = structure_of(release).n_joint
     if joint > MOST_JOINT:
         return f"its columns can be combined in {joint} ways, and chains are run over at most {MOST_JOINT}"
     return None
