@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
-from discreet.arguments import fill
 from discreet.artifact import Release
 from discreet.errors import UsageError
 
@@ -54,7 +53,9 @@ class MissingPrior(ABC):
 
     def __post_init__(self) -> None:
         least, most = self._ends()
-        fill(self, least=least, most=most, low=self.n_records - most, high=self.n_records - least)
+        ends = {"least": least, "most": most, "low": self.n_records - most, "high": self.n_records - least}
+        for name, value in ends.items():
+            object.__setattr__(self, name, value)
 
     def _ends(self) -> tuple[int, int]:
         """Return the smallest and the largest possible number of missing values."""
