@@ -102,7 +102,7 @@ class PrivateQuantiles(BoughtBounds):
             )
         pairs = read_pairs(within, "within")
         for pair in pairs:
-            check_pair(pair, "", float("-inf"), float("inf"), discrete=False, name="within")
+            check_pair(pair, "within")
         if epsilon is None:
             raise UsageError("private quantiles need an epsilon of their own.", hint=_EXAMPLE)
         fill(
@@ -151,11 +151,10 @@ def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:
 def _plan(
     asked: PrivateQuantiles, within: tuple[Fraction, Fraction], epsilon: Fraction, family: RecordSums
 ) -> BoundsChoice:
-    support = family.support
-    check_pair(within, family.name, support.low, support.high, discrete=support.discrete, name="within")
+    check_pair(within, "within", family)
     if 4 / epsilon > _WIDEST:
         raise UsageError("the epsilon of the private quantiles is too small to choose anything by.")
-    grid = Grid.over(*within, asked.cells, discrete=support.discrete)
+    grid = Grid.over(*within, asked.cells, discrete=family.support.discrete)
     return BoundsChoice(METHOD, (asked.low, asked.high), within, grid.n_cells, epsilon)
 
 

@@ -21,6 +21,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn
 
 from discreet.arguments import path as read_path
@@ -181,15 +182,10 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return seen
 
 
-def _from_json(content: str) -> Any:
-    return json.loads(content, parse_float=_number, parse_constant=_number, object_pairs_hook=_no_repeats)
-
-
-def _from_toml(content: str) -> Any:
-    return tomllib.loads(content, parse_float=_number)
-
-
-_READERS: Mapping[str, Callable[[str], Any]] = {".toml": _from_toml, ".json": _from_json}
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    ".toml": partial(tomllib.loads, parse_float=_number),
+    ".json": partial(json.loads, parse_float=_number, parse_constant=_number, object_pairs_hook=_no_repeats),
+}
 
 
 # -- values -------------------------------------------------------------------------------------------

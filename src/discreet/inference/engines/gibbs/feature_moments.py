@@ -24,7 +24,7 @@ from discreet.compiled import numba
 from discreet.families import Exponential, MultivariateNormal, Normal
 from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownVariance
-from discreet.inference.engines.gibbs.box import box_moments
+from discreet.inference.engines.gibbs.box import box_moments, window
 from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, nodes, rule
 
 # parameters whose points are held at the same time
@@ -250,10 +250,7 @@ def _normal_kernel(
             covariance[k, 0, 1] = covariance[k, 1, 0] = raw[3] - raw[1] * raw[2]
             covariance[k, 1, 1] = raw[4] - raw[2] * raw[2]
             continue
-        near = min(max(m, -1.0), 1.0)
-        away = abs(near - m)
-        reach = 2 * CUT * s * s / (math.hypot(away, math.sqrt(2 * CUT) * s) + away)
-        left, right = max(-1.0, near - reach), min(1.0, near + reach)
+        left, right = window(m, s, -1.0, 1.0, CUT)
         for i in range(q):
             z[i] = left + (right - left) * t[i]
             u = (z[i] - m) / s
