@@ -84,7 +84,8 @@ def _exponential(release: Release) -> Moments:
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        m, v = exponential_moments(np.asarray(theta["rate"], dtype=float), low, high, clip=clip)
+        rate = np.ascontiguousarray(theta["rate"], dtype=float)
+        m, v = _exponential_kernel(rate, low, high, clip, _T, _W)
         return m[:, :1], v[:, :1, :1]
 
     return moments
@@ -266,6 +267,7 @@ def _normal_kernel(
 def _exponential_kernel(
     rate: np.ndarray, low: float, high: float, clip: bool, t: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and covariance of (z, z^2) for exponential x, z mapping [low, high] to [-1, 1]."""
     n, q = rate.size, t.size
     mean, covariance = np.empty((n, 2)), np.empty((n, 2, 2))
     z, p = np.zeros(q + 2), np.zeros(q + 2)
@@ -285,13 +287,6 @@ def _exponential_kernel(
 def normal_moments(mu: np.ndarray, sd: np.ndarray, *, clip: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and covariance of (z, z^2) for normal z, redacted or clipped to [-1, 1]."""
     return _normal_kernel(np.ascontiguousarray(mu), np.ascontiguousarray(sd), clip, _T, _W)
-
-
-def exponential_moments(
-    rate: np.ndarray, low: float, high: float, *, clip: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and covariance of (z, z^2) for exponential x, z mapping [low, high] to [-1, 1]."""
-    return _exponential_kernel(np.ascontiguousarray(rate), low, high, clip, _T, _W)
 
 
 _MOMENTS: dict[type[Likelihood], Callable[[Release], Moments]] = {

@@ -40,9 +40,6 @@ class LaplaceSum(SumReading):
     def most_tilt(self) -> float:
         return self.beta
 
-    def reach(self) -> float:
-        return 0.0
-
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
         if self.count is None:
             return self.n, self.n
@@ -178,9 +175,6 @@ class LaplaceCells(SumReading):
     @property
     def most_tilt(self) -> float:
         return self.beta
-
-    def reach(self) -> float:
-        return 0.0
 
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
         center = closest(self.prior, self.total)

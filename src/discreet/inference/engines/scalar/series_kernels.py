@@ -73,9 +73,9 @@ class SumReading(ABC):
         """Whether the kernel has a kink, so that its transform decays slowly."""
         return np.isfinite(self.most_tilt)
 
-    @abstractmethod
     def reach(self) -> float:
         """Return how far beyond the sums a window must extend."""
+        return 0.0
 
     @abstractmethod
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
