@@ -10,9 +10,8 @@ import numpy as np
 
 from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
-from discreet.families.base import Theta, absolute, known
+from discreet.families.base import Support, Theta, absolute, known
 from discreet.families.rates import RateFamily
-from discreet.families.record_sums import RecordSums
 from discreet.rational import exact
 
 
@@ -42,7 +41,9 @@ class Laplace(RateFamily):
     def measure_range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
         return distance_range(exact(self.location, "location"), low, high)
 
-    support = RecordSums.support
+    @property
+    def support(self) -> Support:
+        return Support(-np.inf, np.inf)
 
     @property
     def kinks(self) -> tuple[float, ...]:

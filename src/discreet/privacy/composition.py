@@ -37,7 +37,7 @@ class ComposedDP(Guarantee):
     """
 
     kind = "composed"
-    parts: tuple[Guarantee, ...]
+    parts: tuple[Guarantee, ...] = ()
 
     def __init__(self, parts: Sequence[Guarantee]) -> None:
         parts = listed(parts, "parts", "a list of guarantees")

@@ -70,7 +70,7 @@ class Guarantee(metaclass=Constructed):
 
     def __repr__(self) -> str:
         # its own numbers before whom they are about
-        shown = sorted((one for one in fields(self) if one.repr), key=lambda one: one.kw_only)
+        shown = sorted((one for one in fields(self) if one.repr), key=lambda one: bool(one.kw_only))
         given = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
         return f"{type(self).__name__}({given})"
 
