@@ -81,6 +81,13 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
+def not_negative(value: Any, name: str) -> float:
+    """Read a finite number that is not negative as a float."""
+    if not (number := real(value, name)) >= 0:
+        raise UsageError(f"{name} must not be negative, got {name}={shown(value)}.")
+    return number
+
+
 def probability(value: Any, name: str) -> float:
     """Read a number strictly between 0 and 1 as a float."""
     if not 0 < (number := real(value, name)) < 1:
@@ -190,6 +197,12 @@ class Constructed(ABCMeta):
         made = cls.__init__ if cls.__new__ is object.__new__ else cls.__new__
         found = inspect.signature(made)
         return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def fill(record: Any, **values: Any) -> None:
+    """Fill a frozen record from its own constructor, which takes what a caller wrote and stores what was read."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
 
 
 def _explain(kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

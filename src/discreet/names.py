@@ -93,6 +93,12 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return names[found[0]] if found else None
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the beginning of a hint that names the known name most like a mistyped one; empty if it is like none."""
+    near = closest(name, known)
+    return "" if near is None else f"did you mean {near}? "
+
+
 def one_line(text: str) -> str:
     """Return a text on one line: what cannot be printed, as escapes."""
     return _escaped(text, "")

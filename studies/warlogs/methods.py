@@ -144,7 +144,7 @@ def ops(
                 least = 1 / (multiplier * (end - begin))
                 p[0, k, begin:end] = sample_truncated_dirichlet(FLAT + totals[begin:end], least, 1, rng)[0]
         log_emission = (tempered @ np.log(p[0]).T)[None]
-        kernels.draw_states(rng, z, cells.n_placed, cells.length, FLAT, transition, log_emission, False)
+        kernels.draw_states(rng, z, cells.n_placed, cells.length, transition, log_emission)
         if turn >= effort.burn_in:
             kept.append((z[0].astype(np.int32), p[0].copy(), transition[0].copy()))
     return Draws(*(np.stack([one[part] for one in kept])[None] for part in range(3)))

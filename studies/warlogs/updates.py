@@ -10,7 +10,6 @@ from common.claim import Claim, Panel
 
 import discreet as dc
 from discreet.curator.publish import release_with
-from discreet.inference.models.hidden_markov.paths import collapsed_distribution
 
 from .generate import Theatre
 from .prepare import model_of
@@ -48,6 +47,39 @@ def updates(theatre: Theatre, rng: np.random.Generator) -> Panel:
             ),
         ],
     )
+
+
+def collapsed_distribution(
+    n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
+) -> None:
+    r"""Fill ``out`` with the distribution of one state given all others, transition probabilities integrated out.
+
+    With n the transition counts without the two at this place, j the state before and l the one after,
+
+        P(z = k)  ~  (n[j, k] + alpha) (n[k, l] + 1[j = k = l] + alpha) / (n[k, .] + 1[j = k] + K alpha)  p(x | k);
+
+    ``after`` is -1 at the end of a sequence, which drops the second factor. Equation 48 of Foulds et al. (2016) prints
+    the count of the state *before* in the second denominator, and without the indicator: a wrong distribution.
+    """
+    n_states = out.size
+    top = -np.inf
+    for k in range(n_states):
+        weight = math.log(n[before, k] + alpha) + log_emission[k]
+        if after >= 0:
+            total = n_states * alpha
+            for other in range(n_states):
+                total += n[k, other]
+            same = 1.0 if before == k else 0.0
+            both = same if k == after else 0.0
+            weight += math.log((n[k, after] + both + alpha) / (total + same))
+        out[k] = weight
+        top = max(top, weight)
+    whole = 0.0
+    for k in range(n_states):
+        out[k] = math.exp(out[k] - top)
+        whole += out[k]
+    for k in range(n_states):
+        out[k] /= whole
 
 
 def _worst(distribution: object, log_emission: np.ndarray) -> float:

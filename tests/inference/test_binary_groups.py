@@ -11,6 +11,7 @@ from discreet.inference.counts.binary_groups import BinaryGroups
 from discreet.inference.counts.latent_cells import cell_counts
 from discreet.inference.record_prior import RecordPrior
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from tests.inference.count_probabilities import probability
 
 # small, empty, balanced, lopsided either way, below zero, large
 READINGS = np.array([[3, -2], [0, 0], [60, 40], [5, 30], [-7, -9], [1000, 3]])
@@ -27,7 +28,7 @@ def test_counts_have_the_distribution_of_each_group(
     for g, y in enumerate(READINGS):
         exact = cell_counts(np.array([b, a]), y, (noise, noise), RecordPrior(), None)
         pairs, times = np.unique(np.stack([no[g], yes[g]], axis=1), axis=0, return_counts=True)
-        expected = size * exact.probability(pairs)
+        expected = size * probability(exact, pairs)
         likely = expected > 10
         # pairs that are expected less often are taken together, the ones never drawn among them
         observed = np.append(times[likely], size - times[likely].sum())

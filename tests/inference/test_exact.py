@@ -24,6 +24,7 @@ from discreet.inference.models.categorical import categorical_counts
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.privacy import DiscreteGaussian, DiscreteLaplace, Noise
+from tests.inference.count_probabilities import probability
 
 MECHANISMS = {
     "laplace": dc.mechanisms.Laplace(0.3),
@@ -111,7 +112,7 @@ def test_bernoulli_counts_by_full_enumeration(alpha, mechanism, missing, neighbo
     records = Question(release, None, record_prior((0, n)), 1, 1, rng).usable
     counts = bernoulli_counts(release, dc.priors.Beta(alpha[1], alpha[0]), records)
     if isinstance(counts, CellCounts):
-        got = counts.probability(points)
+        got = probability(counts, points)
     else:
         table = counts.probabilities()
         got = np.array([table.get((no + yes, yes), 0.0) for no, yes in points.tolist()])
@@ -137,7 +138,7 @@ def test_categorical_counts_by_full_enumeration(alpha, mechanism, missing, neigh
     )
     points, expected = enumerate_posterior(release, np.array(alpha), (0, n))
     records = Question(release, None, record_prior((0, n)), 1, 1, rng).usable
-    got = categorical_counts(release, dc.priors.Dirichlet(alpha), records).probability(points)
+    got = probability(categorical_counts(release, dc.priors.Dirichlet(alpha), records), points)
     assert np.abs(got - expected).max() < 1e-10
     assert got.sum() == pytest.approx(1, abs=1e-10)
 
@@ -152,7 +153,7 @@ def test_a_posterior_that_forgets_the_noise_is_far_from_it(rng: np.random.Genera
         [5, 4, 3], 0, dc.Categorical(3), dc.mechanisms.Laplace(0.6), rng, missing="none", neighbors="replace"
     )
     object.__setattr__(thin, "statistics", release.statistics)
-    got = categorical_counts(thin, dc.priors.Dirichlet([1, 1, 1]), record_prior(None)).probability(points)
+    got = probability(categorical_counts(thin, dc.priors.Dirichlet([1, 1, 1]), record_prior(None)), points)
     assert np.abs(got - expected).max() > 1e-3
 
 
@@ -247,7 +248,7 @@ def test_rejection_and_tables_draw_the_same_distribution(
     monkeypatch.setattr("discreet.inference.counts.latent_cells._TRIES", 0)
     by_tables = posterior.sample(size, rng)
     support = np.array([c for c in product(range(31), repeat=3) if sum(c) == 30])
-    p = posterior.probability(support)
+    p = probability(posterior, support)
     for draws in (by_rejection, by_tables):
         for k in range(3):
             mean = (p * support[:, k]).sum()
@@ -348,7 +349,7 @@ def test_random_cell_cases_by_full_enumeration(rng: np.random.Generator) -> None
         log_p = log_p - log_rises(alpha.sum(), total) + records.log_mass(total)
         log_p = log_p if usable is None else log_p + distribution_u.log_mass(y_u - total)
         expected = np.exp(log_p - np.logaddexp.reduce(log_p))
-        got = cell_counts(alpha, y, distributions, records, usable).probability(c)
+        got = probability(cell_counts(alpha, y, distributions, records, usable), c)
         assert np.abs(got - expected).max() < 1e-10, (alpha, distributions, y, records, usable)
 
 

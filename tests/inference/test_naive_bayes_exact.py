@@ -20,6 +20,7 @@ from discreet.inference.models.naive_bayes import ClassDistribution, class_distr
 from discreet.inference.models.table_rows import RowDistribution, RowReading
 from discreet.inference.record_prior import RecordPrior
 from discreet.models import NaiveBayes
+from tests.inference.count_probabilities import row_share, totals_probability
 
 MODEL = NaiveBayes({"c": ["n", "y"]}, {"f": ["0", "1"], "g": ["a", "b", "z"]}, split={"g": 2})
 PRIOR: dict[str, Any] = {"c": [0.7, 1.6], "f": [0.4, 2.0], "g": [1.0, 0.3, 2.5]}
@@ -108,11 +109,13 @@ def by_engine(
     vector = totals
     if release.records is None:
         vector = np.column_stack([totals, distribution.totals.whole - totals.sum(axis=1)])
-    probability = distribution.totals.probability(vector)
+    probability = totals_probability(distribution.totals, vector)
     for c, d in product(range(groups), (0, 1)):
         for m in np.unique(totals[:, c]):
             mine = totals[:, c] == m
-            probability[mine] *= row_of(distribution, c, d).share(blocks[d][mine, c, : (2, 3)[d]], int(m))
+            probability[mine] *= row_share(
+                row_of(distribution, c, d), blocks[d][mine, c, : (2, 3)[d]], int(m)
+            )
     return probability
 
 

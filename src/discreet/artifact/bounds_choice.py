@@ -63,10 +63,7 @@ def check_choices(release: Release) -> None:
     if paid.kind != "pure" or paid.budgets()["epsilon"] != sum(one.epsilon for one in made):
         raise ValueError("its bounds were bought at another price")
     for one, (low, high) in zip(made, bounds, strict=True):
-        support = family.support
-        check_pair(
-            one.within, family.name, support.low, support.high, discrete=support.discrete, name="within"
-        )
+        check_pair(one.within, "within", family)
         if one.epsilon <= 0 or not 1 < one.cells <= MOST_CELLS:
             raise ValueError("its choice of bounds is none that can be made")
         if not 0 < one.quantiles[0] < one.quantiles[1] < 1 or any(

@@ -120,7 +120,7 @@ def _count_cells(asked: Declaration) -> BinCounts | None:
     return count_bins(_rows(asked), family, [grid], asked.columns, purpose="a fit check")
 
 
-def _check_same(n_records: int, *read: BinCounts | None) -> None:
+def _check_same(n_records: int, *read: BinCounts | Totals | None) -> None:
     """Raise if another reading of the rows found more or fewer of them."""
     if any(one is not None and one.n_records != n_records for one in read):
         raise DataError("the data did not stay the same while it was read.")
@@ -247,9 +247,7 @@ def _with_bounds(reading: Reading, bins: BinCounts, source: RandomSource) -> Rea
     asked = replace(asked, domain=domain, layout=family.layout(domain, asked.neighbors))
     cells = _count_cells(asked)
     totals, columns = read_totals(asked)
-    _check_same(reading.n_records, cells)
-    if totals.n_records != reading.n_records:
-        raise DataError("the data did not stay the same while it was read.")
+    _check_same(reading.n_records, cells, totals)
     return replace(reading, asked=asked, columns=columns, data=totals, cells=cells)
 
 
@@ -289,8 +287,7 @@ def _with_groups(
     layout = model.layout(asked.reading_domain, asked.neighbors)
     asked = replace(asked, model=model, layout=layout, group_selection=made)
     totals, columns = read_totals(asked)
-    if totals.n_records != reading.n_records:
-        raise DataError("the data did not stay the same while it was read.")
+    _check_same(reading.n_records, totals)
     public = reading.n_records if asked.neighbors == "replace" else None
     record = asked.mechanism.plan(model, asked.domain, public, layout)
     return replace(reading, asked=asked, columns=columns, record=record, data=totals)

@@ -82,16 +82,8 @@ def bounds_are_dates(bounds: Any) -> bool:
     return are_dates(bounds) or any(isinstance(pair, list | tuple) and are_dates(pair) for pair in pairs)
 
 
-def check_pair(
-    pair: tuple[Fraction, Fraction],
-    family: str,
-    lowest: float,
-    highest: float,
-    *,
-    discrete: bool,
-    name: str = "bounds",
-) -> None:
-    """Raise unless low < high, both are points of [lowest, highest], and both are integers if ``discrete``."""
+def check_pair(pair: tuple[Fraction, Fraction], name: str = "bounds", family: Any = None) -> None:
+    """Raise unless low < high, and both are points of the support of ``family``, if one is given."""
     low, high = pair
     shown = f"{name}=({_plain(low)}, {_plain(high)})"
     if not low < high:
@@ -102,10 +94,13 @@ def check_pair(
         )
     if max(abs(low), abs(high)) > _LARGEST or not float(low) < float(high):
         raise UsageError(f"{name} must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
-    if low < lowest or high > highest:
-        raise UsageError(f"{family} lies in [{lowest:g}, {highest:g}], got {shown}.")
-    if discrete and not (low.denominator == high.denominator == 1):
-        raise UsageError(f"{family} counts, so its bounds must be integers, got {shown}.")
+    if family is None:
+        return
+    support = family.support
+    if low < support.low or high > support.high:
+        raise UsageError(f"{family.name} lies in [{support.low:g}, {support.high:g}], got {shown}.")
+    if support.discrete and not (low.denominator == high.denominator == 1):
+        raise UsageError(f"{family.name} counts, so its bounds must be integers, got {shown}.")
 
 
 def distance_range(center: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:

@@ -67,9 +67,7 @@ class Numeric:
         _check_name(self.name)
         for end in ("low", "high"):
             object.__setattr__(self, end, exact(getattr(self, end), f"a bound of column {self.name!r:.60}"))
-        check_pair(
-            (self.low, self.high), self.name, float("-inf"), float("inf"), discrete=False, name=self.name
-        )
+        check_pair((self.low, self.high), self.name)
 
     def in_words(self) -> str:
         """Say what was declared, for the privacy statement."""

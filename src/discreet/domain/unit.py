@@ -143,7 +143,7 @@ def read_unit(
             else "last_by is for per_unit='last'."
         )
     one_of(null, "null_unit", NullUnit)
-    return Unit(column, rules, _row_bounds(row_bounds, bounds, rules, model), last_by, null)
+    return Unit(column, rules, _row_bounds(row_bounds, bounds, rules), last_by, null)
 
 
 def check_unit(
@@ -160,7 +160,7 @@ def check_unit(
         raise ValueError("its bounds of rows do not fit its columns")
     for pair in unit.row_bounds:
         if pair is not None:
-            check_pair(pair, "unit", float("-inf"), float("inf"), discrete=False, name="row_bounds")
+            check_pair(pair, "row_bounds")
             _check_reach(pair)
     if ("last" in unit.rules) != (unit.last_by is not None):
         raise ValueError("it does not say by what a row is the last")
@@ -173,7 +173,7 @@ def _check_reach(pair: Pair) -> None:
 
 
 def _row_bounds(
-    declared: Any, bounds: Sequence[Pair | None], rules: Sequence[Rule], model: str
+    declared: Any, bounds: Sequence[Pair | None], rules: Sequence[Rule]
 ) -> tuple[Pair | None, ...]:
     """Return the bounds of rows: those declared, or those of the record, with 0 in them where rows are summed."""
     numbers = [at for at, pair in enumerate(bounds) if pair is not None]
@@ -194,7 +194,7 @@ def _row_bounds(
             f"row_bounds are one pair for each column of numbers: {len(numbers)}, got {len(pairs)}."
         )
     for pair in pairs:
-        check_pair(pair, model, float("-inf"), float("inf"), discrete=False, name="row_bounds")
+        check_pair(pair, "row_bounds")
         _check_reach(pair)
     each = dict(zip(numbers, pairs, strict=True))
     return tuple(each.get(at) for at in range(len(bounds)))

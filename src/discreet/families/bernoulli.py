@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.arguments import fill
 from discreet.domain.declarations import Domain
 from discreet.domain.labels import read_labels
 from discreet.domain.unit import FOR_FLAGS, Rule
@@ -83,8 +84,7 @@ class Bernoulli(Family):
                 hint='dc.Bernoulli(yes="malignant", no="benign")',
             )
         both = [None if words is None else _words(words, self.name) for words in (yes, no)]
-        object.__setattr__(self, "yes", both[0])
-        object.__setattr__(self, "no", both[1])
+        fill(self, yes=both[0], no=both[1])
         read_labels([word for words in both for word in words or ()] or 2, self.name)  # distinct in all
 
     @property

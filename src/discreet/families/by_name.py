@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from discreet.families.predicate import Predicate
 from discreet.families.record_sums import RecordSums
 from discreet.models.registry import REGISTERED as _FAMILIES
 from discreet.models.registry import build
+from discreet.names import did_you_mean
 
 __all__ = ["build", "names", "parse", "register"]
 
@@ -77,7 +77,8 @@ def _checked(name: str, constants: Mapping[str, Any]) -> Any:
     """Return the family of this name, if its constructor takes these constants."""
     kind = _FAMILIES.get(name)
     if kind is None:
-        raise UsageError(f"unknown family {name!r}.", hint=_known(name))
+        hint = f"{did_you_mean(name, names())}known families: {', '.join(names())}"
+        raise UsageError(f"unknown family {name!r}.", hint=hint)
     taken = inspect.signature(kind).parameters
     unknown = [key for key in constants if key not in taken]
     if unknown:
@@ -91,13 +92,6 @@ def _checked(name: str, constants: Mapping[str, Any]) -> Any:
     if needed:
         raise UsageError(f"{name} needs {needed[0]}.", hint=f"on the command line write {name}:{needed[0]}=…")
     return kind
-
-
-def _known(name: str) -> str:
-    """List the known families, the most similar one first."""
-    close = difflib.get_close_matches(name, names(), n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    return f"{guess}known families: {', '.join(names())}"
 
 
 def _syntax(name: str) -> str:

@@ -191,7 +191,7 @@ class ClusterMean(RecordSums):
             raise UsageError(
                 "mean needs bounds, chosen without looking at the data.", hint="for example bounds=(0, 100)"
             )
-        check_pair(bounds[0], "mean", float("-inf"), float("inf"), discrete=False)
+        check_pair(bounds[0])
 
     @property
     def takes_groups(self) -> bool:

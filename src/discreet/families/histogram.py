@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arguments import listed, whole
+from discreet.arguments import fill, listed, whole
 from discreet.domain.bounds import Bounds
 from discreet.domain.dates import are_dates, as_day, shown_day
 from discreet.domain.declarations import Domain, Missing, Neighbors
@@ -88,14 +88,11 @@ class Histogram(BoundedColumn):
         given = None if edges is None else listed(edges, "edges", "a list of numbers", most=MOST_BINS + 2)
         dated = given is not None and are_dates(given)
         read = None if given is None else _read_edges([as_day(edge) for edge in given] if dated else given)
-        object.__setattr__(self, "dates", dated)
         count = len(read) - 1 if read is not None else _DEFAULT_BINS if bins is None else bins
         if read is None:
             count = whole(count, "bins", least=2, most=MOST_BINS)
-        object.__setattr__(self, "bins", count)
-        object.__setattr__(self, "edges", read)
         wide = _branching(count) if branching is None else whole(branching, "branching", least=2, most=count)
-        object.__setattr__(self, "branching", wide)
+        fill(self, bins=count, edges=read, branching=wide, dates=dated)
 
     # -- bins and levels ------------------------------------------------------------------------------
 

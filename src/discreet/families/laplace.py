@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
 from discreet.families.base import Support, Theta, absolute, known
 from discreet.families.rates import RateFamily
@@ -32,7 +33,7 @@ class Laplace(RateFamily):
     location: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "location", known(self.location, "location"))
+        fill(self, location=known(self.location, "location"))
 
     def measure(self, x: Any) -> Any:
         return absolute(x - self.location)

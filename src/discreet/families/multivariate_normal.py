@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family, Support, Theta, known
@@ -53,7 +54,7 @@ class MultivariateNormal(Family):
                 f"dim must be an integer from 2 to {_MOST}, got dim={self.dim}.",
                 hint="use dc.Normal() for one column",
             )
-        object.__setattr__(self, "dim", int(dim))
+        fill(self, dim=int(dim))
 
     @property
     def geometry(self) -> Quadratic:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -53,6 +54,10 @@ class Normal(Family):
     def __repr__(self) -> str:
         return f"Normal({', '.join(f'{name}={value!r}' for name, value in self.constants().items())})"
 
+    def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance, drawn or known."""
+        return np.asarray(theta["mean"], dtype=float), np.asarray(theta["variance"], dtype=float)
+
     @property
     def support(self) -> Support:
         return Support(-np.inf, np.inf)
@@ -61,7 +66,7 @@ class Normal(Family):
         return np.where(self.support.contains(x), -_LOG_ROOT_2PI, -np.inf)
 
     def natural(self, theta: Theta) -> np.ndarray:
-        mean, variance = np.asarray(theta["mean"]), np.asarray(theta["variance"])
+        mean, variance = self._both(theta)
         return np.stack([mean / variance, -0.5 / variance], axis=-1)
 
     def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
@@ -72,20 +77,22 @@ class Normal(Family):
         return -(eta[..., 0] ** 2) / (4 * eta[..., 1]) - np.log(-2 * eta[..., 1]) / 2
 
     def statistic_mean(self, theta: Theta) -> np.ndarray:
-        mean, variance = np.asarray(theta["mean"]), np.asarray(theta["variance"])
+        mean, variance = self._both(theta)
         return np.stack([mean, mean**2 + variance], axis=-1)
 
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
-        mean, variance = np.asarray(theta["mean"]), np.asarray(theta["variance"])
+        mean, variance = self._both(theta)
         cross = 2 * mean * variance
         rows = [[variance, cross], [cross, 2 * variance * (variance + 2 * mean**2)]]
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
     def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
-        return _normal_cdf(x, theta["mean"], theta["variance"])
+        mean, variance = self._both(theta)
+        return ndtr((np.asarray(x) - mean[..., None]) / np.sqrt(variance)[..., None])
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.normal(theta["mean"], np.sqrt(theta["variance"]), size)
+        mean, variance = self._both(theta)
+        return rng.normal(mean, np.sqrt(variance), size)
 
     def suggested_prior(self, domain: Domain) -> Prior:
         """Take the bounds for two standard deviations either side, with the weight of a quarter of a record."""
@@ -124,7 +131,10 @@ class NormalKnownVariance(Normal):
     variance: float
 
     def __init__(self, *, mean: float | None = None, variance: float) -> None:
-        object.__setattr__(self, "variance", known(variance, "variance", positive=True))
+        fill(self, variance=known(variance, "variance", positive=True))
+
+    def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(theta["mean"], dtype=float), np.asarray(self.variance)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         x = np.asarray(x, dtype=float)
@@ -149,12 +159,6 @@ class NormalKnownVariance(Normal):
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
         return np.full((*np.shape(theta["mean"]), 1, 1), self.variance)
 
-    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
-        return _normal_cdf(x, theta["mean"], self.variance)
-
-    def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.normal(theta["mean"], np.sqrt(self.variance), size)
-
     def suggested_prior(self, domain: Domain) -> NormalPrior:
         middle, sd = _spread(domain)
         return NormalPrior(three_digits(middle), three_digits(2 * sd))
@@ -164,8 +168,7 @@ class NormalKnownVariance(Normal):
         pull = float(np.asarray(s)[..., 0] - n * prior.mean) / self.variance
         return NormalPrior(prior.mean + pull / precision, float(precision**-0.5))
 
-    def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        return Family.project(self, s, n)
+    project = Family.project
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -179,7 +182,10 @@ class NormalKnownMean(Normal):
     mean: float
 
     def __init__(self, *, mean: float, variance: float | None = None) -> None:
-        object.__setattr__(self, "mean", known(mean, "mean"))
+        fill(self, mean=known(mean, "mean"))
+
+    def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.mean), np.asarray(theta["variance"], dtype=float)
 
     def measure(self, x: Any) -> Any:
         return (x - self.mean) * (x - self.mean)
@@ -203,12 +209,6 @@ class NormalKnownMean(Normal):
     def statistic_covariance(self, theta: Theta) -> np.ndarray:
         return 2 * np.asarray(theta["variance"])[..., None, None] ** 2
 
-    def cdf(self, x: np.ndarray, theta: Theta) -> np.ndarray:
-        return _normal_cdf(x, self.mean, theta["variance"])
-
-    def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.normal(self.mean, np.sqrt(theta["variance"]), size)
-
     def suggested_prior(self, domain: Domain) -> Gamma:
         return Gamma(1, three_digits(_spread(domain)[1] ** 2))
 
@@ -218,22 +218,13 @@ class NormalKnownMean(Normal):
     def named(self, values: np.ndarray) -> dict[str, np.ndarray]:
         return {"variance": 1 / values}
 
-    def project(self, s: np.ndarray, n: float) -> np.ndarray:
-        return Family.project(self, s, n)
+    project = Family.project
 
 
 def _kind(mean: float | None, variance: float | None) -> type[Normal]:
     if variance is not None:
         return NormalKnownVariance
     return Normal if mean is None else NormalKnownMean
-
-
-def _normal_cdf(x: np.ndarray, mean: np.ndarray | float, variance: np.ndarray | float) -> np.ndarray:
-    center, sd = (
-        np.asarray(mean, dtype=float)[..., None],
-        np.sqrt(np.asarray(variance, dtype=float))[..., None],
-    )
-    return ndtr((np.asarray(x) - center) / sd)
 
 
 def _spread(domain: Domain) -> tuple[Fraction, Fraction]:

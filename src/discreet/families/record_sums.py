@@ -246,9 +246,7 @@ class RecordSums(Model):
             )
         else:
             for pair in bounds:
-                check_pair(
-                    pair, self.name, self.support.low, self.support.high, discrete=self.support.discrete
-                )
+                check_pair(pair, family=self)
 
     def _check_outside(self, outside: Outside) -> None:
         if self.only_outside is not None and outside != self.only_outside:

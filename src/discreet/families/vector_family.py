@@ -90,7 +90,7 @@ class VectorFamily(Family):
                 f"the bounds of {self.name} are its own, {low:g} to {high:g}.",
                 hint=f"leave out bounds, or write {type(self).__name__}(low=…, high=…)",
             )
-        check_pair(own[0], self.name, self.support.low, self.support.high, discrete=self.support.discrete)
+        check_pair(own[0], family=self)
 
     # -- the distribution of a record -----------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.domain.declarations import REDACTED
 from discreet.inference.engine import Answer, Question
+from discreet.inference.record_prior import closest
 from discreet.rational import plain
 
 # A prior on records this many standard deviations of the noise away from the reading deserves a warning.
@@ -62,7 +63,7 @@ def few_usable(release: Release) -> tuple[str, ...]:
     n = release.records
     if release.samples is not None or release.foreign or release.domain.missing != "count":
         return ()
-    reading = _usable_reading(release)
+    reading = usable_reading(release)
     if reading is None:
         return ()
     read, sd = reading
@@ -81,7 +82,7 @@ def few_usable(release: Release) -> tuple[str, ...]:
     return (f"about {about:,} of {n:,} values were usable: are the labels or the column right?",)
 
 
-def _usable_reading(release: Release) -> tuple[float, float] | None:
+def usable_reading(release: Release) -> tuple[float, float] | None:
     """Return the noisy usable count and the standard deviation of its noise; None if it was not released."""
     names = release.totals.names
     if release.layout.rows:
@@ -305,7 +306,7 @@ def _bought_bounds(release: Release) -> tuple[str, ...]:
 
 def _record_prior(question: Question) -> tuple[str, ...]:
     """Return a warning if the prior on records, or on missing ones, is far from what the release says of them."""
-    release, reading = question.release, _usable_reading(question.release)
+    release, reading = question.release, usable_reading(question.release)
     if reading is None or (release.records is not None and question.missing is None):
         return ()
     read, sd = round(reading[0]), reading[1]
@@ -316,8 +317,7 @@ def _record_prior(question: Question) -> tuple[str, ...]:
         gap = max(low - read, read - high, 0)
     else:
         prior = "records"
-        sides = [question.records.nearest(float(read), above=above) for above in (True, False)]
-        gap = min(abs(side - read) for side in sides if side is not None)
+        gap = abs(closest(question.records, float(read)) - read)
     if gap <= _FAR * sd + 1:
         return ()
     return (

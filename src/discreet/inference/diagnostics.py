@@ -124,19 +124,17 @@ class Diagnostics:
         return tuple(found)
 
     def __str__(self) -> str:
-        lines = [f"engine         {self.engine}", f"approximation  {self.approximation_in_words}"]
-        if self.reason:
-            lines.append(f"reason         {self.reason}")
-        if self.prior:
-            lines.append(f"prior          {self.prior} (weak, the default)")
-        if self.missing:
-            lines.append(f"missing values {self.missing}")
-        if self.fit_check is not None:
-            lines.append(f"fit check      {self.fit_check}")
-        if self.chains:
-            lines.append(f"draws          {self.draws_in_words}")
-        lines += [f"warning        {w}" for w in (*self.warnings, *self.mixing_warnings)]
-        return "\n".join(lines)
+        lines = [
+            ("engine", self.engine),
+            ("approximation", self.approximation_in_words),
+            ("reason", self.reason),
+            ("prior", self.prior and f"{self.prior} (weak, the default)"),
+            ("missing values", self.missing),
+            ("fit check", "" if self.fit_check is None else self.fit_check),
+            ("draws", self.draws_in_words if self.chains else ""),
+            *(("warning", text) for text in (*self.warnings, *self.mixing_warnings)),
+        ]
+        return "\n".join(f"{name:<14} {text}" for name, text in lines if text)
 
     @property
     def approximation_in_words(self) -> str:

@@ -42,6 +42,7 @@ from numpy.polynomial.legendre import legvander
 from discreet.artifact import FitCheck, Release
 from discreet.families.base import Family, Theta
 from discreet.families.fit_bins import checkable
+from discreet.inference.cautions import usable_reading
 from discreet.inference.engine import Question
 from discreet.inference.record_prior import CountPrior
 
@@ -240,10 +241,9 @@ def _usable_draws(release: Release, prior: CountPrior, size: int, rng: np.random
     """Draw usable counts given the noisy one, whose noise is taken for normal; the public one where it is."""
     if prior.low == prior.high:
         return np.full(size, prior.low, dtype=np.int64)
-    weights = release.layout.usable_weights()
-    steps = weights * np.array([float(grid) for grid in release.totals.grid])
-    sd = float(np.sqrt(sum((step * each.sd) ** 2 for step, each in zip(steps, release.noise, strict=True))))
-    read = float(steps @ np.array(release.totals.values, dtype=float))
+    reading = usable_reading(release)
+    assert reading is not None
+    read, sd = reading
     most = np.inf if prior.high is None else float(prior.high)
     low = int(np.clip(np.floor(read - _REACH * sd - 1), prior.low, most))
     high = int(np.clip(np.ceil(read + _REACH * sd + 1), prior.low, most))

@@ -17,7 +17,7 @@ from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.posterior import Posterior
-from discreet.inference.posteriors import Posteriors
+from discreet.inference.posteriors import Posteriors, draws_by_name
 from discreet.inference.summary import decimals_for, tails
 
 if TYPE_CHECKING:
@@ -244,13 +244,7 @@ class GroupPosteriors(Posteriors):
         """Return one posterior with all draws, named by group and parameter, such as ``north.p``."""
         every = dict(self) if self.population is None else {"population": self.population, **self}
         first = next(iter(self.values()))
-        draws = {f"{name}.{key}": x for name, one in every.items() for key, x in one.draws.items()}
-        labels = {
-            f"{name}.{key}": words
-            for name, one in every.items()
-            for key, words in (one.labels or {}).items()
-            if key in one.draws
-        }
+        draws, labels = draws_by_name(every)
         return Posterior(
             draws,
             self._diagnosed,

@@ -23,13 +23,15 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
+from discreet.arguments import numbers
 from discreet.artifact import Release
 from discreet.errors import UsageError
 
 #: In models of several columns: Dirichlet weights of a value that is missing and of one that is there, within a row of
 #: a table. Of a thousand records none is missing with probability 0.38, a share of 7% is expected, any is possible.
 MISSING_WEIGHT, PRESENT_WEIGHT = 0.15, 2.0
-#: The same in words.
+#: The same in words; and what is said of columns of labels alone.
+LABEL_WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
 BETA_WORDS = f"a share with prior Beta({MISSING_WEIGHT:g}, {PRESENT_WEIGHT:g})"
 
 # Of so many possible numbers, windows are found from some.
@@ -198,9 +200,7 @@ class WeightedMissing(MissingPrior):
         return int(possible[0]), int(possible[-1])
 
     def nearest(self, n: float, *, above: bool) -> int | None:
-        possible = self.n_records - np.flatnonzero(self.weights)[::-1]
-        side = possible[possible >= n] if above else possible[possible <= n][::-1]
-        return int(side[0]) if side.size else None
+        return nearest_of(self.n_records - np.flatnonzero(self.weights)[::-1], n, above)
 
     def nodes(self) -> np.ndarray:
         possible = np.flatnonzero(self.weights)
@@ -217,6 +217,12 @@ class WeightedMissing(MissingPrior):
         return f"weights on {self.least} to {self.most}"
 
 
+def nearest_of(possible: np.ndarray, n: float, above: bool) -> int | None:
+    """Return the number nearest to ``n`` among increasing ones that are at least (or at most) ``n``, if any is."""
+    side = possible[possible >= n] if above else possible[possible <= n][::-1]
+    return int(side[0]) if side.size else None
+
+
 def missing_prior(missing: Any, n_records: int) -> MissingPrior:
     """Read ``infer(missing=...)``: None, a share, an interval of shares or whole numbers, or an array of weights."""
     if missing is None:
@@ -229,12 +235,7 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
         return _between(missing, n_records)
     if not isinstance(missing, np.ndarray | Sequence) or isinstance(missing, str):
         raise UsageError("missing must be a share, an interval or an array of weights.", hint=_HINT)
-    try:
-        weights = np.asarray(missing, dtype=float)
-    except Exception:  # an object of a list may raise anything when it is asked for a number
-        weights = np.empty(0)
-    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
-        raise UsageError("missing weights must be a list of non-negative numbers, not all zero.", hint=_HINT)
+    weights = read_weights(missing, "missing", _HINT)
     if weights.size > n_records + 1 and weights[n_records + 1 :].any():
         raise UsageError(
             f"missing weights reach beyond all {n_records} records.",
@@ -243,12 +244,20 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
     return WeightedMissing(n_records, weights[: n_records + 1])
 
 
+def read_weights(given: Any, name: str, hint: str | None = None) -> np.ndarray:
+    """Read weights on 0, 1, 2, ..."""
+    weights = numbers(given, name, finite=False)
+    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        raise UsageError(f"{name} weights must be a list of non-negative numbers, not all zero.", hint=hint)
+    return weights
+
+
 def _between(interval: tuple[Any, ...], n_records: int) -> MissingPrior:
-    numbers = [v for v in interval if isinstance(v, int | float | np.number) and not isinstance(v, bool)]
-    if len(interval) != 2 or len(numbers) != 2:
+    ends = [v for v in interval if isinstance(v, int | float | np.number) and not isinstance(v, bool)]
+    if len(interval) != 2 or len(ends) != 2:
         raise UsageError("missing must be a pair (low, high), or an array of weights.", hint=_HINT)
-    low, high = numbers
-    if all(isinstance(v, int | np.integer) for v in numbers) and numbers != [0, 1]:
+    low, high = ends
+    if all(isinstance(v, int | np.integer) for v in ends) and ends != [0, 1]:
         fewest, largest = int(low), int(high)
     else:
         if not 0 <= low <= high <= 1:

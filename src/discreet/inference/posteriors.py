@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics
@@ -28,13 +31,7 @@ class Posteriors(dict[str, Posterior]):
                 "these posteriors have different numbers of draws, as released samples do.",
                 hint="look at them one by one",
             )
-        draws = {f"{name}.{key}": x for name, one in self.items() for key, x in one.draws.items()}
-        labels = {
-            f"{name}.{key}": words
-            for name, one in self.items()
-            for key, words in (one.labels or {}).items()
-            if key in one.draws
-        }
+        draws, labels = draws_by_name(self)
         every = {name: one.diagnostics for name, one in self.items()}
         how = Diagnostics(
             " and ".join(dict.fromkeys(each.engine for each in every.values())),
@@ -71,3 +68,15 @@ class Posteriors(dict[str, Posterior]):
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(", ".join(self))
+
+
+def draws_by_name(posteriors: Mapping[str, Posterior]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the draws of several posteriors as those of one, named such as ``age.mean``, and their labels."""
+    draws = {f"{name}.{key}": x for name, one in posteriors.items() for key, x in one.draws.items()}
+    labels = {
+        f"{name}.{key}": words
+        for name, one in posteriors.items()
+        for key, words in (one.labels or {}).items()
+        if key in one.draws
+    }
+    return draws, labels

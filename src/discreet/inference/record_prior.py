@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import numbers
 from discreet.errors import UsageError
-from discreet.inference.missing_prior import MissingPrior
+from discreet.inference.missing_prior import MissingPrior, nearest_of, read_weights
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,7 @@ class RecordPrior:
     def nearest(self, n: float, *, above: bool) -> int | None:
         """Return the possible count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""
         if self.weights is not None:
-            possible = self.low + np.flatnonzero(self.weights)
-            side = possible[possible >= n] if above else possible[possible <= n][::-1]
-            return int(side[0]) if side.size else None
+            return nearest_of(self.low + np.flatnonzero(self.weights), n, above)
         if above:
             return None if self.high is not None and n > self.high else max(ceil(n), self.low)
         most = floor(n) if self.high is None else min(floor(n), self.high)
@@ -62,6 +59,12 @@ class RecordPrior:
 
 #: A prior on the usable count: of a private number of records, or of a public one less the missing.
 CountPrior = RecordPrior | MissingPrior
+
+
+def closest(prior: CountPrior, count: float) -> int:
+    """Return the possible number of records nearest to a reading."""
+    sides = prior.nearest(count, above=True), prior.nearest(count, above=False)
+    return min((n for n in sides if n is not None), key=lambda n: abs(n - count))
 
 
 def record_prior(records: Any) -> RecordPrior:
@@ -77,9 +80,7 @@ def record_prior(records: Any) -> RecordPrior:
         return RecordPrior(low, high)
     if not isinstance(records, np.ndarray | Sequence) or isinstance(records, str):
         raise UsageError("records must be a tuple (low, high) of whole numbers, or an array of weights.")
-    weights = numbers(records, "records", finite=False)
-    if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
-        raise UsageError("records weights must be a list of non-negative numbers, not all zero.")
+    weights = read_weights(records, "records")
     heavy = np.flatnonzero(weights)
     low, high = int(heavy[0]), int(heavy[-1])
     return RecordPrior(low, high, weights[low : high + 1])

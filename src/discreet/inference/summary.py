@@ -25,6 +25,8 @@ _MOST_LINES, _FIRST_LINES, _LAST_LINES = 100, 40, 10
 # The probabilities of more bins than this are not printed below a column's quantiles.
 _OF_TABLE = "Of this table itself, where noise is the only uncertainty"
 _FEW_BINS = 12
+# What a summary says even if there is nothing to say; other parts are then left out.
+_ALWAYS = frozenset({"prob", "parameters", "engine", "approximation", "reason", "warnings"})
 # Names in an error's hint.
 _MOST_NAMES = 20
 
@@ -87,22 +89,23 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings; what is not a number becomes ``None``, as JSON has no nan."""
         how = self.diagnostics
-        return {
+        found = {
             "prob": self.prob,
-            **({"unit_label": self.units.label} if self.units.label is not None else {}),
+            "unit_label": self.units.label,
             "parameters": [_numbers(row, self.units) for row in self.rows],
-            **({"labels": [asdict(row) for row in self.labels]} if self.labels else {}),
-            **({"quantiles": [self._quantile(one) for one in self.quantiles]} if self.quantiles else {}),
-            **({"table": [_numbers(row, self.units) for row in self.table]} if self.table else {}),
+            "labels": [asdict(row) for row in self.labels],
+            "quantiles": [self._quantile(one) for one in self.quantiles],
+            "table": [_numbers(row, self.units) for row in self.table],
             "engine": how.engine,
             "approximation": how.approximation,
-            **({"given": how.given} if how.given else {}),
+            "given": how.given,
             "reason": how.reason,
-            **({"prior": how.prior} if how.prior else {}),
-            **({"missing": how.missing} if how.missing else {}),
-            **({"fit_check": how.fit_check.to_dict()} if how.fit_check else {}),
+            "prior": how.prior,
+            "missing": how.missing,
+            "fit_check": how.fit_check and how.fit_check.to_dict(),
             "warnings": [*how.warnings, *how.mixing_warnings],
         }
+        return {key: value for key, value in found.items() if value or key in _ALWAYS}
 
     def __str__(self) -> str:
         table = self._table()
@@ -118,24 +121,19 @@ class Summary:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
             lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
         if self.table:
-            own = [_cells(row, decimals_for(row.sd), self.units)[:5] for row in self.table]
-            lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *own])]
+            lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *self._own()])]
         return "\n".join([*said, *lines, "", *self._notes()])
 
     def to_html(self, about: str | None = None) -> str:
         """Return the same as a table for a notebook; ``about`` is its caption. Every label is escaped."""
         header, *rows = self._table()
-        cells = [
-            "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) + "</tr>"
-            for tag, line in [("th", header), *(("td", row) for row in rows)]
-        ]
+        cells = [_html_row(header, "th"), *map(_html_row, rows)]
         left_out = len(self.rows) - len(self._shown())
         if left_out:
             cells.insert(1 + _FIRST_LINES, f"<tr><td>... {left_out:,} rows more</td></tr>")
         caption = "" if about is None else f"<caption>{escape(one_line(about))}</caption>"
         chosen = "".join(
-            f"<tr><td>{escape(shown(row.name))}</td><td>{escape(shown(row.label))}</td>"
-            f"<td>{row.probability:.3f}</td></tr>"
+            _html_row([shown(row.name), shown(row.label), f"{row.probability:.3f}"])
             for row in self.labels[:_MOST_LINES]
         )
         whole = f"<table>{caption}{''.join(cells)}{chosen}</table>"
@@ -143,15 +141,7 @@ class Summary:
             lines = "\n".join(self._quantile_lines(header[3:5]))
             whole = f"<pre>{escape(lines)}</pre>" + (whole if len(self.rows) <= _FEW_BINS else "")
         if self.table:
-            own = "".join(
-                "<tr>"
-                + "".join(
-                    f"<td>{escape(cell)}</td>" for cell in _cells(row, decimals_for(row.sd), self.units)[:5]
-                )
-                + "</tr>"
-                for row in self.table
-            )
-            whole += f"<table><caption>{_OF_TABLE}</caption>{own}</table>"
+            whole += f"<table><caption>{_OF_TABLE}</caption>{''.join(map(_html_row, self._own()))}</table>"
         notes = "".join(f"<p>{escape(line)}</p>" for line in self._notes())
         said = f"<p>{escape(one_line(self.diagnostics.headline))}</p>" if self.diagnostics.headline else ""
         return said + whole + notes
@@ -184,6 +174,10 @@ class Summary:
                 decimals_for(row.sd if row.sd > 1e-12 * abs(row.mean) else abs(row.mean)),
             )
         return [header, *(_cells(row, decimals[_parameter(row)], self.units) for row in rows)]
+
+    def _own(self) -> list[list[str]]:
+        """Return the cells of the rows about the released table itself."""
+        return [_cells(row, decimals_for(row.sd), self.units)[:5] for row in self.table]
 
     def _notes(self) -> list[str]:
         """Return the lines below the table: engine, assumptions, warnings."""
@@ -228,6 +222,10 @@ def _aligned(table: list[list[str]]) -> list[str]:
         )
         for line in table
     ]
+
+
+def _html_row(cells: list[str], tag: str = "td") -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _parameter(row: SummaryRow) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
-from discreet.arguments import Constructed, whole
+from discreet.arguments import Constructed, fill, whole
 from discreet.artifact import Record, Samples, Statistics
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
@@ -68,8 +68,7 @@ class Mechanism(metaclass=Constructed):
 
     def _set(self, **fields: Any) -> None:
         """Set the fields of a mechanism under construction; afterwards it is frozen."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        fill(self, **fields)
 
     @classmethod
     def _needed(cls, value: _T | None, name: str) -> _T:

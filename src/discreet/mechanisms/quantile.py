@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from discreet.arguments import whole
+from discreet.arguments import fill, whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import BoughtBounds, Bounds, bounds_are_dates, check_pair, read_pairs
@@ -102,17 +102,17 @@ class PrivateQuantiles(BoughtBounds):
             )
         pairs = read_pairs(within, "within")
         for pair in pairs:
-            check_pair(pair, "", float("-inf"), float("inf"), discrete=False, name="within")
+            check_pair(pair, "within")
         if epsilon is None:
             raise UsageError("private quantiles need an epsilon of their own.", hint=_EXAMPLE)
-        for name, value in {
-            "low": quantiles[0],
-            "high": quantiles[1],
-            "within": pairs,
-            "epsilon": positive_budget(epsilon, "epsilon"),
-            "cells": whole(cells, "cells", least=2, most=MOST_CELLS),
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            low=quantiles[0],
+            high=quantiles[1],
+            within=pairs,
+            epsilon=positive_budget(epsilon, "epsilon"),
+            cells=whole(cells, "cells", least=2, most=MOST_CELLS),
+        )
 
     def __str__(self) -> str:
         within = ", ".join(f"[{plain(low)}, {plain(high)}]" for low, high in self.within)
@@ -151,11 +151,10 @@ def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:
 def _plan(
     asked: PrivateQuantiles, within: tuple[Fraction, Fraction], epsilon: Fraction, family: RecordSums
 ) -> BoundsChoice:
-    support = family.support
-    check_pair(within, family.name, support.low, support.high, discrete=support.discrete, name="within")
+    check_pair(within, "within", family)
     if 4 / epsilon > _WIDEST:
         raise UsageError("the epsilon of the private quantiles is too small to choose anything by.")
-    grid = Grid.over(*within, asked.cells, discrete=support.discrete)
+    grid = Grid.over(*within, asked.cells, discrete=family.support.discrete)
     return BoundsChoice(METHOD, (asked.low, asked.high), within, grid.n_cells, epsilon)
 
 

@@ -238,7 +238,7 @@ class Model(metaclass=Constructed):
 
     # -- the analyst's side ---------------------------------------------------------------------------
 
-    def read_prior(self, prior: Any, domain: Domain) -> Any:
+    def read_prior(self, prior: Any, domain: Any) -> Any:
         """Return the prior to use: the analyst's, checked, or a weak one."""
         raise UsageError(f"{self.name} takes no prior.")
 
@@ -280,7 +280,7 @@ class Model(metaclass=Constructed):
 
     def check_prior(self, prior: Any) -> None:
         """Raise unless ``prior`` is one that this model takes."""
-        raise UsageError(f"{self.name} takes no prior.")
+        self.read_prior(prior, None)
 
     def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the labels along each axis of each draw, for tables and plots, where there are any."""

@@ -196,10 +196,6 @@ class ColumnModel(Model):
         """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.public_rows.code_rows`."""
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
-    def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
-        """Return codes of rows that lie so many time steps after the last declared one."""
-        raise UsageError(f"{self.name} has no time, so no row lies ahead of it.")
-
     def log_likelihood(
         self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
     ) -> np.ndarray:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.domain.columns import Column, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -65,10 +63,8 @@ class ContingencyTable(ColumnModel):
                 f"the columns can be combined in {size} ways, and at most {MOST_CELLS} are read."
             )
         names = [column.name for column in declared]
-        object.__setattr__(self, "columns", declared)
-        object.__setattr__(
-            self, "margins", (tuple(names),) if margins is None else _read_margins(margins, names)
-        )
+        read = (tuple(names),) if margins is None else _read_margins(margins, names)
+        fill(self, columns=declared, margins=read)
 
     @property
     def draw_names(self) -> tuple[str, ...]:
@@ -97,9 +93,6 @@ class ContingencyTable(ColumnModel):
     @property
     def assumption(self) -> str:
         return ""
-
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior, None)
 
     def read_prior(self, prior: Any, domain: Domain | None) -> np.ndarray:
         """Return the Dirichlet parameter of every combination, from one positive number or an array of them."""
@@ -221,11 +214,6 @@ class ContingencyTable(ColumnModel):
                     if rest is not None:
                         return ((at, k), *rest)
         return None
-
-    @cached_property
-    def cell_labels(self) -> tuple[str, ...]:
-        """Names of all combinations, in the order of the cells of ``p``."""
-        return tuple(", ".join(labels) for labels in product(*(c.labels for c in self.label_columns)))
 
 
 def _not_of_this_table(column: str, name: str, columns: Sequence[str]) -> UsageError:

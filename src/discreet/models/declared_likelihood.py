@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arguments import listed, numbers, shown
+from discreet.arguments import fill, listed, numbers, shown
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
 from discreet.models.gibbs_model import GibbsModel
@@ -109,15 +109,12 @@ class DeclaredLikelihood(GibbsModel):
                 "parameters must be a dictionary of their values by name.",
                 hint='for example parameters={"p": [0.1, 0.2, 0.5]}',
             )
-        object.__setattr__(self, "columns", read)
-        object.__setattr__(
-            self, "parameters", tuple((name, _values(name, given)) for name, given in parameters.items())
-        )
+        named = tuple((name, _values(name, given)) for name, given in parameters.items())
+        fill(self, columns=read, parameters=named)
 
     def _fill(self, table: list[list[int]], prior: list[int]) -> None:
-        object.__setattr__(self, "likelihood_steps", tuple(map(tuple, table)))
-        object.__setattr__(self, "prior_steps", tuple(prior))
-        object.__setattr__(self, "_ranges", self._computed_ranges())
+        fill(self, likelihood_steps=tuple(map(tuple, table)), prior_steps=tuple(prior))
+        fill(self, _ranges=self._computed_ranges())
         if not self._ranges:
             raise UsageError(
                 "log_likelihood says the same of all records: there is nothing to learn from them."

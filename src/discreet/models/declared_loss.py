@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -79,14 +79,14 @@ class DeclaredLoss(LossModel):
         if not 0 < len(names) <= _MOST_WEIGHTS or not all(isinstance(one, str) for one in names):
             raise UsageError(f"weights must be a list of 1 to {_MOST_WEIGHTS} names.")
         bounds = LossConstants(**{name: read_constant(value, name) for name, value in given.items()})
-        for name, value in {
-            "columns": read_columns(columns),
-            "weights": names,
-            "gradient": gradient,
-            "bounds": bounds,
-            "radius": read_size(radius, "radius"),
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            columns=read_columns(columns),
+            weights=names,
+            gradient=gradient,
+            bounds=bounds,
+            radius=read_size(radius, "radius"),
+        )
 
     @property
     def weight_names(self) -> tuple[str, ...]:

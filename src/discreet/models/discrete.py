@@ -85,9 +85,6 @@ class DiscreteModel(TableModel):
             for one in self.conditionals()
         }
 
-    def check_prior(self, prior: Any) -> None:
-        self.concentrations(prior)
-
     def read_prior(self, prior: Any, domain: Domain) -> Any:
         return self.concentrations(prior)
 
@@ -99,13 +96,7 @@ class DiscreteModel(TableModel):
         """
         if prior is None:
             return {one.child.name: np.ones(one.child.n_labels) for one in self.conditionals()}
-        if isinstance(prior, Mapping):
-            unknown = [name for name in prior if name not in self.draw_names]
-            if unknown:
-                raise UsageError(f"the prior names {unknown[0]!r:.60}, and the model has no such column.")
-            given = {name: prior.get(name, 1) for name in self.draw_names}
-        else:
-            given = dict.fromkeys(self.draw_names, prior)
+        given = priors_by_name(prior, self.draw_names, "the model has no such column")
         return {
             one.child.name: concentration(given[one.child.name], one.child) for one in self.conditionals()
         }
@@ -160,6 +151,15 @@ class DiscreteModel(TableModel):
             with np.errstate(divide="ignore"):
                 total[:, known] += np.log(draws[one.child.name][(slice(None), *parents, mine[known])])
         return total
+
+
+def priors_by_name(prior: Any, names: Sequence[str], otherwise: str) -> dict[str, Any]:
+    """Return what an analyst gives for each name, in a dictionary or the same for all; 1 where nothing is given."""
+    given = prior if isinstance(prior, Mapping) else dict.fromkeys(names, 1 if prior is None else prior)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise UsageError(f"the prior names {unknown[0]!r:.60}, and {otherwise}.")
+    return {name: given.get(name, 1) for name in names}
 
 
 def concentration(given: Any, column: Labels) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arguments import listed, shown, whole
+from discreet.arguments import fill, listed, shown, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.domain.unit import Rule
@@ -107,16 +107,18 @@ class HiddenMarkov(GibbsModel):
         held_out: Mapping[str, Sequence[str]] | Sequence[str] = (),
     ) -> None:
         declared = only_labels(read_columns(features), self.name)
-        object.__setattr__(self, "chain", None if chain is None else _one(chain, "chain"))
-        object.__setattr__(self, "time", _one(time, "time"))
-        object.__setattr__(self, "features", declared)
-        object.__setattr__(self, "split", _read_split(split, declared))
+        fill(
+            self,
+            chain=None if chain is None else _one(chain, "chain"),
+            time=_one(time, "time"),
+            features=declared,
+            split=_read_split(split, declared),
+        )
         for column in read_columns(self.columns):  # no name twice
             if column.name in _OWN_DRAWS:
                 raise UsageError(f"a column may not be called {column.name!r}: draws have that name.")
         _check_states(states, self.n_sequences * self.time.n_labels)
-        object.__setattr__(self, "states", int(states))
-        object.__setattr__(self, "held_out", self._read_held_out(held_out))
+        fill(self, states=int(states), held_out=self._read_held_out(held_out))
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -269,9 +271,6 @@ class HiddenMarkov(GibbsModel):
                     f"the concentration of {name} must lie between 0.001 and 1e6, got {shown(value)}."
                 )
         return Concentrations(**{name: float(value) for name, value in prior.items()})
-
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior)
 
     def later(self, codes: np.ndarray, ahead: int) -> np.ndarray:
         """Return codes in which times that are not declared lie ``ahead`` steps after the last declared one."""

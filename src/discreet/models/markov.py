@@ -13,7 +13,7 @@ from discreet.domain.columns import Column, Labels, decode_columns, encode_colum
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
-from discreet.models.discrete import TableModel, concentration
+from discreet.models.discrete import TableModel, concentration, priors_by_name
 from discreet.models.layout import UNIT, Layout
 from discreet.models.tables import check_cells
 
@@ -143,9 +143,6 @@ class MarkovChain(TableModel):
             "that has more than one"
         )
 
-    def check_prior(self, prior: Any) -> None:
-        self.concentrations(prior)
-
     def read_prior(self, prior: Any, domain: Domain) -> Any:
         return self.concentrations(prior)
 
@@ -155,17 +152,8 @@ class MarkovChain(TableModel):
         ``prior`` is one positive number (1 by default), or a dictionary with a number, or one for each state, for
         ``initial`` and ``transition``.
         """
-        given = (
-            prior
-            if isinstance(prior, Mapping)
-            else dict.fromkeys(self.draw_names, 1 if prior is None else prior)
-        )
-        unknown = [name for name in given if name not in self.draw_names]
-        if unknown:
-            raise UsageError(
-                f"the prior names {unknown[0]!r:.60}, and a Markov chain has initial and transition."
-            )
-        return {name: concentration(given.get(name, 1), self.state) for name in self.draw_names}
+        given = priors_by_name(prior, self.draw_names, "a Markov chain has initial and transition")
+        return {name: concentration(one, self.state) for name, one in given.items()}
 
     def constants(self) -> dict[str, Any]:
         return {"columns": encode_columns(self.columns)}

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.arguments import whole
+from discreet.arguments import fill, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.discrete import priors_by_name
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
 from discreet.rational import exact
@@ -63,8 +64,7 @@ class Mixture(GibbsModel):
                 )
             if column.n_labels < 2:
                 raise UsageError(f"column {column.name!r:.60} has one label only, and nothing to learn.")
-        object.__setattr__(self, "components", int(components))
-        object.__setattr__(self, "columns", read)
+        fill(self, components=int(components), columns=read)
 
     @property
     def draw_names(self) -> tuple[str, ...]:
@@ -91,9 +91,6 @@ class Mixture(GibbsModel):
         numbered = tuple(str(k + 1) for k in range(self.components))
         return {WEIGHTS: (numbered,), **{column.name: (numbered, column.labels) for column in self.columns}}
 
-    def check_prior(self, prior: Any) -> None:
-        self.concentrations(prior)
-
     def read_prior(self, prior: Any, domain: Domain) -> Any:
         return self.concentrations(prior)
 
@@ -103,15 +100,7 @@ class Mixture(GibbsModel):
         ``prior`` is one positive number for all of them (1 by default; it may be text), or a dictionary by name:
         ``"weights"`` or a column. Names that it leaves out get 1.
         """
-        if isinstance(prior, Mapping):
-            unknown = [name for name in prior if name not in self.draw_names]
-            if unknown:
-                raise UsageError(
-                    f"the prior names {unknown[0]!r:.60}, and the mixture has no such parameter."
-                )
-            given = {name: prior.get(name, 1) for name in self.draw_names}
-        else:
-            given = dict.fromkeys(self.draw_names, 1 if prior is None else prior)
+        given = priors_by_name(prior, self.draw_names, "the mixture has no such parameter")
         read = {name: float(exact(value, "prior")) for name, value in given.items()}
         if not all(0 < value < _HEAVIEST for value in read.values()):
             raise UsageError(f"a prior of a mixture must be positive and below {_HEAVIEST:g}.")

@@ -15,13 +15,13 @@ Nothing in a file is run or imported, and no name in it is looked up outside the
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn
 
 from discreet.arguments import path as read_path
@@ -31,6 +31,7 @@ from discreet.domain.labels import MOST_LABELS
 from discreet.errors import DataError, UsageError
 from discreet.models.base import Model
 from discreet.models.registry import MODELS, REGISTERED, kind_named
+from discreet.names import did_you_mean
 
 #: How the name of a file ends that declares a model.
 ENDINGS = (".toml", ".json")
@@ -84,16 +85,14 @@ def declared(body: Any, file: str) -> Model:
         kind = kind_named(name)
     except UsageError:
         known = [one for one in (*MODELS, *REGISTERED) if one not in ELSEWHERE]
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f"did you mean {close[0]}? " if close else ""
-        trouble.say(f"model: there is no model {shown(name)}.", f"{guess}there are {', '.join(known)}")
+        hint = f"{did_you_mean(name, known)}there are {', '.join(known)}"
+        trouble.say(f"model: there is no model {shown(name)}.", hint)
     keys = _keys(kind)
     takes = f"{name} takes {', '.join(keys)}" if keys else f"{name} takes no other keys"
     trouble.hint = takes
     for key in body:
         if key not in keys:
-            close = difflib.get_close_matches(key, keys, n=1)
-            trouble.say(f"unknown key {shown(key)}.", f"did you mean {close[0]}? {takes}" if close else takes)
+            trouble.say(f"unknown key {shown(key)}.", f"{did_you_mean(key, keys)}{takes}")
     for key, needed in keys.items():
         if needed and key not in body:
             trouble.say(f"{name} needs the key {key}.")
@@ -183,15 +182,10 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return seen
 
 
-def _from_json(content: str) -> Any:
-    return json.loads(content, parse_float=_number, parse_constant=_number, object_pairs_hook=_no_repeats)
-
-
-def _from_toml(content: str) -> Any:
-    return tomllib.loads(content, parse_float=_number)
-
-
-_READERS: Mapping[str, Callable[[str], Any]] = {".toml": _from_toml, ".json": _from_json}
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    ".toml": partial(tomllib.loads, parse_float=_number),
+    ".json": partial(json.loads, parse_float=_number, parse_constant=_number, object_pairs_hook=_no_repeats),
+}
 
 
 # -- values -------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arguments import instance
+from discreet.arguments import fill, instance
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -92,8 +92,7 @@ class NaiveBayes(DiscreteModel):
         weights = tuple(exact(split.get(name, 1), "a weight of split") for name in names)
         if any(weight <= 0 for weight in weights):
             raise UsageError("the weights of split must be positive.")
-        for name, value in (("target", classes[0]), ("features", others), ("weights", weights)):
-            object.__setattr__(self, name, value)
+        fill(self, target=classes[0], features=others, weights=weights)
         if len(set(self.draw_names)) != len(self.draw_names):
             raise UsageError("two columns would have draws of the same name: rename one of them.")
 
@@ -175,9 +174,6 @@ class NaiveBayes(DiscreteModel):
             return super().weak_prior_in_words(domain)  # numbers need none
         numbers = [f"{name}={prior}" for name, prior in self.suggested_prior().items()]
         return "; ".join([super().weak_prior_in_words(domain), *numbers])
-
-    def check_prior(self, prior: Any) -> None:
-        self.read_prior(prior)
 
     def read_prior(
         self, prior: Any = None, domain: Domain | None = None

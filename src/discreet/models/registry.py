@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.arguments import instance
 from discreet.arguments import text as read_text
 from discreet.errors import UsageError
+from discreet.names import did_you_mean
 
 if TYPE_CHECKING:
     from discreet.models.base import Model
@@ -53,9 +53,7 @@ def kind_named(name: str) -> type[Model]:
     # the families register themselves when their room is opened, which lies above this one
     import_module("discreet.families")
     if name not in REGISTERED:
-        known = (*REGISTERED, *MODELS)
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f"did you mean {close[0]}? " if close else ""
+        guess = did_you_mean(name, (*REGISTERED, *MODELS))
         raise UsageError(
             f"unknown model {name!r:.60}; a program that registers it can read it, the command line knows the built-in "
             "ones only.",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
 from discreet.arguments import instance
 from discreet.errors import UsageError
+from discreet.names import did_you_mean
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
 from discreet.priors.dirichlet import Dirichlet
@@ -45,7 +45,8 @@ def parse(text: str) -> Prior:
     if "*" in instance(text, "prior", str, "a text"):
         return Product(*(parse(part) for part in text.split("*")))
     name, _, rest = text.partition(":")
-    kind = _KNOWN.get(name.strip().lower().replace("-", "_"))
+    spelled = name.strip().lower().replace("-", "_")
+    kind = _KNOWN.get(spelled)
     if kind is None:
         other = re.search(r"(\w+)\s*[ (=](.*)", text)
         if other and other[1].lower() in _KNOWN:
@@ -53,9 +54,8 @@ def parse(text: str) -> Prior:
             raise UsageError(
                 f"cannot read prior {text!r}.", hint=f"write {other[1].lower()}:{','.join(numbers) or '…'}"
             )
-        close = get_close_matches(name.strip().lower().replace("-", "_"), _KNOWN, n=1)
-        guess = f"did you mean {close[0]}? " if close else ""
-        raise UsageError(f"unknown prior {name.strip()!r}.", hint=f"{guess}known priors: {', '.join(_KNOWN)}")
+        hint = f"{did_you_mean(spelled, _KNOWN)}known priors: {', '.join(_KNOWN)}"
+        raise UsageError(f"unknown prior {name.strip()!r}.", hint=hint)
     try:
         numbers = [float(part) for part in rest.split(",")] if rest.strip() else []
     except ValueError:

@@ -62,11 +62,21 @@ class Prior(metaclass=Constructed):
         return cls(*numbers)
 
     def __str__(self) -> str:
-        return f"{self.name}:{','.join(_shortest(number) for number in self.numbers())}"
+        return f"{self.name}:{','.join(repr(number).removesuffix('.0') for number in self.numbers())}"
 
 
-def _shortest(number: float) -> str:
-    return repr(number).removesuffix(".0")
+class PositivePrior(Prior):
+    """A prior whose hyperparameters are positive numbers, and its natural ones as they are."""
+
+    def __post_init__(self) -> None:
+        positive(**vars(self))
+
+    def natural(self) -> np.ndarray:
+        return np.array([*vars(self).values()], dtype=float)
+
+    @classmethod
+    def from_natural(cls, eta: np.ndarray) -> Self:
+        return cls(*(float(value) for value in eta))
 
 
 # Hyperparameters beyond these only make sums and products overflow.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from discreet.priors.base import Prior, positive, positive_part
+from discreet.priors.base import PositivePrior, positive_part
 
 
 @dataclass(frozen=True)
-class Beta(Prior):
+class Beta(PositivePrior):
     """Beta(a, b) on p in (0, 1).
 
     ==========  ==========================
@@ -24,16 +24,6 @@ class Beta(Prior):
     name = "beta"
     a: float
     b: float
-
-    def __post_init__(self) -> None:
-        positive(a=self.a, b=self.b)
-
-    def natural(self) -> np.ndarray:
-        return np.array([self.a, self.b], dtype=float)
-
-    @classmethod
-    def from_natural(cls, eta: np.ndarray) -> Beta:
-        return cls(float(eta[0]), float(eta[1]))
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from discreet.arguments import listed, real
+from discreet.arguments import fill, listed, real
 from discreet.errors import UsageError
 from discreet.priors.base import Prior, positive, positive_part
 
@@ -33,7 +33,7 @@ class Dirichlet(Prior):
             raise UsageError(f"alpha must have at least two entries, got {len(values)}.")
         for value in values:
             positive(alpha=value)
-        object.__setattr__(self, "alpha", values)
+        fill(self, alpha=values)
 
     def natural(self) -> np.ndarray:
         return np.array(self.alpha)

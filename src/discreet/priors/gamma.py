@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from discreet.priors.base import Prior, positive, positive_part
+from discreet.priors.base import PositivePrior, positive_part
 
 
 @dataclass(frozen=True)
-class Gamma(Prior):
+class Gamma(PositivePrior):
     """Gamma(shape, rate) on a positive number x, with mean shape / rate.
 
     ==========  ==================================================
@@ -24,16 +24,6 @@ class Gamma(Prior):
     name = "gamma"
     shape: float
     rate: float
-
-    def __post_init__(self) -> None:
-        positive(shape=self.shape, rate=self.rate)
-
-    def natural(self) -> np.ndarray:
-        return np.array([self.shape, self.rate], dtype=float)
-
-    @classmethod
-    def from_natural(cls, eta: np.ndarray) -> Gamma:
-        return cls(float(eta[0]), float(eta[1]))
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

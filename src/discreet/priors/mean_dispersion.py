@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.priors.base import Prior, positive
+from discreet.priors.base import PositivePrior
 from discreet.priors.gamma import Gamma
 
 
 @dataclass(frozen=True)
-class MeanDispersion(Prior):
+class MeanDispersion(PositivePrior):
     """Mean m ~ Gamma(mean_shape, mean_rate) and, on its own, dispersion d ~ Gamma(dispersion_shape, dispersion_rate).
 
     Values are pairs (m, d). The gammas have means mean_shape / mean_rate and dispersion_shape / dispersion_rate.
@@ -30,14 +30,6 @@ class MeanDispersion(Prior):
     dispersion_shape: float
     dispersion_rate: float
 
-    def __post_init__(self) -> None:
-        positive(
-            mean_shape=self.mean_shape,
-            mean_rate=self.mean_rate,
-            dispersion_shape=self.dispersion_shape,
-            dispersion_rate=self.dispersion_rate,
-        )
-
     @property
     def of_mean(self) -> Gamma:
         """The prior on the mean."""
@@ -47,13 +39,6 @@ class MeanDispersion(Prior):
     def of_dispersion(self) -> Gamma:
         """The prior on the dispersion."""
         return Gamma(self.dispersion_shape, self.dispersion_rate)
-
-    def natural(self) -> np.ndarray:
-        return np.array(self.numbers(), dtype=float)
-
-    @classmethod
-    def from_natural(cls, eta: np.ndarray) -> MeanDispersion:
-        return cls(*(float(value) for value in eta))
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

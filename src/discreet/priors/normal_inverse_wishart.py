@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.arguments import numbers
+from discreet.arguments import fill, numbers
 from discreet.errors import UsageError
 from discreet.priors.base import Prior, finite, positive
 
@@ -74,10 +74,8 @@ class NormalInverseWishart(Prior):
         if asymmetry > 1e-9 * np.abs(matrix).max() or np.linalg.eigvalsh(matrix)[0] <= 0:
             raise UsageError("scale must be a symmetric positive definite matrix.")
         matrix = (matrix + matrix.T) / 2
-        object.__setattr__(self, "mean", tuple(center.tolist()))
-        object.__setattr__(self, "kappa", float(kappa))
-        object.__setattr__(self, "df", float(df))
-        object.__setattr__(self, "scale", tuple(tuple(row) for row in matrix.tolist()))
+        rows = tuple(map(tuple, matrix.tolist()))
+        fill(self, mean=tuple(center.tolist()), kappa=float(kappa), df=float(df), scale=rows)
 
     @property
     def dim(self) -> int:

@@ -7,12 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import betaln, expit, gammaln, logit
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.errors import UsageError
 from discreet.priors.base import Prior
 from discreet.priors.beta import Beta
@@ -78,30 +78,30 @@ class Product(ParameterPrior):
         if not parts or len(parts) > MOST_PARAMETERS:
             raise UsageError(f"a product has from 1 to {MOST_PARAMETERS} parts, got {len(parts)}.")
         for part in parts:
-            if type(part) not in _CHARTS:
+            if type(part) not in CHARTS:
                 raise UsageError(
                     f"a product is of Beta, Gamma and Normal priors, got {type(part).__name__:.40}.",
                     hint="for example dc.priors.Product(dc.priors.Gamma(2, 1), dc.priors.Gamma(2, 1))",
                 )
-        object.__setattr__(self, "parts", tuple(parts))
+        fill(self, parts=tuple(parts))
 
     @property
     def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return len(self.parts)
 
     def values(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        return tuple(_CHARTS[type(part)][0](part, x[..., i]) for i, part in enumerate(self.parts))
+        return tuple(CHARTS[type(part)].value(part, x[..., i]) for i, part in enumerate(self.parts))
 
     def coordinates(self, values: tuple[np.ndarray, ...]) -> np.ndarray:
         each = [
-            _CHARTS[type(part)][1](part, np.asarray(value, dtype=float))
+            CHARTS[type(part)].coordinate(part, np.asarray(value, dtype=float))
             for part, value in zip(self.parts, values, strict=True)
         ]
         return np.stack(each, axis=-1)
 
     def log_density_at(self, x: np.ndarray) -> np.ndarray:
         return sum(
-            (_CHARTS[type(part)][2](part, x[..., i]) for i, part in enumerate(self.parts)),
+            (CHARTS[type(part)].log_density(part, x[..., i]) for i, part in enumerate(self.parts)),
             np.zeros(x.shape[:-1]),
         )
 
@@ -160,8 +160,7 @@ class ByDensity(ParameterPrior):
             read.append((low, high))
         if not read:
             raise UsageError("a prior by density needs bounds, a pair for each parameter.")
-        object.__setattr__(self, "log_density_of", log_density_of)
-        object.__setattr__(self, "bounds", tuple(read))
+        fill(self, log_density_of=log_density_of, bounds=tuple(read))
         _ = self._height  # a function that is no density is refused here
 
     @property
@@ -253,19 +252,27 @@ def _gamma_density(part: Any, x: np.ndarray) -> np.ndarray:
     return part.shape * scaled - np.exp(np.minimum(scaled, 700)) - gammaln(part.shape)
 
 
-# For each kind of part: coordinate to value, value to coordinate, log density of the coordinate.
-_CHARTS: dict[type[Prior], tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
-    Beta: (
+class Chart(NamedTuple):
+    """An unconstrained coordinate of the number that a prior is on: to the number, back, and its log density."""
+
+    value: Callable[[Any, np.ndarray], np.ndarray]
+    coordinate: Callable[[Any, np.ndarray], np.ndarray]
+    log_density: Callable[[Any, np.ndarray], np.ndarray]
+
+
+#: The logit, the logarithm, or standard deviations from the mean, for each kind of prior on one number.
+CHARTS: dict[type[Prior], Chart] = {
+    Beta: Chart(
         lambda part, x: expit(x),
         lambda part, v: logit(np.clip(v, _LEAST, 1 - 2.0**-53)),
         _beta_density,
     ),
-    Gamma: (
+    Gamma: Chart(
         lambda part, x: np.exp(np.clip(x, -700, 700)),
         lambda part, v: np.log(np.maximum(v, _LEAST)),
         _gamma_density,
     ),
-    Normal: (
+    Normal: Chart(
         lambda part, x: part.mean + part.sd * x,
         lambda part, v: (v - part.mean) / part.sd,
         lambda part, x: -0.5 * x**2 - _LOG_2PI / 2,

@@ -6,29 +6,29 @@ The later ones may depend on what the earlier ones published; the list of guaran
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.conversion import Sorted
+from discreet.privacy.curves import curve_at
 from discreet.privacy.guarantees import (
     ApproxDP,
     Guarantee,
     PureDP,
     ZeroConcentratedDP,
-    fill,
     remembering,
 )
 from discreet.privacy.metric_dp import MetricDP
-from discreet.privacy.renyi import RenyiDP, renyi_of
+from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import short_up
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComposedDP(Guarantee):
     """Several guarantees at once, where no single kind can say exactly what they amount to.
 
@@ -37,9 +37,7 @@ class ComposedDP(Guarantee):
     """
 
     kind = "composed"
-    parts: tuple[Guarantee, ...]
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
+    parts: tuple[Guarantee, ...] = ()
 
     def __init__(self, parts: Sequence[Guarantee]) -> None:
         parts = listed(parts, "parts", "a list of guarantees")
@@ -113,16 +111,25 @@ def _total(parts: Sequence[Guarantee]) -> Guarantee:
     by_kind = Sorted.of(parts)
     if by_kind.approx and by_kind.has_curves:
         return ComposedDP(parts)
+    return in_weakest_kind(by_kind, _sum, neighbors, unit)
+
+
+def in_weakest_kind(
+    by_kind: Sorted, add: Callable[[list[Fraction]], Fraction], neighbors: Neighbors, unit: str | None
+) -> Guarantee:
+    """Return several guarantees as one of the weakest of their kinds, amounts of that kind put together by ``add``."""
     if by_kind.renyi:
+        parts = (*by_kind.pure, *by_kind.concentrated, *by_kind.renyi)
         last = min(curve.orders[-1] for curve in by_kind.renyi)
         orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
-        return renyi_of((*by_kind.pure, *by_kind.concentrated, *by_kind.renyi), orders)
+        epsilons = [add([curve_at(part, order) for part in parts]) for order in orders]
+        return RenyiDP(orders, epsilons, neighbors=neighbors, unit=unit)
     if by_kind.concentrated:
-        rho = _sum((by_kind.rho, *(part.epsilon**2 / 2 for part in by_kind.pure)))
-        return ZeroConcentratedDP(rho, neighbors=neighbors, unit=unit)
-    epsilon = _sum(by_kind.epsilons)
+        rhos = [part.rho for part in by_kind.concentrated] + [part.epsilon**2 / 2 for part in by_kind.pure]
+        return ZeroConcentratedDP(add(rhos), neighbors=neighbors, unit=unit)
+    epsilon = add(by_kind.epsilons)
     if by_kind.approx:
-        delta = _sum(part.delta for part in by_kind.approx)
+        delta = add([part.delta for part in by_kind.approx])
         return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
     return PureDP(epsilon, neighbors=neighbors, unit=unit)
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from discreet.arguments import Constructed, one_of
+from discreet.arguments import Constructed, fill, one_of
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
@@ -57,15 +57,22 @@ def check_neighbors(neighbors: str) -> None:
     one_of(neighbors, "neighbors", Neighbors)
 
 
+@dataclass(frozen=True)
 class Guarantee(metaclass=Constructed):
     """A bound on how much one record can change the distribution of a release."""
 
     #: Name in release files.
     kind: ClassVar[str]
-    neighbors: Neighbors
-    unit: str | None
+    neighbors: Neighbors = field(default="replace", kw_only=True)
+    unit: str | None = field(default=None, kw_only=True)
     #: The guarantees that this one was composed of; empty if it was not composed.
-    parts: tuple[Guarantee, ...]
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        # its own numbers before whom they are about
+        shown = sorted((one for one in fields(self) if one.repr), key=lambda one: bool(one.kw_only))
+        given = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
+        return f"{type(self).__name__}({given})"
 
     @abstractmethod
     def budgets(self) -> dict[str, Fraction]:
@@ -124,19 +131,16 @@ class Guarantee(metaclass=Constructed):
         raise UsageError(f"{self.describe()} has no known form for neighbors='replace'.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PureDP(Guarantee):
     """For every event E and neighbors x, x': P[M(x) in E] <= e^epsilon P[M(x') in E]."""
 
     kind = "pure"
     epsilon: Fraction
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(self, epsilon: Number, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
         check_neighbors(neighbors)
-        fill(self, epsilon=positive_budget(epsilon, "epsilon"), neighbors=neighbors, unit=unit, parts=())
+        fill(self, epsilon=positive_budget(epsilon, "epsilon"), neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {"epsilon": self.epsilon}
@@ -148,16 +152,13 @@ class PureDP(Guarantee):
         return PureDP(2 * self.epsilon, unit=self.unit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ApproxDP(Guarantee):
     """For every event E and neighbors x, x': P[M(x) in E] <= e^epsilon P[M(x') in E] + delta."""
 
     kind = "approx"
     epsilon: Fraction
     delta: Fraction
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(
         self, epsilon: Number, delta: Number, *, neighbors: Neighbors = "replace", unit: str | None = None
@@ -169,7 +170,6 @@ class ApproxDP(Guarantee):
             delta=failure_probability(delta),
             neighbors=neighbors,
             unit=unit,
-            parts=(),
         )
 
     def budgets(self) -> dict[str, Fraction]:
@@ -188,19 +188,16 @@ class ApproxDP(Guarantee):
         return ApproxDP(2 * self.epsilon, meaningful(delta), unit=self.unit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ZeroConcentratedDP(Guarantee):
     """For every order a > 1 and neighbors x, x': the Rényi divergence D_a(M(x) || M(x')) is at most a rho."""
 
     kind = "zero_concentrated"
     rho: Fraction
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(self, rho: Number, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
         check_neighbors(neighbors)
-        fill(self, rho=positive_budget(rho, "rho"), neighbors=neighbors, unit=unit, parts=())
+        fill(self, rho=positive_budget(rho, "rho"), neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {"rho": self.rho}
@@ -213,18 +210,15 @@ class ZeroConcentratedDP(Guarantee):
         return ZeroConcentratedDP(4 * self.rho, unit=self.unit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unstated(Guarantee):
     """No guarantee that anybody stated: of numbers that somebody else published, and nothing is known of more."""
 
     kind = "unstated"
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(self, *, neighbors: Neighbors = "replace", unit: str | None = None) -> None:
         check_neighbors(neighbors)
-        fill(self, neighbors=neighbors, unit=unit, parts=())
+        fill(self, neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {}
@@ -238,12 +232,6 @@ def meaningful(delta: Fraction | None) -> Fraction:
     if delta is None or delta >= 1:
         raise UsageError("the resulting delta is not below 1, so nothing is promised.")
     return delta
-
-
-def fill(record: Guarantee, **values: object) -> None:
-    """Fill a frozen record from its own ``__init__``, which takes any number and stores exact ones."""
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
 
 
 _G = TypeVar("_G", bound=Guarantee)

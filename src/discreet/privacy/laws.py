@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import log_ndtr
 
-from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Spread
+from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, GaussianShape, LaplaceShape, Spread
 
 #: What the noise of a published number is called. Geometric noise is discrete Laplace noise by its other name.
 LawName = Literal["laplace", "gaussian", "discrete_laplace", "discrete_gaussian", "geometric"]
@@ -53,11 +53,10 @@ class Law(Spread):
 
 
 @dataclass(frozen=True)
-class LaplaceLaw(Law):
+class LaplaceLaw(LaplaceShape, Law):
     """Density exp(-|x| / b) / 2b."""
 
     scale: float
-    kind = "laplace"
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         return -np.abs(x) / self.scale - np.log(2 * self.scale)
@@ -66,15 +65,8 @@ class LaplaceLaw(Law):
         away = np.abs(x) / self.scale
         return np.where(np.asarray(x) < 0, -away - np.log(2.0), np.log1p(-0.5 * np.exp(-away)))
 
-    def reach(self, log_tail: float) -> float:
-        return self.scale * log_tail
-
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.laplace(0.0, self.scale, size)
-
-    @property
-    def width(self) -> float:
-        return self.scale
 
     @property
     def sd(self) -> float:
@@ -82,11 +74,10 @@ class LaplaceLaw(Law):
 
 
 @dataclass(frozen=True)
-class GaussianLaw(Law):
+class GaussianLaw(GaussianShape, Law):
     """The normal density with standard deviation sigma."""
 
     sigma: float
-    kind = "gaussian"
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         return -0.5 * (np.asarray(x) / self.sigma) ** 2 - np.log(self.sigma) - 0.5 * np.log(2 * np.pi)
@@ -94,15 +85,8 @@ class GaussianLaw(Law):
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
         return log_ndtr(np.asarray(x, dtype=float) / self.sigma)
 
-    def reach(self, log_tail: float) -> float:
-        return self.sigma * float(np.sqrt(2 * log_tail))
-
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(0.0, self.sigma, size)
-
-    @property
-    def width(self) -> float:
-        return self.sigma
 
     @property
     def sd(self) -> float:

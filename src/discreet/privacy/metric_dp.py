@@ -10,14 +10,14 @@ Broadening the scope of differential privacy using metrics.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from discreet.arguments import shown
+from discreet.arguments import fill, shown
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, fill, meaningful
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, meaningful
 from discreet.privacy.rounding import LEAST_EPSILON
 from discreet.rational import Number, exact, plain, sqrt_up, text
 
@@ -44,8 +44,7 @@ class PseudoMetric:
         reach = exact(diameter, "diameter")
         if reach <= 0:
             raise UsageError(f"diameter must be positive, got diameter={diameter}.")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "diameter", reach)
+        fill(self, name=name, diameter=reach)
 
     @classmethod
     def hamming(cls) -> PseudoMetric:
@@ -65,7 +64,7 @@ class PseudoMetric:
         return PseudoMetric(f"square root of {self.name}", sqrt_up(self.diameter))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MetricDP(Guarantee):
     """For every event E and tables x, y at distance d: P[M(x) in E] <= e^(epsilon d) P[M(y) in E] + delta d.
 
@@ -76,9 +75,6 @@ class MetricDP(Guarantee):
     epsilon: Fraction
     delta: Fraction
     metric: PseudoMetric
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(
         self,
@@ -103,7 +99,7 @@ class MetricDP(Guarantee):
             raise UsageError(
                 "the Hamming distance is between tables of the same length, so neighbors='replace'."
             )
-        fill(self, **rates, metric=named, neighbors=neighbors, unit=unit, parts=())
+        fill(self, **rates, metric=named, neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {"epsilon": self.epsilon, "delta": self.delta, "diameter": self.metric.diameter}

@@ -42,6 +42,34 @@ class Spread(ABC):
         """Standard deviation."""
 
 
+class LaplaceShape(Spread):
+    """A log mass or density that falls linearly on both sides of 0."""
+
+    scale: float
+    kind = "laplace"
+
+    def reach(self, log_tail: float) -> float:
+        return self.scale * log_tail
+
+    @property
+    def width(self) -> float:
+        return self.scale
+
+
+class GaussianShape(Spread):
+    """A log mass or density that is a parabola around 0."""
+
+    sigma: float
+    kind = "gaussian"
+
+    def reach(self, log_tail: float) -> float:
+        return self.sigma * float(np.sqrt(2 * log_tail))
+
+    @property
+    def width(self) -> float:
+        return self.sigma
+
+
 class Noise(Spread):
     """A distribution on the integers: of a reading minus the total behind it."""
 
@@ -57,11 +85,10 @@ class Noise(Spread):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Noise):
+class DiscreteLaplace(LaplaceShape, Noise):
     """P[k] = tanh(1 / 2b) exp(-|k| / b), k an integer."""
 
     scale: float
-    kind = "laplace"
 
     @cached_property
     def _log_peak(self) -> float:
@@ -70,17 +97,10 @@ class DiscreteLaplace(Noise):
     def log_mass(self, k: np.ndarray) -> np.ndarray:
         return self._log_peak - np.abs(k) / self.scale
 
-    def reach(self, log_tail: float) -> float:
-        return self.scale * log_tail
-
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         # the difference of two geometric variables with ratio exp(-1/b)
         p = -np.expm1(-1.0 / self.scale)
         return rng.geometric(p, size) - rng.geometric(p, size)
-
-    @property
-    def width(self) -> float:
-        return self.scale
 
     @property
     def sd(self) -> float:
@@ -89,11 +109,10 @@ class DiscreteLaplace(Noise):
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(Noise):
+class DiscreteGaussian(GaussianShape, Noise):
     """P[k] = exp(-k^2 / 2 sigma^2) / Z, k an integer; sigma^2 is the parameter, just above the variance."""
 
     sigma: float
-    kind = "gaussian"
 
     @cached_property
     def _log_normalizer(self) -> float:
@@ -105,9 +124,6 @@ class DiscreteGaussian(Noise):
 
     def log_mass(self, k: np.ndarray) -> np.ndarray:
         return -0.5 * (np.asarray(k, dtype=float) / self.sigma) ** 2 - self._log_normalizer
-
-    def reach(self, log_tail: float) -> float:
-        return self.sigma * float(np.sqrt(2 * log_tail))
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         # rejection from a discrete Laplace (Canonne, Kamath and Steinke 2020, algorithm 3)
@@ -122,10 +138,6 @@ class DiscreteGaussian(Noise):
             kept.append(accepted[:missing])
             missing -= kept[-1].size
         return np.concatenate(kept)
-
-    @property
-    def width(self) -> float:
-        return self.sigma
 
     @property
     def sd(self) -> float:

@@ -7,16 +7,14 @@ McSherry (2009), Privacy integrated queries: theorem 4 (parallel composition).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
 from discreet.checked import checked
 from discreet.errors import UsageError
+from discreet.privacy.composition import in_weakest_kind
 from discreet.privacy.conversion import Sorted
-from discreet.privacy.curves import curve_at
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from discreet.privacy.renyi import RenyiDP
+from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.rounding import short_up
 
 #: Who knows the group of a record: it is part of the record and protected, or public and never changes.
@@ -46,32 +44,16 @@ def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guara
     if len({(g.neighbors, g.unit) for g in guarantees}) > 1:
         raise UsageError("guarantees for different neighbors do not add up.")
     touched = 2 if guarantees[0].neighbors == "replace" and key == "private" else 1
-    return _largest(Sorted.of(guarantees), min(touched, len(guarantees)), guarantees[0])
-
-
-def _largest(by_kind: Sorted, count: int, example: Guarantee) -> Guarantee:
-    """Return the sum of the ``count`` largest guarantees, in the weakest of their kinds."""
-    neighbors, unit = example.neighbors, example.unit
+    by_kind, count = Sorted.of(guarantees), min(touched, len(guarantees))
     if by_kind.approx and by_kind.has_curves:
         raise UsageError(
             "approximate guarantees have no common kind with concentrated or Rényi ones.",
             hint="convert these with to_approx(delta) first",
         )
-    if by_kind.renyi:
-        parts = (*by_kind.pure, *by_kind.concentrated, *by_kind.renyi)
-        last = min(curve.orders[-1] for curve in by_kind.renyi)
-        orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
-        epsilons = [_top([curve_at(part, order) for part in parts], count) for order in orders]
-        return RenyiDP(orders, epsilons, neighbors=neighbors, unit=unit)
-    if by_kind.concentrated:
-        rhos = [g.rho for g in by_kind.concentrated] + [g.epsilon**2 / 2 for g in by_kind.pure]
-        return ZeroConcentratedDP(_top(rhos, count), neighbors=neighbors, unit=unit)
-    epsilon = _top(by_kind.epsilons, count)
-    if by_kind.approx:
-        delta = _top([g.delta for g in by_kind.approx], count)
-        return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
-    return PureDP(epsilon, neighbors=neighbors, unit=unit)
+    first = guarantees[0]
+    return in_weakest_kind(by_kind, lambda values: _largest(values, count), first.neighbors, first.unit)
 
 
-def _top(values: Sequence[Fraction], count: int) -> Fraction:
+def _largest(values: list[Fraction], count: int) -> Fraction:
+    """Return the sum of the ``count`` largest."""
     return short_up(sum(sorted(values, reverse=True)[:count], Fraction(0)))

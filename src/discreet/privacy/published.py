@@ -16,8 +16,15 @@ from discreet.privacy.laws import Law
 from discreet.privacy.noise import Kind, Noise
 
 
+class PublishedNoise(Noise):
+    """The noise of numbers that are there already."""
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError("numbers that were published are not drawn again")
+
+
 @dataclass(frozen=True)
-class Published(Noise):
+class Published(PublishedNoise):
     """The likelihood of one published number.
 
     At k = 0 the total is ``away`` below the number, and each step of k takes ``unit`` off the total, all in the units
@@ -51,9 +58,6 @@ class Published(Noise):
     def reach(self, log_tail: float) -> float:
         return (self.law.reach(log_tail) + abs(self.away) + self.rounded) / abs(self.unit) + 1
 
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError("a number that was published is not drawn again")
-
     @property
     def width(self) -> float:
         return self.law.width / abs(self.unit)
@@ -68,7 +72,7 @@ class Published(Noise):
 
 
 @dataclass(frozen=True)
-class Unread(Noise):
+class Unread(PublishedNoise):
     """The likelihood of a total of which nothing was published: every one is alike, within ``far`` of a guess.
 
     It has no width: there is no noise that could drown anything.
@@ -83,9 +87,6 @@ class Unread(Noise):
     def reach(self, log_tail: float) -> float:
         return self.far
 
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError("what was not published is not drawn")
-
     @property
     def width(self) -> float:
         return 0.0
@@ -96,7 +97,7 @@ class Unread(Noise):
 
 
 @dataclass(frozen=True)
-class JointNoise(Noise):
+class JointNoise(PublishedNoise):
     """The noise of several readings of one integer, as a distribution around the first of them.
 
     ``shifts`` are how far the other readings lie above the first.
@@ -115,9 +116,6 @@ class JointNoise(Noise):
         far = max(abs(shift) for shift in self.shifts)
         return far + max(part.reach(log_tail) for part in self.parts) + far
 
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError("several readings are not drawn as one")
-
     @property
     def width(self) -> float:
         return min(part.width for part in self.parts)
@@ -128,7 +126,7 @@ class JointNoise(Noise):
 
 
 @dataclass(frozen=True)
-class Correlated(Noise):
+class Correlated(PublishedNoise):
     """One of several readings of counts whose Gaussian noise hangs together; it has no likelihood of its own.
 
     It is row ``at`` of ``covariance``, and the published number is ``away`` above the reading.
@@ -147,9 +145,6 @@ class Correlated(Noise):
 
     def reach(self, log_tail: float) -> float:
         return self.sd * float(np.sqrt(2 * log_tail))
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError("numbers that were published are not drawn again")
 
     @property
     def width(self) -> float:

@@ -10,14 +10,14 @@ divergence and Kullback-Leibler divergence: theorem 3 (monotone in the order), c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import Guarantee, check_neighbors, fill, positive_budget
+from discreet.privacy.guarantees import Guarantee, check_neighbors, positive_budget
 from discreet.privacy.rounding import short_up
 from discreet.rational import Number, exact, plain
 
@@ -25,7 +25,7 @@ from discreet.rational import Number, exact, plain
 LEAST_ORDER = 1 + Fraction(1, 10**6)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RenyiDP(Guarantee):
     """For each of the ``orders`` a > 1 and neighbors x, x': D_a(M(x) || M(x')) is at most its epsilon.
 
@@ -36,9 +36,6 @@ class RenyiDP(Guarantee):
     kind = "renyi"
     orders: tuple[Fraction, ...]
     epsilons: tuple[Fraction, ...]
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init__(
         self,
@@ -60,7 +57,7 @@ class RenyiDP(Guarantee):
             )
         exact_orders = check_orders(orders)
         budgets = tuple(positive_budget(epsilon, "epsilon") for epsilon in epsilons)
-        fill(self, orders=exact_orders, epsilons=budgets, neighbors=neighbors, unit=unit, parts=())
+        fill(self, orders=exact_orders, epsilons=budgets, neighbors=neighbors, unit=unit)
 
     def budgets(self) -> dict[str, Fraction]:
         return {f"epsilon at order {plain(a)}": e for a, e in zip(self.orders, self.epsilons, strict=True)}

@@ -68,9 +68,7 @@ def exp_up(exponent: Fraction) -> Fraction | None:
 
 def exp_down(exponent: Fraction) -> Fraction:
     """Return a rational that is at most e^exponent, for exponents up to 10000."""
-    value = _FINE.exp(decimal(exponent))
-    lowered = _FINE.subtract(value, _FINE.multiply(value, Decimal(10) ** -50))
-    return Fraction(Context(prec=40, rounding=ROUND_FLOOR).create_decimal(lowered))
+    return rational_down(_FINE.exp(decimal(exponent)), 40)
 
 
 def log_up(value: Fraction) -> Fraction:

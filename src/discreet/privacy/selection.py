@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arguments import listed, positive
+from discreet.arguments import fill, listed, positive
 from discreet.errors import UsageError
 
 
@@ -26,8 +26,7 @@ class Choice:
         read = tuple(listed(scores, "scores", "a list of whole numbers"))
         if not read or not all(isinstance(score, int | np.integer) for score in read):
             raise UsageError("scores must be whole numbers, and at least one.")
-        object.__setattr__(self, "scores", read)
-        object.__setattr__(self, "scale", positive(scale, "scale"))
+        fill(self, scores=read, scale=positive(scale, "scale"))
 
     @property
     def _log_weights(self) -> np.ndarray:

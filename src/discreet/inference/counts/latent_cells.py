@@ -35,7 +35,7 @@ from discreet.inference.counts.weights import (
     tilt_for,
 )
 from discreet.inference.engine import held, hold, too_wide
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, closest
 from discreet.privacy import Noise
 
 #: Cells from which on they are summed as a tree.
@@ -104,12 +104,6 @@ class Panel:
             totals = totals - drawn
         counts[:, self.order[0]] = totals
         return counts
-
-    def share(self, counts: np.ndarray) -> np.ndarray:
-        """Return P(c | its total) of count vectors."""
-        each = zip(self.order, self.cells, strict=True) if self.tree is None else self.tree.cells()
-        cells = np.prod([table.at(counts[..., k]) for k, table in each], axis=0)
-        return cells / self.partial[-1].at(counts.sum(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -252,20 +246,6 @@ class CellCounts:
         totals = np.concatenate([np.arange(panel.low, panel.high + 1) for panel in self.panels])
         return totals, weights / weights.sum()
 
-    def probability(self, counts: np.ndarray) -> np.ndarray:
-        """Return P(c | y) of count vectors, cells on the last axis."""
-        counts = np.asarray(counts)
-        u = counts.sum(axis=-1)
-        out = np.zeros(u.shape)
-        totals, probabilities = self.totals()
-        for panel in self.panels:
-            table = Table(
-                panel.low, probabilities[np.searchsorted(totals, panel.low) :][: panel.log_bare.size]
-            )
-            mine = table.at(u) > 0
-            out[mine] = table.at(u[mine]) * panel.share(counts[mine])
-        return out
-
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw count vectors from the posterior, independently, cells on the last axis."""
         totals, probabilities = self.totals()
@@ -334,5 +314,4 @@ def _first_guess(
             for v in (sum(sd[distribution] ** 2 for _, _, distribution in cells), usable[1].sd ** 2)
         )
         guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
-    sides = [records.nearest(max(guess, 0.0), above=above) for above in (True, False)]
-    return min((side for side in sides if side is not None), key=lambda side: abs(side - guess))
+    return closest(records, max(guess, 0.0))

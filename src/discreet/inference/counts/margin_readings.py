@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet.inference.engine import too_wide
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, closest
 from discreet.privacy import Noise
 from discreet.privacy.published import Correlated
 
@@ -184,6 +184,4 @@ class MarginReadings:
     def _likely_total(self, fitted: np.ndarray) -> int:
         if self.known is not None:
             return self.known
-        n = float(fitted.sum())
-        found = [self.records.nearest(max(round(n), 0), above=above) for above in (True, False)]
-        return min((one for one in found if one is not None), key=lambda one: abs(one - n))
+        return closest(self.records, max(round(float(fitted.sum())), 0))

@@ -9,7 +9,7 @@ precision, which moves a draw with a probability of some 1e-7 for each split.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,17 +57,6 @@ class Tree:
             heapq.heappush(heap, (both.table.weights.size, at, both))
         root = heap[0][2]
         return cls(root, np.concatenate(_members(root)))
-
-    def cells(self) -> Iterator[tuple[int, Table]]:
-        """Yield every cell's place and table."""
-        left_to_do, at = [self.root], 0
-        while left_to_do:
-            node = left_to_do.pop()
-            if node.halves is None:
-                yield int(self.order[at]), node.table
-                at += 1
-            else:
-                left_to_do += node.halves[::-1]
 
     def split(self, totals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw cell counts given their totals, cells on the last axis, each cell's draws together in memory."""

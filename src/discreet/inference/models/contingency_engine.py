@@ -14,19 +14,28 @@ from discreet.families.categorical import Categorical
 from discreet.inference.counts.margin_readings import MarginReadings
 from discreet.inference.counts.weights import dirichlet_columns, sample_index
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.missing_prior import MISSING_WEIGHT
+from discreet.inference.missing_prior import LABEL_WORDS, MISSING_WEIGHT
 from discreet.models.contingency import MOST_CELLS, ContingencyTable, cells_named, cells_of
 from discreet.privacy.published import Correlated, Unread
 
 # Tables that are enumerated, and seconds that one cell of one draw takes.
 _MOST_TABLES, _SECONDS_PER_CELL = 300_000, 4e-6
-_WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
+
+
+def _model(release: Release) -> ContingencyTable:
+    return release.model.require(ContingencyTable, "this engine reads contingency tables")
+
+
+def _n_cells(release: Release) -> int:
+    """Return how many cells the latent table has."""
+    counted = release.domain.missing == "count"
+    return int(np.prod([column.n_labels + counted for column in _model(release).label_columns]))
 
 
 def readings_of(question: Question) -> MarginReadings:
     """Return what a release of a contingency table reads of the latent one."""
     release = question.release
-    model = release.model.require(ContingencyTable, "this engine reads contingency tables")
+    model = _model(release)
     alpha = np.asarray(question.prior, dtype=float)
     counted = release.domain.missing == "count"
     if counted:
@@ -45,14 +54,11 @@ def readings_of(question: Question) -> MarginReadings:
 
 def _n_tables(release: Release) -> float:
     """Return how many tables are possible; infinitely many where the number of records is not known."""
-    model = release.model.require(ContingencyTable, "this engine reads contingency tables")
     if release.records is None:
         return np.inf
-    counted = release.domain.missing == "count"
-    cells = int(np.prod([column.n_labels + counted for column in model.label_columns]))
     # n over k, without numbers of a thousand digits
     out = 1.0
-    for i in range(1, cells):
+    for i in range(1, _n_cells(release)):
         out = out * (release.records + i) / i
         if out > 1e12:
             break
@@ -68,9 +74,7 @@ def _too_many(release: Release) -> str | None:
 
 
 def _too_large(release: Release) -> str | None:
-    model = release.model.require(ContingencyTable, "this engine reads contingency tables")
-    counted = release.domain.missing == "count"
-    cells = int(np.prod([column.n_labels + counted for column in model.label_columns]))
+    cells = _n_cells(release)
     return f"its table has {cells} cells, and chains take {MOST_CELLS}" if cells > MOST_CELLS else None
 
 
@@ -98,25 +102,22 @@ def walk_tables(question: Question) -> Answer:
 
 def _answer(question: Question, readings: MarginReadings, drawn: np.ndarray, *, independent: bool) -> Answer:
     """Draw shares given tables; what is missing in some column is left out, and the others make up the whole."""
-    model = question.release.model.require(ContingencyTable, "this engine reads contingency tables")
     p = dirichlet_columns((readings.alpha + drawn).T, question.rng).T.reshape(-1, *readings.levels)
     counts = drawn.reshape(-1, *readings.levels)
     missing = None
     if question.release.domain.missing == "count":
         complete = (slice(None), *(slice(level - 1) for level in readings.levels))
-        p, counts, missing = p[complete], counts[complete], _WORDS
+        p, counts, missing = p[complete], counts[complete], LABEL_WORDS
         p = p / p.sum(axis=tuple(range(1, p.ndim)), keepdims=True)
     usable = counts.sum(axis=tuple(range(1, counts.ndim)))
-    labels = model.axis_labels()
+    labels = _model(question.release).axis_labels()
     table = {"usable": usable, "count": counts}
     return Answer({"p": p}, independent=independent, table=table, labels=labels, missing=missing)
 
 
 def _seconds(question: Question) -> float:
-    model = question.release.model.require(ContingencyTable, "this engine reads contingency tables")
-    counted = question.release.domain.missing == "count"
-    cells = np.prod([column.n_labels + counted for column in model.label_columns])
-    return 1 + _SECONDS_PER_CELL * float(cells) * (1.5 * question.size + 300 * question.chains)
+    cells = _n_cells(question.release)
+    return 1 + _SECONDS_PER_CELL * cells * (1.5 * question.size + 300 * question.chains)
 
 
 EXACT = Engine("exact", _too_many, enumerate_tables, any_noise=True)

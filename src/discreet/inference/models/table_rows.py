@@ -104,19 +104,6 @@ class RowDistribution:
             totals = totals - drawn
         return self.labels.split(totals, rng)
 
-    def share(self, counts: np.ndarray, total: int) -> np.ndarray:
-        """Return P(counts of the labels | the row's total) of count vectors."""
-        used = counts.sum(axis=-1)
-        inside = np.zeros(len(counts))
-        for panel in self.labels.panels:
-            mine = (used >= panel.low) & (used <= panel.high)
-            inside[mine] = panel.share(counts[mine])
-        if self.unlabelled is None or self.labelled is None:
-            return np.where(used == total, inside, 0.0)
-        v = np.arange(total + 1)
-        weights = self.labelled.at(v) * self.unlabelled.at(total - v)
-        return inside * Table(0, weights / weights.sum()).at(used)
-
 
 def row_distribution(row: RowReading, target: float, low: int, high: int) -> RowDistribution:
     """Return the distribution of a row for totals in [low, high], accurate around ``target``."""
@@ -246,10 +233,6 @@ class SharedTotals:
             out[self.panel.order[k]] = weights / weights.sum()
             after = mine if after is None else after.convolve(mine)
         return out
-
-    def probability(self, totals: np.ndarray) -> np.ndarray:
-        """Return the probability of vectors of totals, which are on the last axis."""
-        return np.where(totals.sum(axis=-1) == self.whole, self.panel.share(totals), 0.0)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw totals, independently, one vector in each row."""

@@ -12,14 +12,6 @@ from discreet.errors import UsageError
 _SUM_SLACK = 1e-9
 
 
-def at_least_zero(value: float, name: str) -> float:
-    """Return a finite number that is not negative, or say which argument is not one."""
-    number = real(value, name)
-    if not number >= 0:
-        raise UsageError(f"{name} must be finite and not negative, got {name}={shown(value)}.")
-    return number
-
-
 def fraction(value: float, name: str) -> float:
     """Return a number of [0, 1], or say which argument is not one."""
     number = real(value, name)

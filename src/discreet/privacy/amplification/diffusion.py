@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arguments import positive, whole
+from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
-from discreet.privacy.amplification.checks import at_least_zero
 from discreet.privacy.amplification.statements import concentrated
 from discreet.privacy.guarantees import ZeroConcentratedDP
 
@@ -44,7 +43,7 @@ class OrnsteinUhlenbeck:
     time: float
 
     def __post_init__(self) -> None:
-        at_least_zero(self.pull, "pull")
+        not_negative(self.pull, "pull")
         positive(self.spread, "spread")
         positive(self.time, "time")
 
@@ -102,7 +101,7 @@ class OrnsteinUhlenbeck:
         variance and d v the error of the Gaussian mechanism of the same guarantee: always smaller, and never above
         radius^2.
         """
-        bias = -np.expm1(-self.pull * self.time) * at_least_zero(radius, "radius")
+        bias = -np.expm1(-self.pull * self.time) * not_negative(radius, "radius")
         return float(bias**2 + whole(dimension, "dimension") * self.sd**2)
 
     @checked

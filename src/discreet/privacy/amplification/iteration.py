@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from discreet.arguments import positive, whole
+from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero
 
 
 @checked
@@ -115,7 +114,7 @@ def gradient_step_lipschitz(step_size: float, smoothness: float, strong_convexit
     Geumlek (2020), lemma 7, sharpened. ``strong_convexity=0`` is a convex loss.
     """
     eta, beta = positive(step_size, "step_size"), positive(smoothness, "smoothness")
-    rho = at_least_zero(strong_convexity, "strong_convexity")
+    rho = not_negative(strong_convexity, "strong_convexity")
     if rho > beta:
         raise UsageError("strong_convexity must not exceed smoothness.")
     return float(max(1 - eta * rho, eta * beta - 1, 0.0))

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf, log_ndtr
 
-from discreet.arguments import positive, whole
+from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
-from discreet.privacy.amplification.checks import at_least_zero
 from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
 
 # Panels of the radial integral in `GaussianKernel.doeblin`, and nodes on each.
@@ -40,7 +39,7 @@ class RandomizedResponseKernel(MarkovKernel):
 
     def __post_init__(self) -> None:
         whole(self.n_labels, "n_labels", least=2)
-        at_least_zero(self.epsilon, "epsilon")
+        not_negative(self.epsilon, "epsilon")
 
     @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:
@@ -80,7 +79,7 @@ class LaplaceKernel(MarkovKernel):
 
     def __post_init__(self) -> None:
         positive(self.laplace_scale, "laplace_scale")
-        at_least_zero(self.width, "width")
+        not_negative(self.width, "width")
 
     @property
     def _t(self) -> float:
@@ -120,7 +119,7 @@ class GaussianKernel(MarkovKernel):
 
     def __post_init__(self) -> None:
         positive(self.sigma, "sigma")
-        at_least_zero(self.radius, "radius")
+        not_negative(self.radius, "radius")
         whole(self.dimension, "dimension")
 
     @checked
@@ -171,7 +170,7 @@ class ProjectedGaussianKernel(MarkovKernel):
 
     def __post_init__(self) -> None:
         positive(self.sigma, "sigma")
-        at_least_zero(self.width, "width")
+        not_negative(self.width, "width")
 
     @property
     def _t(self) -> float:

@@ -16,9 +16,10 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arguments import not_negative
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero, fraction
+from discreet.privacy.amplification.checks import fraction
 from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
 from discreet.privacy.amplification.statements import pure_or_approx
 from discreet.privacy.guarantees import ApproxDP, PureDP
@@ -229,4 +230,4 @@ def _raised(gamma: float) -> float:
 
 
 def _read(epsilon: float, delta: float, gamma: float) -> tuple[float, float, float]:
-    return at_least_zero(epsilon, "epsilon"), fraction(delta, "delta"), fraction(gamma, "gamma")
+    return not_negative(epsilon, "epsilon"), fraction(delta, "delta"), fraction(gamma, "gamma")

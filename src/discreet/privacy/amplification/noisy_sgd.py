@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import positive, whole
+from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import at_least_zero, finite_orders
+from discreet.privacy.amplification.checks import finite_orders
 from discreet.privacy.amplification.differences import log_mean_exp
 from discreet.privacy.amplification.iteration import gradient_step_lipschitz
 from discreet.privacy.amplification.statements import concentrated, curve
@@ -76,7 +76,7 @@ class SGDCost:
         whole(self.n_records, "n_records")
         whole(self.extra_steps, "extra_steps", least=0)
         if self.extra_lipschitz is not None:
-            at_least_zero(self.extra_lipschitz, "extra_lipschitz")
+            not_negative(self.extra_lipschitz, "extra_lipschitz")
         positive(self.gradient_bound, "gradient_bound")
         positive(self.sigma, "sigma")
         _ = self.lipschitz  # checks the other three

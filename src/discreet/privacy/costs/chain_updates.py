@@ -36,6 +36,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import expit, log_softmax
 
+from discreet.arguments import fill
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ZeroConcentratedDP, positive_budget
 from discreet.privacy.rounding import float_result_up
@@ -105,5 +106,4 @@ class WorstCaseRejection:
                 "a worst-case bound needs its proof in words: it must hold for every table and every state.",
                 hint="a rejection rate that was observed is neither",
             )
-        object.__setattr__(self, "bound", read)
-        object.__setattr__(self, "proof", proof)
+        fill(self, bound=read, proof=proof)

@@ -54,11 +54,6 @@ class PosteriorPair:
     place: tuple[float, ...]
     step: tuple[float, ...]
 
-    def distributions(self) -> tuple[Prior, Prior]:
-        """Return P and Q."""
-        place = np.array(self.place)
-        return self.kind.from_natural(place), self.kind.from_natural(place + np.array(self.step))
-
     def places_for_a_step(self) -> float:
         """Return how often the step fits into the place, in the coordinate that it leaves first.
 

@@ -39,7 +39,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import fill, whole
 from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -88,8 +88,8 @@ class NeighboringPosteriors:
     def __post_init__(self) -> None:
         check_family(self.family)
         self.family.check_prior(self.prior)
-        object.__setattr__(self, "bounds", self.family.parse_bounds(self.bounds))
-        object.__setattr__(self, "n_records", whole(self.n_records, "n_records"))
+        bounds = self.family.parse_bounds(self.bounds)
+        fill(self, bounds=bounds, n_records=whole(self.n_records, "n_records"))
 
     def pairs(self, *, r: float = 1.0, m: float = 1.0) -> list[PosteriorPair]:
         """Return the pairs among which the largest divergence is."""

@@ -17,13 +17,13 @@ Kasiviswanathan (2019), Subsampled Rényi differential privacy and analytical mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from discreet.arguments import positive, whole
+from discreet.arguments import fill, positive, whole
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
@@ -62,13 +62,13 @@ class SampledGaussian:
     def __init__(self, multiplier: float, rate: Number, steps: int, sampling: Sampling) -> None:
         if sampling not in FITTING:
             raise UsageError(f"sampling must be 'poisson' or 'fixed_size', got sampling={sampling!r:.40}.")
-        for name, value in {
-            "multiplier": positive(multiplier, "multiplier"),
-            "rate": read_rate(rate),
-            "steps": whole(steps, "steps"),
-            "sampling": sampling,
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            multiplier=positive(multiplier, "multiplier"),
+            rate=read_rate(rate),
+            steps=whole(steps, "steps"),
+            sampling=sampling,
+        )
 
     @property
     def neighbors(self) -> Neighbors:
@@ -112,18 +112,13 @@ class SampledGaussian:
     def most_steps(self, epsilon: float, delta: float) -> int:
         """Return the largest number of such steps that stays within a budget; 0 if not even one does."""
         low, high = 0, 1
-        while high <= _MOST_STEPS and replace_steps(self, high).epsilon(delta) <= epsilon:
+        while high <= _MOST_STEPS and replace(self, steps=high).epsilon(delta) <= epsilon:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            fits = replace_steps(self, middle).epsilon(delta) <= epsilon
+            fits = replace(self, steps=middle).epsilon(delta) <= epsilon
             low, high = (middle, high) if fits else (low, middle)
         return low
-
-
-def replace_steps(given: SampledGaussian, steps: int) -> SampledGaussian:
-    """Return the same noise for another number of steps."""
-    return SampledGaussian(given.multiplier, given.rate, steps, given.sampling)
 
 
 def langevin_steps(

@@ -29,8 +29,8 @@ SLACK = Fraction(2, 1 << SCALE_BITS)
 LOWEST = -(1 << 62)
 #: Larger logarithms would leave float64 when they are made fixed-point numbers.
 STEEPEST = 1e200
-# Tables are fixed-point numbers with this many binary digits.
-_TABLE_BITS = 80
+#: Tables are fixed-point numbers with this many binary digits.
+TABLE_BITS = 80
 
 
 class ScoredPoints(ABC):
@@ -88,7 +88,7 @@ class ScoredPoints(ABC):
         sums = [int(feature * denominator) for feature in features]
         top, bottom = power.denominator, power.numerator
         n_scaled = n_records * denominator
-        unit = top * denominator << _TABLE_BITS
+        unit = top * denominator << TABLE_BITS
 
         def score(point: tuple[int, int, tuple[int, ...]]) -> int:
             base, level, slopes = point
@@ -106,9 +106,10 @@ class ScoredPoints(ABC):
     def _fixed(self) -> tuple[list[int], list[int], list[tuple[int, ...]]]:
         """Return base, level and slopes of every point as integers."""
         slopes, levels = self.tables
-        columns = [_fixed_point(column) for column in slopes.T]
-        return _fixed_point(self.log_base), _fixed_point(levels), list(zip(*columns, strict=True))
+        columns = [fixed_point(column) for column in slopes.T]
+        return fixed_point(self.log_base), fixed_point(levels), list(zip(*columns, strict=True))
 
 
-def _fixed_point(values: np.ndarray) -> list[int]:
-    return [int(value) for value in np.ldexp(values, _TABLE_BITS)]
+def fixed_point(values: np.ndarray) -> list[int]:
+    """Return numbers as integers, with :data:`TABLE_BITS` binary digits after the point."""
+    return [int(value) for value in np.ldexp(values, TABLE_BITS)]

@@ -21,13 +21,11 @@ import numpy as np
 
 from discreet.arguments import whole
 from discreet.errors import UsageError
-from discreet.privacy.costs.parameter_grid import SCALE_BITS
+from discreet.privacy.costs.scored_points import SCALE_BITS, TABLE_BITS, fixed_point
 from discreet.privacy.rounding import log_up
 
 State = tuple[int, ...]
 _DEFAULT_PARTS, _MOST_PARTS = 1024, 1 << 16
-# logarithms are fixed-point numbers with this many binary digits
-_TABLE_BITS = 80
 
 
 @dataclass(frozen=True)
@@ -91,19 +89,19 @@ class SimplexWalk:
         """Return the scores of states for one table; ``features`` are counts of labels."""
         counts = [int(feature) for feature in features]
         top, bottom = power.denominator, power.numerator
-        weights = [_fixed(np.array([a - 1.0]))[0] for a in self.alpha]
+        weights = [fixed_point(np.array([a - 1.0]))[0] for a in self.alpha]
 
         def score(state: State) -> int:
             logs = [self._logs[parts] for parts in state]
-            base = sum(map(int.__mul__, weights, logs)) >> _TABLE_BITS
+            base = sum(map(int.__mul__, weights, logs)) >> TABLE_BITS
             likelihood = sum(map(int.__mul__, counts, logs))
-            return ((base * top + bottom * likelihood) << SCALE_BITS) // (top << _TABLE_BITS)
+            return ((base * top + bottom * likelihood) << SCALE_BITS) // (top << TABLE_BITS)
 
         return ShareScores(score)
 
     @cached_property
     def _logs(self) -> list[int]:
-        return _fixed(np.log(np.maximum(np.arange(self.cells + 1), 1) / self.cells))
+        return fixed_point(np.log(np.maximum(np.arange(self.cells + 1), 1) / self.cells))
 
     def propose(self, steps: int, rng: np.random.Generator) -> np.ndarray:
         """Draw proposals, a row of changes for each; nothing about them is private."""
@@ -147,7 +145,3 @@ def simplex_walk(alpha: np.ndarray, least: Sequence[Fraction], cells: Any, width
     walk = SimplexWalk(tuple(map(float, alpha)), tuple(least) * (1 if len(least) == k else k), parts, steps)
     walk.check()
     return walk
-
-
-def _fixed(values: np.ndarray) -> list[int]:
-    return [int(value) for value in np.ldexp(values, _TABLE_BITS)]

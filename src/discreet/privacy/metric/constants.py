@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from discreet.arguments import real, whole
+from discreet.arguments import positive, real, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 
@@ -143,6 +143,5 @@ def _support(prior_rate: float, support: tuple[float, float]) -> tuple[float, fl
     low, high = support
     if not 0 < low < high < math.inf:
         raise UsageError(f"the support must be positive with its lower end first, got support={support}.")
-    if not prior_rate > 0:
-        raise UsageError(f"prior_rate must be positive, got prior_rate={prior_rate}.")
+    positive(prior_rate, "prior_rate")
     return low, high

@@ -71,7 +71,7 @@ class ErrorLimit:
     @classmethod
     def of_lipschitz(cls, lipschitz: float, distance: float) -> ErrorLimit:
         """Return the limit for posteriors of two tables, theorem 8.1 of Dimitrakakis et al.: epsilon = 2 L rho."""
-        return cls.of_epsilon(2 * _positive(lipschitz, "lipschitz") * _positive(distance, "distance"))
+        return cls.of_epsilon(2 * positive(lipschitz, "lipschitz") * positive(distance, "distance"))
 
     @classmethod
     def of_range(cls, span: float) -> ErrorLimit:
@@ -90,7 +90,7 @@ class ErrorLimit:
 
         ``distance`` is in the metric of a :class:`MetricDP`, and otherwise the number of steps between neighbors.
         """
-        far = _positive(distance, "distance")
+        far = positive(distance, "distance")
         if isinstance(guarantee, MetricDP):
             return cls.of_epsilon(float(guarantee.epsilon) * far, min(float(guarantee.delta) * far, 1.0))
         if far != round(far):
@@ -165,7 +165,3 @@ def _response_errors(epsilon: float, failure: float, n: int) -> float:
     # the majority decides, and a coin where there is none; a failure gives everything away
     below, tie = binom.sf(n // 2, n, wrong), binom.pmf(n // 2, n, wrong) if n % 2 == 0 else 0.0
     return float(2 * below + tie) * (1 - failure) ** n
-
-
-def _positive(value: Any, name: str) -> float:
-    return positive(value, name)

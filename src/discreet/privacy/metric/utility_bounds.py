@@ -18,7 +18,7 @@ import math
 
 from scipy.special import betainc, betaincinv, expit, logit
 
-from discreet.arguments import real, shown, whole
+from discreet.arguments import not_negative, positive, real, shown, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.metric.constants import StochasticLipschitz
@@ -31,7 +31,7 @@ def kl_bound(constant: float, distance: float) -> float:
     The printed 2 L rho is valid. The log-ratio of the posteriors is at most 2 L rho in size, and two distributions of
     which that is true have divergence at most 2 L rho tanh(L rho): a square for near tables.
     """
-    reach = _nonnegative("constant", constant) * _nonnegative("distance", distance)
+    reach = not_negative(constant, "constant") * not_negative(distance, "distance")
     return 2 * reach * math.tanh(reach)
 
 
@@ -67,7 +67,7 @@ def stochastic_kl_bound(
     which is at most the printed C (1 + L0) r if r <= c - 1; and C (L0 + 1/c) rho along a path. Under Hamming's distance
     the printed form therefore needs c >= 2.
     """
-    rho = _nonnegative("distance", distance)
+    rho = not_negative(distance, "distance")
     first = constants.ratio * constants.mean * rho
     if steps is None:
         return 2 * first
@@ -100,7 +100,7 @@ def advantage_bound(constant: float, distance: float, draws: int = 1) -> float:
     one who sees that many randomized responses and goes by the majority. An even number is worth as much as one less.
     """
     half = (_draws(draws) + 1) // 2
-    reach = _nonnegative("constant", constant) * _nonnegative("distance", distance)
+    reach = not_negative(constant, "constant") * not_negative(distance, "distance")
     return max(0.0, 1 - 2 * float(betainc(half, half, expit(-2 * reach))))
 
 
@@ -119,8 +119,7 @@ def distinguishing_distance(constant: float, draws: int, error: float) -> float:
     """
     half = (_draws(draws) + 1) // 2
     _divergence_needed(error)
-    if not constant > 0:
-        raise UsageError(f"constant must be positive, got constant={constant}.")
+    positive(constant, "constant")
     return -float(logit(betaincinv(half, half, error))) / (2 * constant)
 
 
@@ -132,8 +131,7 @@ def draws_to_distinguish(divergence: float, error: float) -> int:
     assumption 2 holds. The second display of theorem 13 is about the latter; its C + 2 L0 / c is a misprint for
     C (1 + 2 L0 + 1/c), and like the first it is for one estimator.
     """
-    if not divergence > 0:
-        raise UsageError(f"divergence must be positive, got divergence={divergence}.")
+    positive(divergence, "divergence")
     return max(1, math.ceil(_divergence_needed(error) / divergence * (1 - 1e-12)))
 
 
@@ -163,7 +161,7 @@ def le_cam_error(separation: float, overlap: float) -> float:
     """
     if not 0 <= overlap <= 1:
         raise UsageError(f"overlap must be between 0 and 1, got overlap={overlap}.")
-    return _nonnegative("separation", separation) / 2 * overlap
+    return not_negative(separation, "separation") / 2 * overlap
 
 
 @checked
@@ -194,8 +192,7 @@ def sampling_half_width(draws: int, failure: float, *, responses: int = 1, quest
 @checked
 def draws_for_loss(loss: float, failure: float, *, responses: int = 1, questions: int = 1) -> int:
     """Return how many draws make the loss from sampling (lemma 11) at most ``loss``."""
-    if not loss > 0:
-        raise UsageError(f"loss must be positive, got loss={loss}.")
+    positive(loss, "loss")
     width = sampling_half_width(1, failure, responses=responses, questions=questions)
     return max(1, math.ceil((2 * width / loss) ** 2))
 
@@ -219,7 +216,7 @@ def prior_change_bound(log_ratio: float) -> float:
     Lemma 15 is 2 eta, which is valid. By the chain rule the expectation, over data from the first prior's marginal, is
     the divergence of the priors minus that of their marginals, so that eta tanh(eta / 2) will do.
     """
-    eta = _nonnegative("log_ratio", log_ratio)
+    eta = not_negative(log_ratio, "log_ratio")
     return eta * math.tanh(eta / 2)
 
 
@@ -235,12 +232,6 @@ def restriction_loss(
     """
     half = sampling_half_width(draws, failure, responses=responses, questions=questions)
     return min(1.0, regret_bound(posterior_tail) + 2 * half)
-
-
-def _nonnegative(name: str, value: float) -> float:
-    if (number := real(value, name)) < 0:
-        raise UsageError(f"{name} must not be negative, got {name}={shown(value)}.")
-    return number
 
 
 def _probability(name: str, value: float) -> float:

@@ -9,6 +9,7 @@ from math import lgamma
 
 import numpy as np
 
+from discreet.inference.models.hidden_markov.paths import filter_forward
 from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 
 N_STATES, LENGTH, SIZES, N_ENTRIES = 2, 4, (2, 3), 3
@@ -100,3 +101,27 @@ def log_emissions(path: tuple[int, ...], counts: np.ndarray, beta: float) -> flo
 def normalized(log_weights: list[float] | np.ndarray) -> np.ndarray:
     weights = np.exp(np.asarray(log_weights) - np.max(log_weights))
     return weights / weights.sum()
+
+
+def smooth(transition: np.ndarray, log_emission: np.ndarray, length: int, out: np.ndarray) -> None:
+    """Fill ``out`` with P(state | all entries of its sequence), cell by cell."""
+    n_states = log_emission.shape[1]
+    ratio = np.empty(n_states)
+    for first in range(0, out.shape[0], length):
+        part = out[first : first + length]
+        filter_forward(transition, log_emission[first : first + length], part)
+        for t in range(length - 2, -1, -1):
+            for after in range(n_states):
+                expected = 0.0
+                for j in range(n_states):
+                    expected += part[t, j] * transition[j, after]
+                ratio[after] = part[t + 1, after] / expected if expected > 0.0 else 0.0
+            whole = 0.0
+            for k in range(n_states):
+                rest = 0.0
+                for after in range(n_states):
+                    rest += transition[k, after] * ratio[after]
+                part[t, k] *= rest
+                whole += part[t, k]
+            for k in range(n_states):
+                part[t, k] /= whole

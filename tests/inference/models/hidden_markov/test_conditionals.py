@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +21,9 @@ from tests.inference.models.hidden_markov.enumeration import (
     STARTS,
     cell_tables,
     latents,
-    log_path,
     log_path_given,
     normalized,
+    smooth,
 )
 
 EXACT = 1e-10
@@ -33,57 +32,6 @@ RATES = {"laplace": np.full(5, 1 / 1.5), "gaussian": np.full(5, 1 / 1.2)}
 
 def simplex_rows(rng: np.random.Generator, *sizes: int, rows: int) -> np.ndarray:
     return np.concatenate([rng.dirichlet(np.ones(size), rows) for size in sizes], axis=1)
-
-
-def conditional(
-    path: tuple[int, ...], place: int, alpha: float, log_emission: np.ndarray, distribution: Any
-) -> np.ndarray:
-    """The distribution of one state given the others, by a function such as ``paths.collapsed_distribution``."""
-    z = np.array(path)
-    counts = np.zeros((N_STATES + 1, N_STATES))
-    for t in range(LENGTH):
-        if t not in (place, place + 1):
-            counts[N_STATES if t == 0 else z[t - 1], z[t]] += 1
-    out = np.empty(N_STATES)
-    before = N_STATES if place == 0 else int(z[place - 1])
-    after = int(z[place + 1]) if place + 1 < LENGTH else -1
-    distribution(counts, alpha, before, after, log_emission[place], out)
-    return out
-
-
-def printed(
-    n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
-) -> None:
-    """Equation 48 as it is printed: the second denominator counts the state before."""
-    states = out.size
-    for k in range(states):
-        out[k] = (n[before, k] + alpha) / (n[before].sum() + states * alpha) * math.exp(log_emission[k])
-        if after >= 0:
-            out[k] *= (n[k, after] + (before == k == after) + alpha) / (n[before].sum() + states * alpha)
-    out /= out.sum()
-
-
-def worst_error(distribution: Any, alpha: float, log_emission: np.ndarray) -> float:
-    """The largest difference from the conditionals of the enumerated joint distribution, over all paths and places."""
-    joint = {
-        path: log_path(path, alpha) + sum(log_emission[t, k] for t, k in enumerate(path)) for path in PATHS
-    }
-    worst = 0.0
-    for path in PATHS:
-        for place in range(LENGTH):
-            others = [(*path[:place], k, *path[place + 1 :]) for k in range(N_STATES)]
-            exact = normalized([joint[other] for other in others])
-            found = conditional(path, place, alpha, log_emission, distribution)
-            worst = max(worst, float(np.abs(found - exact).max()))
-    return worst
-
-
-@pytest.mark.parametrize("alpha", [0.3, 1.0])
-def test_the_collapsed_update_is_the_conditional_distribution(alpha: float, rng: np.random.Generator) -> None:
-    log_emission = rng.normal(0, 1, (LENGTH, N_STATES))
-    assert worst_error(paths.collapsed_distribution, alpha, log_emission) < EXACT
-    # as printed the update has another distribution
-    assert worst_error(printed, alpha, log_emission) > 0.05
 
 
 def test_filtering_and_smoothing_are_exact(rng: np.random.Generator) -> None:
@@ -104,7 +52,7 @@ def test_filtering_and_smoothing_are_exact(rng: np.random.Generator) -> None:
         [[shares[[p[t] == k for p in PATHS]].sum() for k in range(N_STATES)] for t in range(LENGTH)]
     )
     smoothed = np.empty((LENGTH, N_STATES))
-    paths.smooth(transition, log_emission, LENGTH, smoothed)
+    smooth(transition, log_emission, LENGTH, smoothed)
     assert np.abs(smoothed - marginals).max() < EXACT
 
 
@@ -128,7 +76,7 @@ def test_states_given_noisy_tables(noise: str, rng: np.random.Generator) -> None
             for t, k in enumerate(path):
                 by_hand[t, k] += weight
         log_totals.append(one.log_weight + paths.filter_forward(transition, log_emission, filtered))
-        paths.smooth(transition, log_emission, LENGTH, smoothed)
+        smooth(transition, log_emission, LENGTH, smoothed)
         marginals.append(smoothed.copy())
     found = np.tensordot(normalized(log_totals), np.array(marginals), axes=1)
     assert np.abs(found - by_hand / by_hand.sum(axis=1, keepdims=True)).max() < EXACT

@@ -146,8 +146,7 @@ def test_carried_tables_have_the_new_distribution_and_the_coupling_can_be_read_b
     assert np.array_equal(before[:, 1], after[:, 1])
 
 
-@pytest.mark.parametrize("transitions", ["blocked", "collapsed"])
-def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.random.Generator) -> None:
+def test_known_counts(rng: np.random.Generator) -> None:
     counts = np.array([[3.0, 0, 2, 0, 1], [2, 1, 2, 1, 0], [0, 3, 0, 0, 3], [1, 2, 0, 2, 1]])
     truth_weights = [log_path(path, 0.7) + log_emissions(path, counts, 0.5) for path in PATHS]
     nothing = np.zeros(LENGTH)
@@ -161,7 +160,6 @@ def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.rand
         chains=4,
         alpha=0.7,
         beta=0.5,
-        transitions=transitions,  # pyright: ignore[reportArgumentType]
         rng=rng,
     )
     found = features_of(drawn.states, np.zeros(drawn.states.shape))[..., :LENGTH]
@@ -171,11 +169,7 @@ def test_known_counts_and_both_ways_to_draw_paths(transitions: str, rng: np.rand
     assert np.abs(batch_z(found, other)).max() > 10
 
 
-@pytest.mark.parametrize("transitions", ["blocked", "collapsed"])
-def test_transition_probabilities_go_with_the_path_they_are_kept_with(
-    transitions: str, rng: np.random.Generator
-) -> None:
-    """Drawn for the path before a collapsed sweep, they would belong to another path than the one after it."""
+def test_transition_probabilities_go_with_the_path_they_are_kept_with(rng: np.random.Generator) -> None:
     counts = np.array([[3.0, 0, 2, 0, 1], [2, 1, 2, 1, 0], [0, 3, 0, 0, 3], [1, 2, 0, 2, 1]])
     alpha, steps = 0.3, np.arange(LENGTH - 1)
     weights = normalized([log_path(path, alpha) + log_emissions(path, counts, 0.5) for path in PATHS])
@@ -193,7 +187,6 @@ def test_transition_probabilities_go_with_the_path_they_are_kept_with(
         chains=4,
         alpha=alpha,
         beta=0.5,
-        transitions=transitions,  # pyright: ignore[reportArgumentType]
         rng=rng,
     )
     z = drawn.states
@@ -203,23 +196,6 @@ def test_transition_probabilities_go_with_the_path_they_are_kept_with(
     # any path's transitions with any other's probabilities are told apart
     apart = np.stack([drawn.transition[chain, draw - 1, z[..., t], z[..., t + 1]] for t in steps], axis=-1)
     assert np.abs(batch_z(apart, weights @ np.array(expected))).max() > 8
-
-
-def test_collapsed_paths_behind_noise(rng: np.random.Generator) -> None:
-    drawn = sample(
-        2,
-        SequenceCells(READINGS, SIZES, 1, LENGTH),
-        noisy=Noisy(np.full(5, WIDTHS["laplace"]), False, n_entries=N_ENTRIES),
-        draws=3000,
-        burn_in=100,
-        chains=4,
-        thin=3,
-        transitions="collapsed",
-        rng=rng,
-    )
-    assert drawn.totals is not None
-    z = batch_z(features_of(drawn.states, drawn.totals), enumerated("laplace"))
-    assert np.abs(z).max() < stats.t.isf(FALSE_ALARM / 4 / len(z), 119)
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.2])

@@ -39,7 +39,7 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import ModeJumps
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, closest
 
 # How often an extreme parameter is drawn again before giving up.
 _MOST_TRIES = 1000
@@ -119,7 +119,7 @@ class Chain:
         #: Jumps accepted.
         self.jumps = 0
         self._noise = (target.readings, target.scales, target.gaussian)
-        self.offered = self.accepted = self.beyond = 0
+        self.beyond = 0
         self._ladder = ladder(target.n)
         #: Blocks offered and accepted, for each entry of :func:`ladder`.
         self.blocks = np.zeros((2, self._ladder.size))
@@ -144,7 +144,7 @@ class Chain:
         coins = rng.random(target.n) if target.counted else np.empty(0)
         levels = -rng.standard_exponential(target.n)
         height = log_noise(self.sums, *self._noise)
-        accepted, least = sweep(
+        _, least = sweep(
             self.full,
             self.steps,
             self.usable,
@@ -156,8 +156,6 @@ class Chain:
             levels,
             *self._noise,
         )
-        self.offered += target.n
-        self.accepted += accepted
         check_floor(least, target.epsilon, height)
 
     def _block(self, rung: int) -> None:
@@ -247,8 +245,7 @@ class Chain:
         if not target.counted or read is None:
             return self._flags(0, 0, target.n)
         about = round(read + self.rng.standard_cauchy())
-        sides = [target.usable.nearest(about, above=above) for above in (True, False)]
-        return self._chosen(min((u for u in sides if u is not None), key=lambda u: abs(u - about)), target.n)
+        return self._chosen(closest(target.usable, about), target.n)
 
     def _start(self, starts: list[Any]) -> None:
         """Choose among candidates with probability proportional to the noise mass."""

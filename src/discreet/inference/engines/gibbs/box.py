@@ -45,7 +45,7 @@ def _rules(n: int) -> np.ndarray:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _window(m: float, s: float, low: float, high: float, cut: float) -> tuple[float, float]:
+def window(m: float, s: float, low: float, high: float, cut: float) -> tuple[float, float]:
     """Return the part of [low, high] where a normal density is within exp(-cut) of its largest value there."""
     near = min(max(m, low), high)
     away = abs(near - m)
@@ -69,7 +69,7 @@ def _points(
         away = 0.0 if piece == 0 else (m + 1.0 if piece == 1 else 1.0 - m) / s
         if away > _NOTHING:
             continue
-        left, right = _window(m, s, low, high, cut)
+        left, right = window(m, s, low, high, cut)
         which = 0 if away < _BEYOND else 2
         for i in range(rules.shape[1] if which == 0 else rules.shape[1] // 2):
             z[count] = left + (right - left) * rules[which, i]
@@ -96,7 +96,7 @@ def _last(m: float, s: float, clip: bool, cut: float, rules: np.ndarray, out: np
     else:
         for k in range(5):
             out[k] = 0.0
-        left, right = _window(m, s, -1.0, 1.0, cut)
+        left, right = window(m, s, -1.0, 1.0, cut)
         which = 0 if s < _CLOSED else 2
         work = 4 - which // 2
         for i in range(rules.shape[1] if which == 0 else rules.shape[1] // 2):

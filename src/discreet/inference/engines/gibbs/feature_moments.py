@@ -24,7 +24,7 @@ from discreet.compiled import numba
 from discreet.families import Exponential, MultivariateNormal, Normal
 from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownVariance
-from discreet.inference.engines.gibbs.box import box_moments
+from discreet.inference.engines.gibbs.box import box_moments, window
 from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, nodes, rule
 
 # parameters whose points are held at the same time
@@ -65,7 +65,7 @@ def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 
 def _normal(release: Release) -> Moments:
     family: Any = release.family
-    shift, half = _map(release)
+    shift, half = affine_map(release)
     size = len(family.geometry.feature_names)
     clip = release.domain.outside == "clip"
 
@@ -84,7 +84,8 @@ def _exponential(release: Release) -> Moments:
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        m, v = exponential_moments(np.asarray(theta["rate"], dtype=float), low, high, clip=clip)
+        rate = np.ascontiguousarray(theta["rate"], dtype=float)
+        m, v = _exponential_kernel(rate, low, high, clip, _T, _W)
         return m[:, :1], v[:, :1, :1]
 
     return moments
@@ -117,15 +118,16 @@ def column_records(release: Release) -> Callable[[Theta], tuple[np.ndarray, np.n
 
 def mapped_features(release: Release, x: np.ndarray) -> np.ndarray:
     """Return the features of values within the bounds, on a new last axis."""
-    shift, half = _map(release)
+    shift, half = affine_map(release)
     z = np.clip((np.asarray(release.family.measure(x), dtype=float) - shift) / half, -1.0, 1.0)
     return np.stack(release.family.geometry.features([z]), axis=-1)
 
 
-def _map(release: Release) -> tuple[float, float]:
+def affine_map(release: Release) -> tuple[np.ndarray, np.ndarray]:
+    """Return shift and half of the map of each column onto [-1, 1]."""
     assert release.layout.shift is not None
     assert release.layout.half is not None
-    return float(release.layout.shift[0]), float(release.layout.half[0])
+    return np.array(release.layout.shift, dtype=float), np.array(release.layout.half, dtype=float)
 
 
 def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarray:
@@ -169,10 +171,7 @@ def weighted_moments(features: np.ndarray, probability: np.ndarray) -> tuple[np.
 
 
 def _box(release: Release) -> Moments:
-    assert release.layout.shift is not None
-    assert release.layout.half is not None
-    shift = np.array([float(v) for v in release.layout.shift])
-    half = np.array([float(v) for v in release.layout.half])
+    shift, half = affine_map(release)
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
@@ -252,10 +251,7 @@ def _normal_kernel(
             covariance[k, 0, 1] = covariance[k, 1, 0] = raw[3] - raw[1] * raw[2]
             covariance[k, 1, 1] = raw[4] - raw[2] * raw[2]
             continue
-        near = min(max(m, -1.0), 1.0)
-        away = abs(near - m)
-        reach = 2 * CUT * s * s / (math.hypot(away, math.sqrt(2 * CUT) * s) + away)
-        left, right = max(-1.0, near - reach), min(1.0, near + reach)
+        left, right = window(m, s, -1.0, 1.0, CUT)
         for i in range(q):
             z[i] = left + (right - left) * t[i]
             u = (z[i] - m) / s
@@ -271,6 +267,7 @@ def _normal_kernel(
 def _exponential_kernel(
     rate: np.ndarray, low: float, high: float, clip: bool, t: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and covariance of (z, z^2) for exponential x, z mapping [low, high] to [-1, 1]."""
     n, q = rate.size, t.size
     mean, covariance = np.empty((n, 2)), np.empty((n, 2, 2))
     z, p = np.zeros(q + 2), np.zeros(q + 2)
@@ -290,13 +287,6 @@ def _exponential_kernel(
 def normal_moments(mu: np.ndarray, sd: np.ndarray, *, clip: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and covariance of (z, z^2) for normal z, redacted or clipped to [-1, 1]."""
     return _normal_kernel(np.ascontiguousarray(mu), np.ascontiguousarray(sd), clip, _T, _W)
-
-
-def exponential_moments(
-    rate: np.ndarray, low: float, high: float, *, clip: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and covariance of (z, z^2) for exponential x, z mapping [low, high] to [-1, 1]."""
-    return _exponential_kernel(np.ascontiguousarray(rate), low, high, clip, _T, _W)
 
 
 _MOMENTS: dict[type[Likelihood], Callable[[Release], Moments]] = {

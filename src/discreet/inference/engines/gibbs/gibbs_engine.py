@@ -35,7 +35,7 @@ from discreet.families.base import Theta
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.engines.gibbs import cell_tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
-from discreet.inference.engines.gibbs.feature_moments import column_records, has_moments
+from discreet.inference.engines.gibbs.feature_moments import affine_map, column_records, has_moments
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS
 
@@ -166,9 +166,7 @@ def _records(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 
 def _simulated(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     """Return equally probable records of several columns, as far as they are not redacted."""
-    assert release.layout.shift is not None
-    assert release.layout.half is not None
-    shift, half = (np.array([float(v) for v in part]) for part in (release.layout.shift, release.layout.half))
+    shift, half = affine_map(release)
     values, vectors = np.linalg.eigh(np.asarray(theta["covariance"], dtype=float))
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     # the same for every call: a warning is no matter of luck

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, expit, gammaln, logit
+from scipy.special import gammaln
 
 from discreet.families.likelihood import Likelihood
 from discreet.priors import (
@@ -25,7 +26,7 @@ from discreet.priors import (
     NormalInverseWishart,
     Product,
 )
-from discreet.priors.parameters import ParameterPrior
+from discreet.priors.parameters import CHARTS, ParameterPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 # Draws of a prior of tiny shape underflow; they are taken for this.
@@ -69,91 +70,44 @@ def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> n
     return np.log(rng.standard_gamma(shape + 1, (size, shape.size))) + log_u / shape
 
 
-class _Logit(UnconstrainingTransform):
-    """Beta: logit p."""
+class _Charted(UnconstrainingTransform):
+    """One number, or two that are independent: a logit, logarithms, or standard deviations from the prior mean."""
 
-    prior: Beta
-    dim = 1
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        return expit(x[:, 0])
-
-    def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return logit(np.clip(values, _LEAST, 1 - 2.0**-53))[:, None]
-
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        a, b = self.prior.a, self.prior.b
-        return -a * np.logaddexp(0, -x[:, 0]) - b * np.logaddexp(0, x[:, 0]) - betaln(a, b)
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        drawn = log_gamma_draws(np.array([self.prior.a, self.prior.b]), size, rng)
-        return drawn[:, :1] - drawn[:, 1:]
-
-
-class _Log(UnconstrainingTransform):
-    """Gamma: the logarithm."""
-
-    prior: Gamma
-    dim = 1
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        return np.exp(np.clip(x[:, 0], -700, 700))
-
-    def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(values, _LEAST))[:, None]
-
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        shape, scaled = self.prior.shape, x[:, 0] + math.log(self.prior.rate)
-        return shape * scaled - np.exp(np.minimum(scaled, 700)) - gammaln(shape)
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return log_gamma_draws(np.array([self.prior.shape]), size, rng) - math.log(self.prior.rate)
-
-
-class _TwoLogs(UnconstrainingTransform):
-    """Mean and dispersion: their logarithms."""
-
-    prior: MeanDispersion
-    dim = 2
-
-    def __init__(self, prior: MeanDispersion) -> None:
+    def __init__(self, prior: Beta | Gamma | Normal | MeanDispersion) -> None:
         super().__init__(prior)
-        self._parts = _Log(prior.of_mean), _Log(prior.of_dispersion)
+        several = isinstance(prior, MeanDispersion)
+        self._parts = (prior.of_mean, prior.of_dispersion) if several else (prior,)
+        self.dim = len(self._parts)
 
-    def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mean, dispersion = (part.values(x[:, [i]]) for i, part in enumerate(self._parts))
-        return mean, dispersion
+    def values(self, x: np.ndarray) -> Any:
+        found = tuple(CHARTS[type(part)].value(part, x[:, i]) for i, part in enumerate(self._parts))
+        return found[0] if self.dim == 1 else found
 
-    def coordinates(self, values: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        return np.concatenate(
-            [part.coordinates(value) for part, value in zip(self._parts, values, strict=True)], axis=1
-        )
-
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        mean, dispersion = (part.log_density(x[:, [i]]) for i, part in enumerate(self._parts))
-        return mean + dispersion
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return np.concatenate([part.sample(size, rng) for part in self._parts], axis=1)
-
-
-class _Line(UnconstrainingTransform):
-    """Normal: standard deviations from the prior mean."""
-
-    prior: Normal
-    dim = 1
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        return self.prior.mean + self.prior.sd * x[:, 0]
-
-    def coordinates(self, values: np.ndarray) -> np.ndarray:
-        return ((values - self.prior.mean) / self.prior.sd)[:, None]
+    def coordinates(self, values: Any) -> np.ndarray:
+        each = zip(self._parts, (values,) if self.dim == 1 else values, strict=True)
+        return np.stack([CHARTS[type(part)].coordinate(part, value) for part, value in each], axis=1)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        return -0.5 * x[:, 0] ** 2 - _LOG_2PI / 2
+        each = [CHARTS[type(part)].log_density(part, x[:, i]) for i, part in enumerate(self._parts)]
+        return np.sum(each, axis=0)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.standard_normal((size, 1))
+        return np.concatenate([_SAMPLED[type(part)](part, size, rng) for part in self._parts], axis=1)
+
+
+def _log_odds(prior: Beta, size: int, rng: np.random.Generator) -> np.ndarray:
+    drawn = log_gamma_draws(np.array([prior.a, prior.b]), size, rng)
+    return drawn[:, :1] - drawn[:, 1:]
+
+
+# Draws of a coordinate from its prior, none of which underflow.
+_SAMPLED: dict[type, Callable[[Any, int, np.random.Generator], np.ndarray]] = {
+    Beta: _log_odds,
+    Gamma: lambda prior, size, rng: (
+        log_gamma_draws(np.array([prior.shape]), size, rng) - math.log(prior.rate)
+    ),
+    Normal: lambda prior, size, rng: rng.standard_normal((size, 1)),
+}
 
 
 class _LocationScale(UnconstrainingTransform):
@@ -311,10 +265,7 @@ class _OfPrior(UnconstrainingTransform):
 
 #: The coordinates for values of each kind of prior.
 TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
-    Beta: _Logit,
-    Gamma: _Log,
-    MeanDispersion: _TwoLogs,
-    Normal: _Line,
+    **dict.fromkeys((Beta, Gamma, MeanDispersion, Normal), _Charted),
     NormalInverseGamma: _LocationScale,
     Dirichlet: _LogRatios,
     NormalInverseWishart: _LocationShape,

@@ -16,7 +16,7 @@ from discreet.families.base import Theta
 from discreet.inference.engine import Question
 from discreet.inference.engines.released_draws.expected_weight import log_expected
 from discreet.inference.engines.released_draws.sum_weights import n_records, sum_weight
-from discreet.inference.engines.scalar.line import LineDensity, line_density
+from discreet.inference.engines.scalar.line import LineDensity
 from discreet.inference.engines.scalar.line_draws import Axis
 from discreet.inference.engines.scalar.line_draws import refusal as line_refusal
 from discreet.inference.engines.scalar.record_distribution import RecordDistribution
@@ -36,11 +36,7 @@ def density(question: Question) -> tuple[Axis, LineDensity]:
     release, axis = question.release, Axis.of(question.prior)
     weight, records = sum_weight(release), _records(release)
 
-    def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
-        theta = release.family.named(axis.value(t))
-        return axis.log_prior(t) + log_expected(records(theta), weight)
-
-    return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
+    return axis, axis.posterior(release.family, lambda theta, _: log_expected(records(theta), weight))
 
 
 def draw(question: Question) -> dict[str, np.ndarray]:

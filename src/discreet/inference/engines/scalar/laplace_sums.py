@@ -16,9 +16,8 @@ from discreet.inference.engines.scalar.series_kernels import (
     SumWindow,
     gap,
     likely_range,
-    nearest,
 )
-from discreet.inference.record_prior import CountPrior, RecordPrior
+from discreet.inference.record_prior import CountPrior, RecordPrior, closest
 
 # Numbers of records that are summed one by one.
 _MOST_TABLED = 4096
@@ -40,9 +39,6 @@ class LaplaceSum(SumReading):
     @property
     def most_tilt(self) -> float:
         return self.beta
-
-    def reach(self) -> float:
-        return 0.0
 
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
         if self.count is None:
@@ -130,7 +126,7 @@ class LaplaceCounted(LaplaceSum):
         return [floor(self._count) + 1]
 
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
-        center, prior = nearest(self.prior, self._count), self.prior
+        center, prior = closest(self.prior, self._count), self.prior
         beta = self.count_beta * np.ones_like(log_x)
         low, high = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
         narrow_low, narrow_high = prior.likely()
@@ -180,11 +176,8 @@ class LaplaceCells(SumReading):
     def most_tilt(self) -> float:
         return self.beta
 
-    def reach(self) -> float:
-        return 0.0
-
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
-        center = nearest(self.prior, self.total)
+        center = closest(self.prior, self.total)
         low, high = likely_range(
             center, self.beta - np.abs(tilt), self.beta, log_x, self.prior.low, self.prior.high
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.special import betaincinv, betaln, expit, gammaincinv, gammaln, log_e
 from discreet import priors
 from discreet.artifact import Release
 from discreet.errors import EngineError
+from discreet.families.likelihood import Likelihood, Theta
 from discreet.inference.engine import NEVER, Answer, Engine, Question
 from discreet.inference.engines.scalar.laplace_sums import LaplaceCells, LaplaceCounted
 from discreet.inference.engines.scalar.line import LineDensity, line_density
@@ -83,6 +85,16 @@ class Axis:
             return prior.a * log_expit(t) + prior.b * log_expit(-t) - prior.log_partition(prior.natural())
         return prior.log_density(t)
 
+    def posterior(
+        self, family: Likelihood, log_likelihood: Callable[[Theta, np.ndarray], np.ndarray]
+    ) -> LineDensity:
+        """Return the posterior density on the line, of a likelihood that may err by a ``slack`` times the usual."""
+
+        def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
+            return self.log_prior(t) + log_likelihood(family.named(self.value(t)), slack)
+
+        return line_density(log_posterior, self.low, self.high, self.lowest, self.highest)
+
 
 def refusal(release: Release) -> str | None:
     """Return why a release cannot be read here, or None if it holds sums of one bounded statistic of one parameter."""
@@ -119,13 +131,10 @@ def density(question: Question) -> tuple[Axis, LineDensity]:
     reading = reading_of(release, question.usable)
     distribution = RecordDistribution.of(release, few=reading.records(_NONE, _NONE)[0] < _FEW)
 
-    def log_posterior(t: np.ndarray, slack: np.ndarray) -> np.ndarray:
-        theta = release.family.named(axis.value(t))
-        return axis.log_prior(t) + log_likelihood(
-            distribution.at(theta), reading, distribution.lattice, slack
-        )
+    def likely(theta: Theta, slack: np.ndarray) -> np.ndarray:
+        return log_likelihood(distribution.at(theta), reading, distribution.lattice, slack)
 
-    return axis, line_density(log_posterior, axis.low, axis.high, axis.lowest, axis.highest)
+    return axis, axis.posterior(release.family, likely)
 
 
 def draw(question: Question) -> Answer:

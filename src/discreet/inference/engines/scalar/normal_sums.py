@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
-from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow, nearest
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow
+from discreet.inference.record_prior import CountPrior, closest
 
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
 _MOST_RECORDS, _SAMPLE = 50_000, 128
@@ -75,7 +75,7 @@ class NormalSum(SumReading):
 
 def normal_counted(y: float, sigma: float, count: float, count_sigma: float, prior: CountPrior) -> NormalSum:
     """Return the reading of a sum and of a number of records, each with its own noise."""
-    center = nearest(prior, count)
+    center = closest(prior, count)
     # the log weight is a parabola around the reading; from the nearest possible count it falls by at least this much
     reach = count_sigma * np.sqrt(2 * DEPTH)
     # sums beyond the count speak for more records than it: leave room for that

@@ -14,8 +14,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.inference.record_prior import CountPrior
-
 #: Log of what is neglected of the noise on a count.
 DEPTH = 27.0
 # The first block of small numbers of records, and how much longer each next one is.
@@ -75,9 +73,9 @@ class SumReading(ABC):
         """Whether the kernel has a kink, so that its transform decays slowly."""
         return np.isfinite(self.most_tilt)
 
-    @abstractmethod
     def reach(self) -> float:
         """Return how far beyond the sums a window must extend."""
+        return 0.0
 
     @abstractmethod
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
@@ -128,12 +126,6 @@ class SumReading(ABC):
 def gap(count: float, block: tuple[int, int]) -> float:
     """Return how far a block is from a reading of the number of records."""
     return max(block[0] - count, count - block[1], 0.0)
-
-
-def nearest(prior: CountPrior, count: float) -> int:
-    """Return the possible number of records nearest to a reading."""
-    sides = prior.nearest(count, above=True), prior.nearest(count, above=False)
-    return min((u for u in sides if u is not None), key=lambda u: abs(u - count))
 
 
 def likely_range(

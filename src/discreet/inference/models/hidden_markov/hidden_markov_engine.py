@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
-from discreet.inference.missing_prior import MISSING_WEIGHT
+from discreet.inference.missing_prior import LABEL_WORDS, MISSING_WEIGHT
 from discreet.models.hidden_markov import HiddenMarkov
 
 # Iterations before draws are kept, and for each kept draw.
@@ -66,7 +66,7 @@ def draw(question: Question, engine: str = "gibbs") -> Answer:
     if engine == "naive":
         warning = "noise is ignored, so this posterior is over-confident; use it for comparison only"
         return Answer(out, "noise ignored", (warning,), independent=False)
-    missing = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'" if counted else ""
+    missing = LABEL_WORDS if counted else ""
     return Answer(out, warnings=_chain_warnings(out, question.chains), independent=False, missing=missing)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.errors import UsageError
 
 
@@ -41,8 +42,7 @@ class SequenceCells:
         observed = np.ones(len(values), dtype=bool)
         observed[: given.size] = given
         values = np.where(observed[:, None], values, 0.0)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "observed", observed)
+        fill(self, values=values, observed=observed)
 
     @property
     def n_placed(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.compiled import compiled
 from discreet.inference.models.hidden_markov.count_tables import exchange_sweep, grow_sweep, pair_sweep
 from discreet.inference.models.hidden_markov.emissions import draw_emissions
-from discreet.inference.models.hidden_markov.paths import collapsed_sweep, draw_transitions, sample_paths
+from discreet.inference.models.hidden_markov.paths import draw_transitions, sample_paths
 from discreet.inference.models.hidden_markov.transport import switch_paths, tilt_sweep
 
 # What one iteration does to the latent tables, a share of them at a time: the tables of every eighth cell, the
@@ -51,19 +51,12 @@ def draw_states(
     z: np.ndarray,
     n_placed: int,
     length: int,
-    alpha: float,
     transition: np.ndarray,
     log_emission: np.ndarray,
-    collapsed: bool,
 ) -> None:
     """Draw the paths."""
     for m in range(z.shape[0]):
-        if collapsed:
-            collapsed_sweep(gen, z[m, :n_placed], length, alpha, log_emission[m])
-            # they were drawn for the path before, and go with this one from here on
-            draw_transitions(gen, z[m, :n_placed], length, alpha, transition[m])
-        else:
-            sample_paths(gen, transition[m], log_emission[m], length, z[m, :n_placed])
+        sample_paths(gen, transition[m], log_emission[m], length, z[m, :n_placed])
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Paths of hidden states: the collapsed update of one state, and whole paths by forward filtering.
+"""Paths of hidden states, drawn whole by forward filtering.
 
 States are 0, ..., K - 1. Row K of a table of transitions belongs to the dummy state before the first step, which every
 sequence starts in. ``log_emission`` holds, for every cell (sequence and time step) and state, the log-probability of
@@ -24,40 +24,6 @@ def count_transitions(z: np.ndarray, length: int, n_states: int, out: np.ndarray
 
 
 @compiled
-def collapsed_distribution(
-    n: np.ndarray, alpha: float, before: int, after: int, log_emission: np.ndarray, out: np.ndarray
-) -> None:
-    r"""Fill ``out`` with the distribution of one state given all others, transition probabilities integrated out.
-
-    With n the transition counts without the two at this place, j the state before and l the one after,
-
-        P(z = k)  ~  (n[j, k] + alpha) (n[k, l] + 1[j = k = l] + alpha) / (n[k, .] + 1[j = k] + K alpha)  p(x | k);
-
-    ``after`` is -1 at the end of a sequence, which drops the second factor. Equation 48 of Foulds et al. (2016) prints
-    the count of the state *before* in the second denominator, and without the indicator: a wrong distribution.
-    """
-    n_states = out.size
-    top = -np.inf
-    for k in range(n_states):
-        weight = math.log(n[before, k] + alpha) + log_emission[k]
-        if after >= 0:
-            total = n_states * alpha
-            for other in range(n_states):
-                total += n[k, other]
-            same = 1.0 if before == k else 0.0
-            both = same if k == after else 0.0
-            weight += math.log((n[k, after] + both + alpha) / (total + same))
-        out[k] = weight
-        top = max(top, weight)
-    whole = 0.0
-    for k in range(n_states):
-        out[k] = math.exp(out[k] - top)
-        whole += out[k]
-    for k in range(n_states):
-        out[k] /= whole
-
-
-@compiled
 def pick(weights: np.ndarray, level: float) -> int:
     """Return the first index at which the running sum of ``weights`` exceeds ``level`` times their sum."""
     total = 0.0
@@ -72,28 +38,6 @@ def pick(weights: np.ndarray, level: float) -> int:
             if rest < 0.0:
                 return k
     return last
-
-
-@compiled
-def collapsed_sweep(
-    gen: np.random.Generator, z: np.ndarray, length: int, alpha: float, log_emission: np.ndarray
-) -> None:
-    """Update every state in turn, in place, with the transition probabilities integrated out."""
-    n_states = log_emission.shape[1]
-    n = np.empty((n_states + 1, n_states))
-    distribution = np.empty(n_states)
-    count_transitions(z, length, n_states, n)
-    for c in range(z.size):
-        before = n_states if c % length == 0 else z[c - 1]
-        after = z[c + 1] if (c + 1) % length else -1
-        n[before, z[c]] -= 1.0
-        if after >= 0:
-            n[z[c], after] -= 1.0
-        collapsed_distribution(n, alpha, before, after, log_emission[c], distribution)
-        z[c] = pick(distribution, gen.random())
-        n[before, z[c]] += 1.0
-        if after >= 0:
-            n[z[c], after] += 1.0
 
 
 # A gamma variable whose shape is less than this can round to zero with a probability above 1e-16.
@@ -204,28 +148,3 @@ def sample_paths(
             for k in range(n_states):
                 weights[k] = filtered[t, k] * transition[k, after]
             z[first + t] = pick(weights, gen.random())
-
-
-@compiled
-def smooth(transition: np.ndarray, log_emission: np.ndarray, length: int, out: np.ndarray) -> None:
-    """Fill ``out`` with P(state | all entries of its sequence), cell by cell."""
-    n_states = log_emission.shape[1]
-    ratio = np.empty(n_states)
-    for first in range(0, out.shape[0], length):
-        part = out[first : first + length]
-        filter_forward(transition, log_emission[first : first + length], part)
-        for t in range(length - 2, -1, -1):
-            for after in range(n_states):
-                expected = 0.0
-                for j in range(n_states):
-                    expected += part[t, j] * transition[j, after]
-                ratio[after] = part[t + 1, after] / expected if expected > 0.0 else 0.0
-            whole = 0.0
-            for k in range(n_states):
-                rest = 0.0
-                for after in range(n_states):
-                    rest += transition[k, after] * ratio[after]
-                part[t, k] *= rest
-                whole += part[t, k]
-            for k in range(n_states):
-                part[t, k] /= whole

@@ -1,16 +1,13 @@
 """The Gibbs sampler of hidden Markov models: counts as they are, or latent behind noise.
 
 An iteration draws the emission probabilities given states and counts, the transition probabilities given states, and
-all paths given both, by filtering forward and sampling backward (or, with ``transitions="collapsed"``, one state after
-the other with the transition probabilities integrated out). Behind noise the counts are latent as well, and moves of
-counts, of totals, and of states and probabilities that take the counts along are added. Chains are a leading axis.
+all paths given both, by filtering forward and sampling backward. Behind noise the counts are latent as well, and moves
+of counts, of totals, and of states and probabilities that take the counts along are added. Chains are a leading axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -18,7 +15,6 @@ from discreet.inference.models.hidden_markov import path_kernels as kernels
 from discreet.inference.models.hidden_markov import start
 from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 
-Transitions = Literal["blocked", "collapsed"]
 # Log-factorials up to here are looked up; the table is 800 kB.
 _MOST_FACTORIALS = 100_000
 # Exchanged entries, at first; adapted during burn-in to this share of accepted exchanges.
@@ -62,9 +58,7 @@ def sample(
     thin: int = 1,
     alpha: float = 1.0,
     beta: float | np.ndarray = 1.0,
-    transitions: Transitions = "blocked",
     rng: np.random.Generator,
-    progress: Callable[[int], None] | None = None,
 ) -> Draws:
     """Draw states and parameters.
 
@@ -82,16 +76,11 @@ def sample(
         Number of chains.
     alpha, beta
         Concentration of the Dirichlet distributions of transitions and emissions; ``beta`` may have one for each label.
-    transitions
-        ``"blocked"``: whole paths at once. ``"collapsed"``: one state at a time, equation 48 of Foulds et al. (2016)
-        corrected.
     rng
         Source of random numbers.
-    progress
-        Called with the number of iterations done.
     """
     plain = cells if noisy is None else cells.clipped()
-    chain = Chains(n_states, plain, None, chains, alpha, beta, transitions, rng)
+    chain = Chains(n_states, plain, None, chains, alpha, beta, rng)
     # behind noise the states start where readings that are taken for counts would have them: latent counts follow the
     # states they are in, so states that begin as one are hard to part, and states that begin as several soon join
     for i in range(burn_in if noisy is None else min(burn_in, _FIRST_LOOK)):
@@ -99,18 +88,14 @@ def sample(
         chain.power = min(1.0, (i + 1) / _RAMP) ** 2
         chain.iterate(adapt=True)
     if noisy is not None:
-        chain = Chains(n_states, cells, noisy, chains, alpha, beta, transitions, rng, chain.z)
+        chain = Chains(n_states, cells, noisy, chains, alpha, beta, rng, chain.z)
         for _ in range(burn_in):
             chain.iterate(adapt=True)
-    if progress is not None:
-        progress(burn_in)
     chain.power = 1.0
     kept = []
     for _ in range(draws):
         for _ in range(thin):
             chain.iterate(adapt=False)
-        if progress is not None:
-            progress(thin)
         kept.append(chain.snapshot())
     states, emission, transition, totals = (
         np.stack([one[part] for one in kept], axis=1) for part in range(4)
@@ -132,12 +117,11 @@ class Chains:
         n_chains: int,
         alpha: float,
         beta: float | np.ndarray,
-        transitions: Transitions,
         rng: np.random.Generator,
         z: np.ndarray | None = None,
     ) -> None:
         self.n_states, self.cells, self.noisy, self.rng = n_states, cells, noisy, rng
-        self.alpha, self.transitions, self.power = float(alpha), transitions, 1.0
+        self.alpha, self.power = float(alpha), 1.0
         self.beta = np.array(np.broadcast_to(beta, cells.values.shape[1]), dtype=float)
         n_rows = n_states + (cells.n_stateless > 0)
         n_labels = cells.values.shape[1]
@@ -187,10 +171,8 @@ class Chains:
             self.z,
             cells.n_placed,
             cells.length,
-            self.alpha,
             self.transition,
             self.log_emission,
-            self.transitions == "collapsed",
         )
         if noisy is not None:
             self._move_tables(noisy, adapt)

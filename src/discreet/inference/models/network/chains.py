@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from discreet.inference.models.network.joint_table import NetworkDistribution, conditional_draws, likely_joint
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, closest
 
 #: The largest joint table that chains are run over.
 MOST_JOINT = 4096
@@ -77,9 +77,7 @@ def table_draws(
 def _likely_total(distribution: NetworkDistribution, records: RecordPrior) -> int:
     """Return the possible number of records that the readings speak for, all tables having the same sum."""
     sums = [part.sum() for part in distribution.structure.split(distribution.readings)]
-    read = max(1.0, round(float(np.mean(sums))))
-    found = [records.nearest(read, above=above) for above in (True, False)]
-    return min((n for n in found if n is not None), key=lambda n: abs(n - read))
+    return closest(records, max(1.0, round(float(np.mean(sums)))))
 
 
 def _width(distribution: NetworkDistribution) -> float:

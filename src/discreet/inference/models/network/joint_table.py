@@ -13,7 +13,6 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from scipy.special import gammaln
 
 
 @dataclass(frozen=True)
@@ -109,16 +108,6 @@ class NetworkDistribution:
     def row_alpha(self) -> np.ndarray:
         """The sum of the prior weights of each row."""
         return np.bincount(self.structure.rows, weights=self.alpha)
-
-    def log_weight(self, joint: np.ndarray) -> float:
-        """Return the log of the posterior weight of one joint table, up to a constant."""
-        flat = np.asarray(joint).reshape(-1)
-        tables = self.structure.tables(flat)
-        rows = np.bincount(self.structure.rows, weights=tables)
-        away = self.readings - tables
-        counted = gammaln(flat.sum() + 1.0) - gammaln(flat + 1.0).sum()
-        records = gammaln(self.alpha + tables).sum() - gammaln(self.row_alpha + rows).sum()
-        return float(counted + records - self.slope @ np.abs(away) - self.curve @ away.astype(float) ** 2)
 
 
 def conditional_draws(

@@ -10,24 +10,21 @@ probabilities is then drawn over the labels that were seen, given that one was: 
 from __future__ import annotations
 
 from functools import partial
-from math import prod
 
 import numpy as np
 
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.missing_prior import MISSING_WEIGHT
+from discreet.inference.missing_prior import LABEL_WORDS, MISSING_WEIGHT
 from discreet.inference.models.network.chains import MOST_JOINT, table_draws
 from discreet.inference.models.network.joint_table import NetworkDistribution, Structure, conditional_draws
 from discreet.models.network import BayesianNetwork
 from discreet.privacy import Noise
 
-_WORDS = f"a missing label has Dirichlet weight {MISSING_WEIGHT:g} beside the labels'"
-
 
 def _refusal(release: Release) -> str | None:
-    joint = prod(structure_of(release).levels)
+    joint = structure_of(release).n_joint
     if joint > MOST_JOINT:
         return f"its columns can be combined in {joint} ways, and chains are run over at most {MOST_JOINT}"
     return None
@@ -59,7 +56,7 @@ def draw(question: Question, *, aware: bool = True) -> Answer:
     distribution = NetworkDistribution(structure, alpha, readings, np.array(slope), np.array(curve))
     n_records = question.records if release.records is None else release.records
     tables = table_draws(distribution, n_records, question.size, question.chains, rng)
-    missing = _WORDS if release.domain.missing == "count" else ""
+    missing = LABEL_WORDS if release.domain.missing == "count" else ""
     return Answer(_named(release, structure, alpha, tables, rng), independent=False, missing=missing)
 
 
