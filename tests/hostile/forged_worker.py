@@ -190,7 +190,7 @@ _PROFILES = {"load": _load_profile, "show": _show_profile, "infer": _infer_profi
 
 def plant(failure: str) -> None:
     """Make the library fail in a way that the harness must find."""
-    from discreet.artifact import codec, statement
+    from discreet.artifact import codec, readers, statement
     from discreet.artifact.records import noise
 
     if failure == "lie":
@@ -208,7 +208,8 @@ def plant(failure: str) -> None:
         codec._check = lambda release: held.append(np.ones(2**28))
     elif failure == "line":
         # names are checked when they are read, and escaped where they are shown
-        codec.name_of = statement.shown = str
+        readers.check_name = lambda name, what: name
+        statement.shown = str
 
 
 def _most_gigabytes() -> float:

@@ -181,9 +181,10 @@ def new_figure(
     ``gap`` is the space between rows of panels.
     """
     room = max(int((width - 2 * _MARGIN) / _LETTER), 20)
-    lines = [(line, {"color": QUIET}) for note in notes for line in _broken(note or "", room)]
-    # bold letters are wider
+    quiet: dict[str, Any] = {"color": QUIET}
     loud: dict[str, Any] = {"color": ACCENT, "fontweight": "bold"}
+    lines = [(line, quiet) for note in notes for line in _broken(note or "", room)]
+    # bold letters are wider
     lines += [(line, loud) for line in _broken(warning or "", int(room * 0.85))]
     whole = height + 0.48 + 0.24 * len(lines)
     figure = Figure(figsize=(width, whole), layout="constrained", facecolor="white")

@@ -55,9 +55,12 @@ class InDuckDB(closing[Any]):
         self.relation: Any = native
         super().__init__(self)
 
-    def beside(self, theirs: Callable[[pa.Table], Any], table: pa.Table) -> Any:
+    def beside(self, theirs: Callable[[pa.Table], Any] | None, table: pa.Table) -> Any:
         """Bring a public table to where the relation is: by ``theirs``, unless the connection is our own."""
-        return theirs(table) if self._connection is None else in_duckdb(self._connection, table)
+        if self._connection is not None:
+            return in_duckdb(self._connection, table)
+        assert theirs is not None
+        return theirs(table)
 
     def close(self) -> None:
         """Let go of the connection, if it is our own."""
