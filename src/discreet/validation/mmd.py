@@ -1,7 +1,7 @@
 r"""How far apart two posteriors are, judged by their draws.
 
 The maximum mean discrepancy with a normal kernel k(x, y) = exp(-|x - y|^2 / 2 h^2) is zero exactly if two distributions
-are equal. Its square has the unbiased estimate (Gretton et al. 2012, eq. 3)
+are equal. Its square has the unbiased estimate (Gretton et al. 2012, eq. 3), the full U-statistic over all pairs,
 
     mean_{i != j} k(x_i, x_j) + mean_{i != j} k(y_i, y_j) - 2 mean_{i, j} k(x_i, y_j),
 
