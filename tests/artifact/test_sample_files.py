@@ -47,7 +47,7 @@ def test_round_trips(name: str, rng: np.random.Generator) -> None:
 
 
 def test_the_statement_says_what_stands_for_missing_values(rng: np.random.Generator) -> None:
-    assert "missing values were replaced by 2" in made("categorical", rng).statement()
+    assert "missing and undeclared values were replaced by 2" in made("categorical", rng).statement()
     assert "moved to the nearest bound" in made("normal", rng).statement()
 
 

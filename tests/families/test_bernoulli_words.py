@@ -59,7 +59,7 @@ def test_imputed_words(model: dc.Bernoulli, impute: Any, expected: tuple[int, in
     release = dc.release(rows, model, mechanism=mechanism, missing="impute", impute=impute)
     assert dc.Release.from_json(release.to_json()) == release
     word = {True: "1"}.get(impute, str(impute) if impute != "b" else "benign")
-    assert f"missing values were replaced by {word}" in release.statement()
+    assert f"missing and undeclared values were replaced by {word}" in release.statement()
     from discreet.data import summarize
 
     layout = model.layout(release.domain, "add_remove")

@@ -211,7 +211,7 @@ def test_words(rng: np.random.Generator) -> None:
     assert "missing and undeclared values were counted as a label of their own" in said
     said = drawn.statement()
     assert "It is the means of the columns, with noise (unit_scale 0.857143)." in said
-    assert "missing values were replaced by m, 120 and 2" in said
+    assert "missing and undeclared values were replaced by m, 120 and 2" in said
     posterior = dc.infer(drawn)
     assert posterior.draws["codes"].shape == (1, 2)
     assert "the means of the columns, with noise" in " ".join(posterior.diagnostics.warnings)

@@ -337,7 +337,7 @@ def assumed_in_words(release: Release) -> str:
         parts.append("the curator declared that no value is missing")
     elif d.impute is not None:
         filled = _listing(release.model.imputed_in_words(d))
-        parts.append(f"missing values were replaced by {filled}")
+        parts.append(f"missing and undeclared values were replaced by {filled}")
     else:
         parts.append(release.model.missing_in_words(release.neighbors))
     return f"What was assumed: {'; '.join(parts)}."

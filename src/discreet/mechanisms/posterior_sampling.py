@@ -38,7 +38,13 @@ from discreet.privacy.costs.rejection import acceptance_bound, tries_for
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, exact, float_up, plain
-from discreet.samplers.principal_axes import EIGENVALUES, ROTATIONS, AxesPosterior, draw_rotations
+from discreet.samplers.principal_axes import (
+    EIGENVALUES,
+    ROTATIONS,
+    AxesPosterior,
+    components_for,
+    draw_rotations,
+)
 from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
 # A rejection sampler that may accept more rarely than this, for some table, is refused.
@@ -297,6 +303,7 @@ class PosteriorSampling(Mechanism):
             pull=sums[:d] + prior.kappa * mean,
             weight=n + prior.kappa,
             n_eigenvalues=EIGENVALUES[d],
+            n_components=components_for(axes, n + prior.kappa),
         )
 
         def sampler(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,9 @@ the c_i are summed out one by one, the lambda_i together, and the mass of a rota
 then of eigenvalues, then of components of the mean: exactly from the posterior on all combinations, of which there are
 millions.
 
+Of three and four columns the axes that are tried are far apart, and so are the eigenvalues: from some hundreds of
+records per unit of temperature on (n/T), draws scatter more than the tempered posterior does.
+
 The rotations are drawn before and apart from the data, uniformly (for two columns they are equally spaced, from a
 random first one), and are not published. Given them a draw is the exponential mechanism; a mixture over what does not
 depend on the data costs no more. Sums are in floating point, and the release says so. All of them are made for every
@@ -20,6 +23,7 @@ table: the time does not depend on the records but for that of the exponential f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,10 +35,11 @@ from scipy.special import logsumexp
 from discreet.privacy.costs.principal_axes import PrincipalAxes
 from discreet.samplers.chain_draws import choose_states
 
-#: Rotations, and eigenvalues along each axis, by the number of columns; and components of the mean along each axis.
+#: Rotations, and eigenvalues along each axis, by the number of columns; components of the mean along each axis are at
+#: least and at most so many.
 ROTATIONS: Mapping[int, int] = {2: 256, 3: 512, 4: 512}
 EIGENVALUES: Mapping[int, int] = {2: 64, 3: 24, 4: 12}
-COMPONENTS = 64
+COMPONENTS, MOST_COMPONENTS = 64, 1024
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class AxesPosterior:
     pull: np.ndarray
     weight: float
     n_eigenvalues: int
-    n_components: int = COMPONENTS
+    n_components: int
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
@@ -112,6 +117,16 @@ class AxesPosterior:
             covariance = (rotation * values) @ rotation.T
             covariances.append((covariance + covariance.T) / 2)
         return np.array(means), np.array(covariances)
+
+
+def components_for(axes: PrincipalAxes, weight: float) -> int:
+    """Return how many components of the mean to try along an axis, from public numbers alone.
+
+    Their steps are half the least sd that records of this weight leave, if that is not too many.
+    """
+    sd = math.sqrt(float(axes.least) / weight)
+    wanted = math.ceil(4 * float(axes.reach) / sd) + 1
+    return min(max(wanted, COMPONENTS), MOST_COMPONENTS)
 
 
 def draw_rotations(dim: int, count: int, rng: np.random.Generator) -> np.ndarray:

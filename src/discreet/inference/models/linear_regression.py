@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.errors import EngineError
 from discreet.inference.engine import Answer, Engine, Question, reads_all, spend
 from discreet.inference.engines.naive import warning
 from discreet.inference.regression import (
@@ -27,7 +28,7 @@ from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 
 _HOW = "a central limit for the table's moments; residuals may be uneven and heavy-tailed to a usual degree"
-_LATENT = "none; residuals may be heavy-tailed to a usual degree"
+_LATENT = "residuals may be heavy-tailed to a usual degree"
 # of chains over latent records: sweeps before the first draw and for each, seconds for a record and a parameter
 _MOST_RECORDS, _WARM_UP, _THIN, _SECONDS = 2000, 1000, 10, 2.5e-7
 
@@ -65,6 +66,8 @@ def draw_records(question: Question) -> Answer:
 
     readings = Readings.of(question.release)
     counts, weights = weighed_counts(question)
+    if len(counts) != counts[-1] - counts[0] + 1:
+        raise EngineError("so little is known of the number of records that not all of them can be weighed.")
     u, p = int(counts[weights.argmax()]), readings.size
     start = possible_start(readings, float(u))
     each = question.size // question.chains

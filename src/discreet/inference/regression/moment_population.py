@@ -28,6 +28,8 @@ from discreet.inference.regression.moment_prior import (
     log_prior_given_features,
 )
 
+_LEAST_EFFECTIVE = 0.05
+
 
 @dataclass(frozen=True)
 class PopulationDraws:
@@ -95,11 +97,23 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     if not naive:
         log_weights = log_prior(mean, root) - log_prior(table.mean, table.root)
         log_weights += 0.5 * (p + 1) * (_log_det(root) - _log_det(table.root))
-    weights = np.exp(log_weights - log_weights.max())
-    weights /= weights.sum()
+    weights, effective = _flattened(log_weights)
     chosen = resampled(weights, size, rng)
-    effective = float(1 / (weights**2).sum() / size)
     return PopulationDraws.of(mean[chosen], root[chosen], slopes[chosen], effective)
+
+
+def _flattened(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return weights that add up to 1, and the share of draws they are worth; to a smaller power where few would count.
+
+    That is so for a handful of records, about which the prior says nearly everything.
+    """
+    while True:
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
+        effective = float(1 / (weights**2).sum() / len(weights))
+        if effective >= _LEAST_EFFECTIVE:
+            return weights, effective
+        log_weights = log_weights / 2
 
 
 def _log_det(root: np.ndarray) -> np.ndarray:

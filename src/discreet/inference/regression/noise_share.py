@@ -47,7 +47,7 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
     if least > CLEAR * sd:
         return ""
     times = max(CLEAR * sd / max(least, _USUAL), 1.1)
-    about = "about" if times <= _MOST_TIMES else "more than"
+    capped = times > _MOST_TIMES
     times = min(times, _MOST_TIMES)
     promised = question.release.guarantees["statistics"]
     if isinstance(promised, PureDP):
@@ -57,9 +57,15 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
         budget = (
             f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
         )
+    records = f"{_rounded(n * times)} records"
+    needed = (
+        f"more than {budget} and more than {records} are needed, unless a feature hardly varies within its bounds"
+        if capped
+        else f"about {budget}, or {records}, would change that"
+    )
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of slopes is mostly "
-        f"the prior's; {about} {budget}, or {_rounded(n * times)} records, would change that"
+        f"the prior's; {needed}"
     )
 
 

@@ -45,6 +45,9 @@ from discreet.privacy.costs.likelihood_range import range_up
 MOST_COLUMNS = 4
 # What draws may miss their limits by.
 _EDGE = 1e-9
+_ROUNDING = 1e-14
+#: A largest eigenvalue that is more times the least cannot be told from rounding.
+_MOST_RATIO = 10**9
 _FORM = 'for example support={"normal_mean": (-1, 1), "covariance": (0.02, 1)}'
 
 
@@ -81,6 +84,10 @@ class PrincipalAxes:
                 "half-widths of the columns' bounds.",
                 hint=_FORM,
             )
+        if most > _MOST_RATIO * least:
+            raise UsageError(
+                f"the largest eigenvalue must be at most {_MOST_RATIO:,} times the least.", hint=_FORM
+            )
         return cls(dim, high, least, most)
 
     def range(self) -> Fraction:
@@ -103,8 +110,8 @@ class PrincipalAxes:
             return False
         spectrum = np.linalg.eigvalsh(mapped)
         low, high = float(self.least), float(self.most)
+        # what an eigenvalue of a matrix in floating point is off by
+        room = _EDGE * low + _ROUNDING * high
         # all that the range rests on: the components along all axes together
         near = distance <= float(self.reach) * np.sqrt(d) * (1 + _EDGE)
-        return bool(
-            near.all() and (spectrum >= low * (1 - _EDGE)).all() and (spectrum <= high * (1 + _EDGE)).all()
-        )
+        return bool(near.all() and (spectrum >= low - room).all() and (spectrum <= high * (1 + _EDGE)).all())
