@@ -28,7 +28,7 @@ from discreet.inference.regression.moment_prior import (
     log_prior_given_features,
 )
 
-_LEAST_EFFECTIVE = 0.05
+_LEAST_EFFECTIVE = 0.02
 
 
 @dataclass(frozen=True)
