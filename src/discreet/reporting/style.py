@@ -181,7 +181,8 @@ def new_figure(
     ``gap`` is the space between rows of panels.
     """
     room = max(int((width - 2 * _MARGIN) / _LETTER), 20)
-    lines = [(line, {"color": QUIET}) for note in notes for line in _broken(note or "", room)]
+    quiet: dict[str, Any] = {"color": QUIET}
+    lines = [(line, quiet) for note in notes for line in _broken(note or "", room)]
     # bold letters are wider
     loud: dict[str, Any] = {"color": ACCENT, "fontweight": "bold"}
     lines += [(line, loud) for line in _broken(warning or "", int(room * 0.85))]
