@@ -70,7 +70,7 @@ class LineSource(Source):
     def pick(self, positions: Sequence[int], needs: Sequence[Need]) -> Picked:
         self._connection = connect()
         reader = pa.RecordBatchReader.from_batches(pa.schema([("line", pa.string())]), self.line_batches())
-        n_fields = self.width(0)
+        n_fields = len(self.names or ())
         relation = self._connection.from_arrow(reader)
         if n_fields > 1:
             relation = relation.filter("line <> ''")
