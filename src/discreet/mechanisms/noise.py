@@ -115,7 +115,14 @@ class NoiseMechanism(Mechanism):
             drawn = source.noises(record.distribution(float(scale / grid)), run * times)
             noise += [drawn[at::run] for at in range(run)]
         return [
-            Statistics.of(layout, tuple(value + more for value, more in zip(data.values, added, strict=True)))
+            Statistics(
+                layout.names,
+                tuple(value + more for value, more in zip(data.values, added, strict=True)),
+                layout.grid,
+                layout.width,
+                layout.shift,
+                layout.half,
+            )
             for added in zip(*noise, strict=True)
         ]
 

@@ -76,8 +76,7 @@ class PeopleSource(DerivedSource):
         column = self._unit.column
         if self._place(column) in positions and "count" not in self._unit.rules:
             raise UsageError(f"column {column!r} says whose a row is, and cannot be what is learned too.")
-        _, people = self.together(positions, needs)
-        return people
+        return self.together(positions, needs)[1]
 
     def together(self, positions: Sequence[int], needs: Sequence[Need]) -> tuple[Picked, Picked]:
         """Return the rows as they were picked, and put together: those of a person, or of a person in a group.
@@ -155,6 +154,7 @@ class MemberSource(PeopleSource):
             *(f"{group} AS c{n_values + at}" for at, group in enumerate(groups)),
             "CAST(place = 1 AS INTEGER) AS person",
         ]
+        assert people.beside is not None
         frames = iter([nw.from_native(chosen.project(", ".join(kept)))])
         return replace(people, frames=frames, beside=partial(inside.beside, people.beside))
 
