@@ -650,7 +650,8 @@ _PROTOCOL = """
     read read_prior released sample sample_rows scales score sensitivity
     shape solve statistic_covariance statistic_mean sufficient suggested_prior table tables
     unit_scale update
-    published_layout record_columns terms_of start_odds draws predictors refined decision_function
+    published_layout record_columns terms_of start_predictors start_means is_hidden reads_a_record
+    draws predictors refined decision_function
     assumptions axis_labels check_domain check_gradient class_probability decode_impute later
     coordinates log_density_at log_predictive
     linear_form log_likelihood missing_in_words parse_prior predict_at read_columns read_domain require

@@ -317,7 +317,7 @@ def test_the_declared_support_holds_for_the_float_that_is_used(least: str, monke
 
     used: list[float] = []
 
-    def spy(alpha: Any, lower: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    def spy(alpha: Any, lower: float, size: int, rng: np.random.Generator, *, tries: Any) -> np.ndarray:
         used.extend(np.ravel(lower).tolist())
         return np.full((size, len(alpha)), 1 / len(alpha))
 

@@ -131,7 +131,7 @@ def test_budgets_and_bounds_that_do_not_fit() -> None:
 
 def test_models_that_have_no_samples() -> None:
     wide = OPS("normal_inverse_wishart:0,0,1,4,1,0,1", epsilon=1, support=[(0, 1)] * 2)
-    refused("not available", dc.MultivariateNormal(2), wide, bounds=[(0, 1)] * 2, impute=0)
+    refused("symmetric about 0", dc.MultivariateNormal(2), wide, bounds=[(0, 1)] * 2, impute=0)
     refused("takes a Beta prior", dc.Bernoulli(), OPS("gamma:1,1", **GOOD), impute=0)
     refused("3 labels", dc.Categorical(3), OPS("dirichlet:1,1", epsilon=1, support=0.1), impute="0")
     refused("model must be a family", "bernoulli", ONE, impute=0)

@@ -73,6 +73,8 @@ def _written(model: str, columns: Sequence[Described]) -> str:
         "",
         f'model = "{model}"',
     ]
+    if not any(name in COLUMN_KEYS for name in arguments):
+        lines += ["# its columns are named in lists; the table has", *_named(columns)]
     for one in plain:
         needed = one.default is inspect.Parameter.empty
         value = "…" if needed or one.default is None else json.dumps(one.default, default=str)
@@ -81,6 +83,10 @@ def _written(model: str, columns: Sequence[Described]) -> str:
         lines += ["", f"[{name}]", "# keep the columns that belong here, each in the form that fits"]
         lines += [line for column in columns for line in _column(column)]
     return "\n".join(lines) + "\n"
+
+
+def _named(columns: Sequence[Described]) -> list[str]:
+    return [f"#     {json.dumps(column.name, ensure_ascii=False)}" for column in columns]
 
 
 def _column(column: Described) -> list[str]:

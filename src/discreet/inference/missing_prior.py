@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
-from discreet.arguments import numbers
+from discreet.arguments import numbers, shown
 from discreet.artifact import Release
 from discreet.errors import UsageError
 
@@ -229,7 +229,9 @@ def missing_prior(missing: Any, n_records: int) -> MissingPrior:
         return FewMissing(n_records)
     if isinstance(missing, float | int | np.floating | np.integer) and not isinstance(missing, bool):
         if not 0 <= missing <= 1:
-            raise UsageError(f"missing must be a share between 0 and 1, got missing={missing}.", hint=_HINT)
+            raise UsageError(
+                f"missing must be a share between 0 and 1, got missing={shown(missing)}.", hint=_HINT
+            )
         return ShareMissing(n_records, float(missing))
     if isinstance(missing, tuple):
         return _between(missing, n_records)

@@ -223,6 +223,7 @@ class PosteriorSampling(Mechanism):
         if self.cells is not None:
             raise UsageError("cells are for a grid, and labels have none: leave out cells.")
         one = len(least) == 1
+        needed = simplex_range(k, least[0]) if one else labels_range(least)
         # the sampler's own limits, before a row is read
         check_lower([float_up(low) for low in least] if not one else float_up(least[0]), k)
         base = self.prior.natural()
@@ -234,7 +235,6 @@ class PosteriorSampling(Mechanism):
             acceptance = acceptance_bound(base, 0.0)
             tries = tries_for(self.epsilon, self.delta, acceptance=acceptance, draws=self.samples)
             extra["tries"] = Fraction(tries)
-        needed = simplex_range(k, least[0]) if one else labels_range(least)
         return labels_support(least, k), needed, Fraction(0), extra
 
     def _of_axes(self, family: Family, domain: Domain) -> _Limits:

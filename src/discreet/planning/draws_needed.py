@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log, sqrt
+from math import ceil, isfinite, log, sqrt
 from typing import Any
 
 from discreet.arguments import numbers, positive, probability, real, whole
@@ -56,7 +56,12 @@ def draws_for_answers(
             f"{2 * outside * width:g} alone.",
             hint="leave out less, or allow a larger loss",
         )
-    return max(1, ceil(2 * (width / wanted) ** 2 * log(many / chance)))
+    needed = 2 * (width / wanted) * (width / wanted) * log(many / chance)
+    if not isfinite(needed):
+        raise UsageError(
+            f"no number of draws that can be made loses at most {loss:g}.", hint="allow a larger loss"
+        )
+    return max(1, ceil(needed))
 
 
 def loss_of_answers(
