@@ -278,7 +278,9 @@ def two_parts(x: np.ndarray) -> tuple[float, float, float] | None:
         return None
     cut = least + int(np.argmax(np.diff(x[least - 1 : x.size - least + 1])))
     low, high = x[:cut], x[cut:]
-    if not high[0] - low[-1] > _WIDE * max(low.std(), high.std()):
+    # squares of absurd draws, as of a naive reading, must not overflow
+    unit = max(abs(x[0]), abs(x[-1]), 1.0)
+    if not (high[0] - low[-1]) / unit > _WIDE * max((low / unit).std(), (high / unit).std()):
         return None
     return float(np.median(low)), float(np.median(high)), low.size / x.size
 
