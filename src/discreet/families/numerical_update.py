@@ -88,15 +88,18 @@ class SumsSeen:
         moves += [a * unit[i] + b * unit[j] for i, j in pairs for a in (1, -1) for b in (1, -1)]
         f = self.log_posterior(at + np.array(moves))
         ahead, back = f[1 : 1 + dim], f[1 + dim : 1 + 2 * dim]
-        hessian = np.diag((ahead - 2 * f[0] + back) / h**2)
-        for k, (i, j) in enumerate(pairs):
-            four = f[1 + 2 * dim + 4 * k :][:4]
-            hessian[i, j] = hessian[j, i] = (four[0] - four[1] - four[2] + four[3]) / (4 * h[i] * h[j])
+        # beside places where the density is 0 differences are not finite, and are left out
+        with np.errstate(invalid="ignore"):
+            slope = (ahead - back) / (2 * h)
+            hessian = np.diag((ahead - 2 * f[0] + back) / h**2)
+            for k, (i, j) in enumerate(pairs):
+                four = f[1 + 2 * dim + 4 * k :][:4]
+                hessian[i, j] = hessian[j, i] = (four[0] - four[1] - four[2] + four[3]) / (4 * h[i] * h[j])
         if not np.isfinite(hessian).all():
             hessian = -np.eye(dim)
         values, vectors = np.linalg.eigh(-hessian)
         # flat directions are as wide as the prior's coordinates: about one
-        gradient = np.nan_to_num((ahead - back) / (2 * h), posinf=1.0, neginf=-1.0)
+        gradient = np.nan_to_num(slope, posinf=1.0, neginf=-1.0)
         return gradient, vectors / np.sqrt(np.maximum(values, 1e-2))
 
 
