@@ -12,11 +12,11 @@ from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import RandomSource
-from discreet.mechanisms.posterior_sampling import read_least, support_pairs
+from discreet.mechanisms.posterior_sampling import declared_grid, read_least
 from discreet.priors import Prior
 from discreet.privacy.costs.grid_walk import GridWalk, barker_choice, read_width
 from discreet.privacy.costs.likelihood_range import labels_range
-from discreet.privacy.costs.parameter_grid import ParameterGrid, check_support, grid_cells, grid_refusal
+from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.costs.simplex_walk import SimplexWalk, simplex_walk
 from discreet.privacy.rounding import decimal, rational_up
 from discreet.rational import Number, exact, plain
@@ -37,14 +37,8 @@ class _Walking(Protocol):
 
 def planned_walk(mechanism: _Walking, family: Family, domain: Domain) -> GridWalk:
     """Return the walk on a grid that a mechanism declares, or say why there is none."""
-    refusal = grid_refusal(family)
-    if refusal is not None:
-        raise UsageError(f"{refusal}.")
-    support = support_pairs(family, mechanism.support)
-    check_support(family, support)
-    cells = grid_cells(family, mechanism.cells)
-    grid = ParameterGrid(family, domain, mechanism.prior, support, cells)
-    return GridWalk(grid, read_width(mechanism.width, cells))
+    grid = declared_grid(family, domain, mechanism.prior, mechanism.support, mechanism.cells)
+    return GridWalk(grid, read_width(mechanism.width, grid.cells))
 
 
 def planned_shares(mechanism: _Walking, family: Family) -> SimplexWalk:

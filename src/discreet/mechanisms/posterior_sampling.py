@@ -244,15 +244,9 @@ class PosteriorSampling(Mechanism):
         return support, PrincipalAxes.of(family.n_columns, support).range(), Fraction(0), {}
 
     def _of_grid(self, family: Family, domain: Domain) -> _Limits:
-        refusal = grid_refusal(family)
-        if refusal is not None:
-            raise UsageError(f"{refusal}.")
-        support = support_pairs(family, self.support)
-        check_support(family, support)
-        cells = grid_cells(family, self.cells)
-        grid = ParameterGrid(family, domain, self.prior, support, cells)
+        grid = declared_grid(family, domain, self.prior, self.support, self.cells)
         needed, slack = range_and_slack(grid, per_distance=isinstance(self.budget, PerUnit))
-        return support, needed, slack, {"cells": Fraction(cells)}
+        return support_pairs(family, self.support), needed, slack, {"cells": Fraction(grid.cells)}
 
     def draw(self, record: PosteriorSampleRecord, totals: Totals, source: RandomSource) -> Samples:
         temperature, support = record.parameters["temperature"], record.support
@@ -312,6 +306,18 @@ class PosteriorSampling(Mechanism):
         means, covariances = source.floating(sampler)
         draws = {"normal_mean": shift + half * means, "covariance": covariances * outer(half)}
         return Samples.of(draws, "floating")
+
+
+def declared_grid(
+    family: Family, domain: Domain, prior: Any, support: Any, cells: int | None
+) -> ParameterGrid:
+    """Return the grid of parameters that a mechanism declares, or say why there is none."""
+    refusal = grid_refusal(family)
+    if refusal is not None:
+        raise UsageError(f"{refusal}.")
+    pairs = support_pairs(family, support)
+    check_support(family, pairs)
+    return ParameterGrid(family, domain, prior, pairs, grid_cells(family, cells))
 
 
 def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
