@@ -6,14 +6,14 @@ import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.regression import Readings, draw_moments, usable_counts
+from discreet.inference.regression import MomentDraws, Readings, draw_moments, usable_counts
 from discreet.inference.regression.logistic_maps import discriminant, population_discriminant
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.step_regression import StepRegression
 
 _HOW = "the discriminant map, and what it may be off by where features are not normal within the classes"
-# from this share of the variance on what the map may be off by is worth a word
-_MUCH = 0.5
+#: From this share of the variance on what a map may be off by is worth a word
+MUCH = 0.5
 _STEP = (
     "the classes are far apart for how much is known: most of the width of these intervals is that features may not be "
     "normal within the classes; a second release, of model.refined(posterior), does not take it for granted"
@@ -22,13 +22,18 @@ _STEP = (
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data."""
+    table, said = read_moments(question)
+    found, off = population_discriminant(table.mean, table.covariance, table.records, question.rng)
+    warnings = (_STEP,) if off > MUCH and not said else ()
+    return Answer(in_units(question, found), _HOW, warnings, independent=False, headline=said)
+
+
+def read_moments(question: Question) -> tuple[MomentDraws, str]:
+    """Draw the table's moments, and say whether noise dominates: what both maps from sums of products begin with."""
     readings = Readings.of(question.release)
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
-    found, off = population_discriminant(table.mean, table.covariance, table.records, question.rng)
-    said = noise_headline(question, readings, counts)
-    warnings = (_STEP,) if off > _MUCH and not said else ()
-    return Answer(in_units(question, found), _HOW, warnings, independent=False, headline=said)
+    return table, noise_headline(question, readings, counts)
 
 
 def draw_naive(question: Question) -> Answer:

@@ -6,16 +6,13 @@ import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import in_units
-from discreet.inference.regression import Readings, draw_moments, usable_counts
+from discreet.inference.models.logistic_regression import MUCH, in_units, read_moments
+from discreet.inference.regression import Readings, usable_counts
 from discreet.inference.regression.newton import moment_root, wiggled
-from discreet.inference.regression.noise_share import noise_headline
 from discreet.inference.regression.poisson_maps import population_stein, stein
 from discreet.models.poisson_regression import PoissonRegression
 
 _HOW = "Stein's identity, and what it may be off by where features are not normal"
-# from this share of the variance on what the map may be off by is worth a word
-_MUCH = 0.5
 _STEP = (
     "the counts vary much with the features for how much is known: most of the width of these intervals is that "
     "features may not be normal; a second release, of model.refined(posterior), does not take it for granted"
@@ -24,14 +21,11 @@ _STEP = (
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data, the target's mean and its dispersion."""
-    readings = Readings.of(question.release)
-    counts = usable_counts(question, question.size)
-    table = draw_moments(readings, counts, question.size, question.chains, question.rng)
+    table, said = read_moments(question)
     found, more, off = population_stein(
         table.mean, table.covariance, table.records, _most(question), question.rng
     )
-    said = noise_headline(question, readings, counts)
-    warnings = (_STEP,) if off > _MUCH and not said else ()
+    warnings = (_STEP,) if off > MUCH and not said else ()
     return Answer(in_units(question, found) | more, _HOW, warnings, independent=False, headline=said)
 
 
