@@ -105,7 +105,7 @@ def declared(body: Any, file: str) -> Model:
     try:
         return kind(**read)
     except UsageError as problem:
-        trouble.say(problem.message)
+        trouble.say(problem.message, problem.hint)
 
 
 class _Trouble:
