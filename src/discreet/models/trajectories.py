@@ -114,6 +114,10 @@ class Trajectories(TableModel):
             )
         return {name: concentration(given.get(name, 1), self.columns[0]) for name in self.draw_names}
 
+    def assumptions(self, domain: Domain) -> list[str]:
+        whole = "a record is a whole trajectory, the states at all of these times together"
+        return [*super().assumptions(domain), whole]
+
     def constants(self) -> dict[str, Any]:
         return {"times": list(self.column_names), "states": list(self.states)}
 
