@@ -92,11 +92,15 @@ class Table:
 
 def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return intercept, slopes and residual sd, and the standard errors of the first ones."""
-    x = np.column_stack([np.ones(len(rows)), rows[:, 1:]])
+    # columns of any unit, far from 0, lose nothing to rounding
+    middle, spread = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0)
+    x = np.column_stack([np.ones(len(rows)), (rows[:, 1:] - middle) / np.where(spread > 0, spread, 1.0)])
+    back = np.diag(np.append(1.0, 1 / np.where(spread > 0, spread, 1.0)))
+    back[0, 1:] = -middle * np.diag(back)[1:]
     inverse = np.linalg.pinv(x.T @ x)
     found = inverse @ x.T @ rows[:, 0]
     sd = np.sqrt(np.mean((rows[:, 0] - x @ found) ** 2))
-    return np.append(found, sd), sd * np.sqrt(np.diag(inverse))
+    return np.append(back @ found, sd), sd * np.sqrt(np.diag(back @ inverse @ back.T))
 
 
 def read_wooldridge(name: str) -> dict[str, np.ndarray]:
