@@ -50,8 +50,7 @@ def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guara
             "approximate guarantees have no common kind with concentrated or Rényi ones.",
             hint="convert these with to_approx(delta) first",
         )
-    first = guarantees[0]
-    return in_weakest_kind(by_kind, lambda values: _largest(values, count), first.neighbors, first.unit)
+    return in_weakest_kind(by_kind, lambda values: _largest(values, count), guarantees[0].about)
 
 
 def _largest(values: list[Fraction], count: int) -> Fraction:
