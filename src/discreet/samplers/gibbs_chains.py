@@ -14,7 +14,7 @@ from discreet.models.declared_likelihood import STEP, DeclaredLikelihood
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.hidden_network import HiddenNetwork
 from discreet.models.mixture import WEIGHTS, Mixture
-from discreet.privacy.costs.parameter_grid import LOWEST
+from discreet.privacy.costs.scored_points import weight_choice
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import float_up
 from discreet.samplers.hidden_markov_chain import HiddenMarkovChain
@@ -129,7 +129,7 @@ def declared_draws(
     likelihood = model.table() @ records
     prior = np.array(model.prior_steps, dtype=np.int64)
     # from the prior, which is not tempered
-    first = source.exponential(_choice(prior.tolist(), 1 / STEP))
+    first = source.exponential(weight_choice(prior.tolist(), float_up(1 / STEP)))
     state = [int(at) for at in np.unravel_index(first, model.n_values)]
     prior = prior.reshape(model.n_values)
     states = []
@@ -153,13 +153,8 @@ def conditional(likelihood: list[int], prior: list[int], temperature: Fraction) 
     rounding costs nothing.
     """
     scores = [one + round(temperature * other) for one, other in zip(likelihood, prior, strict=True)]
-    return _choice(scores, temperature / STEP)
-
-
-def _choice(scores: list[int], scale: Fraction) -> ExponentialChoice:
-    best = max(scores)
-    # clipped differences move no further than the scores do; a larger scale moves less
-    return ExponentialChoice([max(score - best, LOWEST) for score in scores], float_up(scale))
+    # a larger scale moves less
+    return weight_choice(scores, float_up(temperature / STEP))
 
 
 #: What runs the chain of a model, by the name that the model gives in ``chain_name``.
