@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -38,23 +38,6 @@ _TASTE, _PILOT = (30, 300), (200, 4000)
 _CLIMB = 16
 # draws at a time, between two steps of the progress bar
 _PORTION = 5000
-
-
-class Runs(Protocol):
-    """What can be run under a table."""
-
-    @property
-    def name(self) -> str:
-        """What it is, in a few words."""
-        ...
-
-    def space(self, n: int) -> TableSpace:
-        """Return the tables that can be invented for it."""
-        ...
-
-    def draws(self, data: Any, times: int) -> Sequence[Any]:
-        """Return so many outputs."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -237,7 +220,7 @@ def _read(
 
 
 def _tables(
-    subject: Runs,
+    subject: FunctionRuns | ReleaseRuns,
     pair: Any,
     claim: Claim,
     n: int,
@@ -274,7 +257,9 @@ def _tables(
     return chosen, (table(first), table(second))
 
 
-def _many(subject: Runs, table: Any, runs: int, done: Callable[[int], None]) -> list[Any]:
+def _many(
+    subject: FunctionRuns | ReleaseRuns, table: Any, runs: int, done: Callable[[int], None]
+) -> list[Any]:
     """Return all outputs under one table, portion by portion."""
     made: list[Any] = []
     portions = ceil(runs / _PORTION)

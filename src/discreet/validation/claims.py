@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.privacy import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
+from discreet.privacy.guarantees import failure_probability
 
 #: Orders at which concentrated privacy is tested.
 ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
@@ -37,12 +38,13 @@ class Claim:
         budgets = {name: float(value) for name, value in promised.budgets().items()}
         if set(budgets) <= {"epsilon", "delta"} and promised.kind in ("pure", "approx"):
             return cls(words, budgets["epsilon"], budgets.get("delta", 0.0))
-        if promised.kind == "zero_concentrated":
-            converted = float(promised.to_approx(_DELTA).epsilon)
+        rho, curve = None, {}
+        if isinstance(promised, ZeroConcentratedDP):
             rho = budgets["rho"]
-            return cls(words, converted, _DELTA, rho, {order: order * rho for order in ORDERS})
-        converted = float(promised.to_approx(_DELTA).epsilon)
-        return cls(words, converted, _DELTA, None, _curve(promised))
+            curve = {order: order * rho for order in ORDERS}
+        elif isinstance(promised, RenyiDP):
+            curve = dict(zip(map(float, promised.orders), map(float, promised.epsilons), strict=True))
+        return cls(words, float(promised.to_approx(_DELTA).epsilon), _DELTA, rho, curve)
 
     @classmethod
     def read(cls, epsilon: Any, delta: Any, rho: Any) -> Claim:
@@ -52,16 +54,7 @@ class Claim:
                 raise UsageError("claim either rho, or epsilon, or epsilon with delta.")
             return cls.of(ZeroConcentratedDP(rho))
         if epsilon is None:
-            return cls("nothing is claimed", None, 0.0 if delta is None else _share(delta))
+            return cls(
+                "nothing is claimed", None, 0.0 if delta is None else float(failure_probability(delta))
+            )
         return cls.of(PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta))
-
-
-def _share(delta: Any) -> float:
-    return float(ApproxDP(1, delta).delta)
-
-
-def _curve(promised: Guarantee) -> dict[float, float]:
-    """Return the bounds of a Rényi guarantee at its own orders; other kinds have none."""
-    if not isinstance(promised, RenyiDP):
-        return {}
-    return {float(a): float(bound) for a, bound in zip(promised.orders, promised.epsilons, strict=True)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from discreet.inference.summary import aligned
 from discreet.validation.ranks import CONFIDENCE, PROBS, Coverage, Uniformity
 
 # Passing says nothing if 90% intervals that hold the truth six times in ten could pass.
@@ -124,14 +125,3 @@ def describe(settings: Mapping[str, Any], engines: Mapping[str, int], trials: in
 def p_value(p: float) -> str:
     """Print a p-value to two digits."""
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
-
-
-def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Align a table as lines: the first column to the left, all others to the right."""
-    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
-    return [
-        "  ".join(
-            [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
-        )
-        for line in table
-    ]

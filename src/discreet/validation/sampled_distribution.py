@@ -8,33 +8,26 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.artifact.records.base import SamplingRecord
-from discreet.curator.declare import declare
-from discreet.curator.draw import read_totals
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.base import Mechanism, Totals
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.models.base import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.costs.parameter_set import ParameterSet
-from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.privacy.selection import ExponentialChoice
 from discreet.validation.likelihood_ratio import DistributionPair
-from discreet.validation.sampled_labels import LabelDistribution
+from discreet.validation.sampled_labels import DrawDistribution, LabelDistribution
 
 _UNKNOWN = "the distribution of a draw is known for posterior samples: give mechanism=…"
 _EXAMPLE = 'for example dc.mechanisms.PosteriorSampling("beta:1,1", epsilon=1, support=(0.01, 0.99))'
 
 
 @dataclass(frozen=True)
-class PosteriorDistribution:
+class PosteriorDistribution(DrawDistribution):
     """The public points of a mechanism and its temperature: with the sums of a table, the distribution of a draw."""
 
-    model: Family
-    mechanism: Mechanism
-    bounds: Any
     grid: ParameterGrid | ParameterSet
-    temperature: Fraction
     drawn_from: str
 
     @classmethod
@@ -47,32 +40,9 @@ class PosteriorDistribution:
             )
         return known
 
-    @property
-    def span(self) -> float:
-        """How far one replaced record can move the log-ratio of a draw's distribution, at most: the range over T."""
-        return float(self.grid.range() / self.temperature)
-
-    @property
-    def loss(self) -> float:
-        """How large one replaced record can make the log-ratio, at most: the same, if the other direction has none."""
-        return self.span
-
-    def limit(self, apart: int) -> ErrorLimit:
-        """Return what no test can do better, between tables that differ in so many records."""
-        return ErrorLimit.of_range(apart * self.span)
-
-    def totals(self, table: Any) -> Totals:
-        """Sum a table as a release does: clipped, and with the same rounding."""
-        return read_totals(declare(table, self.model, self.mechanism, bounds=self.bounds, missing="none"))[0]
-
     def compared(self, first: Any, second: Any) -> tuple[DistributionPair, int]:
         """Return the distributions of a draw from either table, and the number of records."""
-        totals = [self.totals(table) for table in (first, second)]
-        n_records = totals[0].n_records
-        if totals[1].n_records != n_records:
-            raise UsageError(
-                "the tables must have equally many records: under neighbors='replace' the number is public."
-            )
+        totals, n_records = self.both(first, second)
         p, q = (self.distribution(each.features(), n_records).log_mass() for each in totals)
         return DistributionPair(p, q), n_records
 
@@ -102,7 +72,9 @@ def distribution_of_draw(
     if grid is None:
         labels = PosteriorSampling.expect(mechanism, _UNKNOWN, hint=_EXAMPLE)
         return LabelDistribution.of(model, labels, record)
-    return PosteriorDistribution(model, mechanism, bounds, grid, temperature, _drawn_from(model, record))
+    return PosteriorDistribution(
+        model, mechanism, bounds, grid.range(), temperature, grid, _drawn_from(model, record)
+    )
 
 
 def _drawn_from(model: Family, record: SamplingRecord) -> str:

@@ -24,6 +24,7 @@ from discreet.curator.declare import declare
 from discreet.curator.draw import read_totals
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.mechanisms.base import Totals
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair
@@ -35,22 +36,14 @@ _CHANGE = 0.02
 
 
 @dataclass(frozen=True)
-class LabelDistribution:
-    """The truncated Dirichlet distributions of a mechanism: with the counts of a table, that of every draw."""
+class DrawDistribution:
+    """A mechanism that samples a tempered posterior of a family: with a table, the distribution of a draw."""
 
     model: Family
-    mechanism: PosteriorSampling
-    temperature: Fraction
+    mechanism: Any
+    bounds: Any
     needed: Fraction
-    least: tuple[float, ...]
-
-    @classmethod
-    def of(cls, model: Family, mechanism: PosteriorSampling, record: SamplingRecord) -> LabelDistribution:
-        """Take the temperature and the least probabilities of a release."""
-        least = [float(low) for low, _ in record.support or ()]
-        each = least * (model.n_probabilities or 1) if len(least) == 1 else least
-        temperature, needed = record.parameters["temperature"], record.parameters["range"]
-        return cls(model, mechanism, temperature, needed, tuple(each))
+    temperature: Fraction
 
     @property
     def span(self) -> float:
@@ -59,24 +52,49 @@ class LabelDistribution:
 
     @property
     def loss(self) -> float:
-        """How large one replaced record can make the log-ratio, at most."""
+        """How large one replaced record can make the log-ratio, at most: the same, if the other direction has none."""
         return self.span
 
     def limit(self, apart: int) -> ErrorLimit:
         """Return what no test can do better, between tables that differ in so many records."""
         return ErrorLimit.of_range(apart * self.span)
 
+    def totals(self, table: Any) -> Totals:
+        """Sum a table as a release does: clipped, and with the same rounding."""
+        return read_totals(declare(table, self.model, self.mechanism, bounds=self.bounds, missing="none"))[0]
+
+    def both(self, first: Any, second: Any) -> tuple[list[Totals], int]:
+        """Sum two tables, and return their number of records, which must be the same."""
+        totals = [self.totals(table) for table in (first, second)]
+        return totals, common_length(*(each.n_records for each in totals))
+
+
+def common_length(one: int | None, other: int | None) -> int:
+    """Return how many records each of two tables has, or refuse tables of different lengths."""
+    if one is None or one != other:
+        raise UsageError(
+            "the tables must have equally many records: under neighbors='replace' the number is public."
+        )
+    return one
+
+
+@dataclass(frozen=True)
+class LabelDistribution(DrawDistribution):
+    """The truncated Dirichlet distributions of a mechanism: with the counts of a table, that of every draw."""
+
+    least: tuple[float, ...]
+
+    @classmethod
+    def of(cls, model: Family, mechanism: PosteriorSampling, record: SamplingRecord) -> LabelDistribution:
+        """Take the temperature and the least probabilities of a release."""
+        least = [float(low) for low, _ in record.support or ()]
+        each = least * (model.n_probabilities or 1) if len(least) == 1 else least
+        needed, temperature = record.parameters["range"], record.parameters["temperature"]
+        return cls(model, mechanism, None, needed, temperature, tuple(each))
+
     def compared(self, first: Any, second: Any) -> tuple[DistributionPair, int]:
         """Return the distributions of a draw from either table, on a lattice, and the number of records."""
-        totals = [
-            read_totals(declare(table, self.model, self.mechanism, missing="none"))[0]
-            for table in (first, second)
-        ]
-        n_records = totals[0].n_records
-        if totals[1].n_records != n_records:
-            raise UsageError(
-                "the tables must have equally many records: under neighbors='replace' the number is public."
-            )
+        totals, n_records = self.both(first, second)
         counts = np.array([[float(c) for c in each.features()] for each in totals])
         alpha = self.mechanism.prior.natural() + counts / float(self.temperature)
         differing = np.flatnonzero(counts[0] != counts[1])
