@@ -282,7 +282,7 @@ class Ledger:
             if found is None:
                 raise unknown(session, dataset)
             if analyst is None:
-                return Account(dataset, None, found[0], found[1])
+                return Account(dataset, None, *found[:2])
             if found[2] is None:
                 raise UsageError(f"analysts of the data set {dataset!r} have no budgets of their own.")
             own = session.account(dataset, checked_name(analyst, "analyst"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.extras import needed_for
+from discreet.objects import plain_value
 from discreet.profiles.given import smoothed
 from discreet.profiles.graph import Edges, ProfileGraph
 from discreet.rational import Number
@@ -63,23 +64,18 @@ def estimate(
         Names of the frame's columns.
     """
     if isinstance(observations, Mapping):
-        seen = {name: Counter(map(_plain, values)) for name, values in observations.items()}
+        seen = {name: Counter(map(plain_value, values)) for name, values in observations.items()}
     else:
         columns = _columns(observations)
         seen = {}
         for name, one in zip(_column(columns, profile), _column(columns, value), strict=True):
-            seen.setdefault(name, Counter())[_plain(one)] += 1
+            seen.setdefault(name, Counter())[plain_value(one)] += 1
     known = sorted({label for counts in seen.values() for label in counts}, key=str)
-    labels = known if categories is None else list(map(_plain, categories))
+    labels = known if categories is None else list(map(plain_value, categories))
     if not set(known) <= set(labels):
         raise UsageError("an observation is none of the categories.")
     table = {name: smoothed([counts[label] for label in labels], smoothing) for name, counts in seen.items()}
     return ProfileGraph(table, edges, categories=labels)
-
-
-def _plain(value: Any) -> Any:
-    """Return Python's own integer for NumPy's."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def _columns(frame: Any) -> dict[str, list[Any]]:

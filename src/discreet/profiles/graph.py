@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import FilePath
+from discreet.arguments import FilePath, fill
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
 from discreet.objects import plain_value
@@ -91,10 +91,7 @@ class ProfileGraph:
             read_distribution(ordered(given, labels, name), f"profile {name!r}")
             for name, given in zip(names, profiles.values(), strict=True)
         )
-        object.__setattr__(self, "profiles", names)
-        object.__setattr__(self, "categories", labels)
-        object.__setattr__(self, "distributions", rows)
-        object.__setattr__(self, "edges", read_edges(names, edges))
+        fill(self, profiles=names, categories=labels, distributions=rows, edges=read_edges(names, edges))
 
     # -- other ways to make one -----------------------------------------------------------------------
 

@@ -37,20 +37,17 @@ class ChainSettings:
     label_prior: float
     updated: int | None
 
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """What the likelihood and the priors weigh: the temperature, rounded up, and the two priors."""
+        return float_up(self.temperature), self.weight_prior, self.label_prior
+
 
 def mixture_draws(
     model: Mixture, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a mixture."""
-    chain = MixtureChain(
-        model.components,
-        model.sizes,
-        settings.least,
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-        settings.updated,
-    )
+    chain = MixtureChain(model.components, model.sizes, settings.least, *settings.weights, settings.updated)
     states = source.floating(lambda rng: list(islice(mixture_sweeps(chain, codes, rng), settings.steps)))
     tables = {name: np.array([s.tables[d] for s in states]) for d, name in enumerate(model.column_names)}
     return {WEIGHTS: np.array([s.weights for s in states]), **tables}
@@ -60,14 +57,8 @@ def hidden_markov_draws(
     model: HiddenMarkov, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a hidden Markov model; its states are numbered by frequency over all sweeps."""
-    chain = HiddenMarkovChain(
-        model.states,
-        tuple(feature.n_labels for feature in model.features),
-        settings.least,
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-    )
+    sizes = tuple(feature.n_labels for feature in model.features)
+    chain = HiddenMarkovChain(model.states, sizes, settings.least, *settings.weights)
     counts = place_counts(model, codes)
     states = source.floating(
         lambda rng: list(islice(hidden_markov_sweeps(chain, counts, rng), settings.steps))
@@ -104,14 +95,8 @@ def hidden_network_draws(
     model: HiddenNetwork, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a network with hidden columns."""
-    chain = HiddenNetworkChain(
-        model,
-        dict(zip((column.name for column in model.emitted), settings.least, strict=True)),
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-        settings.updated,
-    )
+    least = dict(zip((column.name for column in model.emitted), settings.least, strict=True))
+    chain = HiddenNetworkChain(model, least, *settings.weights, settings.updated)
     states = source.floating(
         lambda rng: list(islice(hidden_network_sweeps(chain, codes, rng), settings.steps))
     )
