@@ -36,8 +36,8 @@ from discreet.ledger.filters import (
 from discreet.ledger.hash_chain import Entry, read_entry
 from discreet.ledger.partitions import part_of, read_partition
 from discreet.ledger.store import EVERYBODY, Head, Session, Store
+from discreet.privacy.composition import GroupKey
 from discreet.privacy.guarantees import Guarantee
-from discreet.privacy.parallel import GroupKey
 from discreet.rational import Number
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from discreet.arguments import fill, listed, refilled
 from discreet.checked import checked
@@ -20,6 +20,9 @@ from discreet.privacy.guarantees import Guarantee, ZeroConcentratedDP, pure_or_a
 from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import short_up
+
+#: Who knows the group of a record: it is part of the record and protected, or public and never changes.
+GroupKey = Literal["private", "public"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +90,44 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     return refilled(_total(parts), parts=tuple(parts))
 
 
+@checked
+def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guarantee:
+    """Return what mechanisms on disjoint groups of the records promise together; one guarantee for each group.
+
+    Under ``add_remove`` a record enters or leaves one group, and the groups' guarantees count once: the largest. Under
+    ``replace`` a record may leave one group and enter another, which changes what two mechanisms see: the two largest
+    add up. Only if the ``key`` of the groups is public, so that a record is replaced by one of the same group, does the
+    largest count alone.
+
+    Privacy
+    -------
+    With a private key the sizes of the groups are private too. Each guarantee for ``replace`` must then hold for the
+    whole table with the other groups' records as blanks: a record may turn into a blank and a blank into a record. A
+    mechanism that publishes its group's size, or divides by it, promises nothing of the kind. Whether a key is
+    public is the curator's declaration.
+
+    References
+    ----------
+    McSherry (2009), Privacy integrated queries: theorem 4 (parallel composition).
+    """
+    if key not in ("private", "public"):
+        raise UsageError(f"key must be 'private' or 'public', got key={key!r}.")
+    if not guarantees:
+        raise UsageError("there is no guarantee to add up.")
+    if len({(g.neighbors, g.unit) for g in guarantees}) > 1:
+        raise UsageError("guarantees for different neighbors do not add up.")
+    touched = 2 if guarantees[0].neighbors == "replace" and key == "private" else 1
+    by_kind, count = Sorted.of(guarantees), min(touched, len(guarantees))
+    if by_kind.approx and by_kind.has_curves:
+        raise UsageError(
+            "approximate guarantees have no common kind with concentrated or Rényi ones.",
+            hint="convert these with to_approx(delta) first",
+        )
+    return _in_weakest_kind(
+        by_kind, lambda values: _sum(sorted(values, reverse=True)[:count]), guarantees[0].about
+    )
+
+
 def _total(parts: Sequence[Guarantee]) -> Guarantee:
     """Return the sum of the parts, in the weakest of their kinds."""
     about = parts[0].about
@@ -98,10 +139,10 @@ def _total(parts: Sequence[Guarantee]) -> Guarantee:
     by_kind = Sorted.of(parts)
     if by_kind.approx and by_kind.has_curves:
         return ComposedDP(parts)
-    return in_weakest_kind(by_kind, _sum, about)
+    return _in_weakest_kind(by_kind, _sum, about)
 
 
-def in_weakest_kind(
+def _in_weakest_kind(
     by_kind: Sorted, add: Callable[[list[Fraction]], Fraction], about: dict[str, Any]
 ) -> Guarantee:
     """Return several guarantees as one of the weakest of their kinds, amounts of that kind put together by ``add``."""

@@ -21,8 +21,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.models.base import Model
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
-from discreet.validation.audit_result import Audit, StructureCheck
-from discreet.validation.claims import Claim
+from discreet.validation.audit_result import Audit, Claim, StructureCheck
 from discreet.validation.learned_events import learned
 from discreet.validation.neighboring_tables import Pair, Person, TableSpace, search
 from discreet.validation.outputs import Outputs, tabulated

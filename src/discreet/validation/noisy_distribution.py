@@ -25,7 +25,7 @@ from discreet.models.base import Model
 from discreet.privacy import PureDP
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair
-from discreet.validation.sampled_labels import common_length
+from discreet.validation.sampled_distribution import common_length
 
 # Points of one coordinate, and of a product.
 _POINTS, _PRODUCT = 2048, 1 << 13
