@@ -17,7 +17,7 @@ from discreet.inference import Diagnostics, Posterior
 from discreet.inference.missing_prior import missing_prior
 from discreet.inference.record_prior import record_prior
 from discreet.validation import Calibration, calibration, simulation
-from discreet.validation.rank_table import CalibrationSummary
+from discreet.validation.result import CalibrationSummary
 from discreet.validation.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
 from tests.validation.coins import RefusingCoin
 

@@ -109,7 +109,7 @@ class Summary:
 
     def __str__(self) -> str:
         table = self._table()
-        lines = _aligned(table)
+        lines = aligned(table)
         said = [one_line(self.diagnostics.headline), ""] if self.diagnostics.headline else []
         left_out = len(self.rows) - len(self._shown())
         if left_out:
@@ -119,9 +119,9 @@ class Summary:
             lines = [*self._quantile_lines(table[0][3:5]), *few]
         if self.labels:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
-            lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
+            lines += ["", *aligned([["", "most probable", "probability"], *chosen])]
         if self.table:
-            lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *self._own()])]
+            lines += ["", f"{_OF_TABLE}:", *aligned([table[0][:5], *self._own()])]
         return "\n".join([*said, *lines, "", *self._notes()])
 
     def to_html(self, about: str | None = None) -> str:
@@ -208,13 +208,14 @@ class Summary:
         ]
         many = len(self.rows) > _FEW_BINS
         more = [f"probabilities of {len(self.rows):,} bins: summary.rows, or plot()"] if many else []
-        return [*_aligned([["quantile", "median bin", *ends], *found]), *more]
+        return [*aligned([["quantile", "median bin", *ends], *found]), *more]
 
     # the table is what anybody at a prompt wants to see
     __repr__ = __str__
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Align a table as lines: the first column to the left, all others to the right."""
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     return [
         "  ".join(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.mechanisms.base import Mechanism, Priced, RandomSource, Totals
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import (
@@ -24,8 +23,6 @@ from discreet.privacy import (
     DiscreteGaussian,
     DiscreteLaplace,
     Guarantee,
-    MetricDP,
-    PureDP,
     ZeroConcentratedDP,
 )
 from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
@@ -93,11 +90,6 @@ class NoiseMechanism(Mechanism):
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> NoiseRecord:
         # noise does not depend on the number of records
-        return self.plan(model, domain, 1, layout)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
-    ) -> NoiseRecord:
         if layout is None:
             raise TypeError("noise is planned for a layout")
         return self.record(self.scales(layout), self.sensitivity(layout))
@@ -139,7 +131,7 @@ class NoiseMechanism(Mechanism):
 
 
 @dataclass(frozen=True)
-class Laplace(NoiseMechanism):
+class Laplace(Priced, NoiseMechanism):
     """Add discrete Laplace noise of scale b_j = w_j D1 / epsilon to each coordinate.
 
     Give ``epsilon``; or, for a promise that fades with distance, ``metric="absolute"`` with ``epsilon_per_unit``, the
@@ -172,28 +164,11 @@ class Laplace(NoiseMechanism):
             raise UsageError("laplace noise takes either epsilon, or metric with epsilon_per_unit.")
         if epsilon is not None:
             budget = positive_budget(epsilon, "epsilon")
-        object.__setattr__(self, "budget", budget)
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss between any two neighbors, at most."""
-        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+        self._set(budget=budget)
 
     @property
     def needs_bounds(self) -> bool:
         return isinstance(self.budget, PerUnit)
-
-    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Laplace:
-        if not isinstance(self.budget, PerUnit):
-            return self
-        known = copy.copy(self)
-        object.__setattr__(known, "budget", self.budget.within(model, domain, neighbors))
-        return known
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
-        if isinstance(self.budget, PerUnit):
-            return self.budget.guarantee(neighbors)
-        return PureDP(self.budget, neighbors=neighbors)
 
     def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
         if isinstance(self.budget, PerUnit):
@@ -249,12 +224,10 @@ class Gaussian(NoiseMechanism):
             promise = ApproxDP(epsilon, delta)
         else:
             raise UsageError("gaussian noise takes either rho, or epsilon with delta.")
-        object.__setattr__(self, "promise", promise)
+        self._set(promise=promise)
 
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
-        if isinstance(self.promise, ZeroConcentratedDP):
-            return ZeroConcentratedDP(self.promise.rho, neighbors=neighbors)
-        return ApproxDP(self.promise.epsilon, self.promise.delta, neighbors=neighbors)
+        return self.promise.restated(neighbors)
 
     def divided(self, share: Fraction) -> tuple[Gaussian, Gaussian]:
         budgets = self.promise.budgets().items()
