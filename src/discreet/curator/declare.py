@@ -218,12 +218,6 @@ def _guarantees(asked: Declaration) -> dict[str, Guarantee]:
     return {purpose: part.for_unit(asked.unit.column) for purpose, part in parts.items()}
 
 
-def filter_of(asked: Mapping[str, Declaration]) -> str | None:
-    """Return the public filter of the rows that everything in a call is about, None if it is about all of them."""
-    found = {None if one.where is None else str(one.where) for one in asked.values()}
-    return found.pop() if len(found) == 1 else None
-
-
 def _selection(
     column: str, budget: LabelBudget | None, model: Model, neighbors: Any, *, is_unit: bool
 ) -> GroupSelection:
