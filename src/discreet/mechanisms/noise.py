@@ -11,6 +11,7 @@ from itertools import groupby
 from math import floor
 from typing import Any, ClassVar, Literal
 
+from discreet.arguments import fill
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
@@ -30,7 +31,6 @@ from discreet.privacy import (
 )
 from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
-from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, float_up, sqrt_up
 
@@ -44,6 +44,7 @@ class NoiseMechanism(Mechanism):
     """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
 
     every_record: ClassVar[bool] = False
+    needs_bounds = False
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
     #: The norm in which it is calibrated to the sensitivity.
     norm: ClassVar[Literal["l1", "l2"]]
@@ -171,23 +172,19 @@ class Laplace(NoiseMechanism):
         if (epsilon is None) == (budget is None):
             raise UsageError("laplace noise takes either epsilon, or metric with epsilon_per_unit.")
         if epsilon is not None:
-            budget = positive_budget(epsilon, "epsilon")
-        object.__setattr__(self, "budget", budget)
+            budget = PureDP(epsilon).epsilon
+        fill(self, budget=budget, needs_bounds=told)
 
     @property
     def epsilon(self) -> Fraction:
         """The loss between any two neighbors, at most."""
         return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
 
-    @property
-    def needs_bounds(self) -> bool:
-        return isinstance(self.budget, PerUnit)
-
     def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Laplace:
         if not isinstance(self.budget, PerUnit):
             return self
         known = copy.copy(self)
-        object.__setattr__(known, "budget", self.budget.within(model, domain, neighbors))
+        fill(known, budget=self.budget.within(model, domain, neighbors))
         return known
 
     def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
@@ -249,7 +246,7 @@ class Gaussian(NoiseMechanism):
             promise = ApproxDP(epsilon, delta)
         else:
             raise UsageError("gaussian noise takes either rho, or epsilon with delta.")
-        object.__setattr__(self, "promise", promise)
+        fill(self, promise=promise)
 
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         if isinstance(self.promise, ZeroConcentratedDP):

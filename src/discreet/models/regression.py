@@ -41,6 +41,7 @@ class Regression(LossModel):
 
     summary: ClassVar[str] = "products"
     group_summary: ClassVar[str] = "group_products"
+    by_norm = True
     main_draws: ClassVar[str] = "coefficients"
     only_outside: ClassVar[Outside | None] = "clip"
     loss: ClassVar[type[LinearLoss]]
