@@ -105,6 +105,7 @@ def declare(
     ``label_budget`` is what a choice of groups may cost, where their labels are private.
     """
     model, people = _as_model(model), None
+    one_of(neighbors, "neighbors", Neighbors)
     if model.by_norm:
         model = mechanism.suited(model)
     said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
@@ -125,7 +126,6 @@ def declare(
     if unit_label is not None:
         check_name(unit_label, "unit_label")
     described = None if about is None else read_about(about)
-    one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
@@ -224,7 +224,6 @@ def _selection(
     column: str, budget: LabelBudget | None, model: Model, neighbors: Any, *, is_unit: bool
 ) -> GroupSelection:
     """Return how labels are to be chosen, or raise."""
-    one_of(neighbors, "neighbors", Neighbors)
     if budget is None:
         raise UsageError("groups='private' needs a budget for the choice of groups.")
     most = (model.max_groups or model.max_rows) if is_unit else 1

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.engines import DuckSource
+from discreet.data.sources.keys import as_text
 from discreet.data.sources.lines import LineSource
-from discreet.data.sources.memory import BATCH, BatchSource, as_text, pandas_columns
+from discreet.data.sources.memory import BATCH, BatchSource, pandas_columns
 from discreet.data.sources.results import connect, literal
 from discreet.data.sources.source import Need, Picked, Source
 from discreet.errors import DataError
@@ -93,7 +94,7 @@ class ParquetSource(Source):
         """The file, opened by DuckDB."""
         absolute = str(self._path.absolute())
         # the path is a name, not a pattern, and its folders are not columns
-        pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
+        pattern = _pattern(absolute)
         connection = connect(absolute, pattern)
         relation = run_concealed(
             lambda: connection.read_parquet(pattern, hive_partitioning=False),
@@ -201,7 +202,7 @@ def parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
     if set(keys) & set(first.names):
         raise DataError("a folder is named after a column that its files have.")
     names = [str(file.absolute()) for file in files]
-    patterns = ["".join(f"[{c}]" if c in "*?[" else c for c in name) for name in names]
+    patterns = [_pattern(name) for name in names]
     connection = connect(*names, *patterns)
     listed = ", ".join(map(literal, patterns))
     options = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
@@ -214,6 +215,11 @@ def parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
         partitioning=ds.partitioning(partitions, flavor="hive") if keys else None,
     )
     return ParquetFiles(relation, connection, dataset)
+
+
+def _pattern(name: str) -> str:
+    """Return the pattern that matches this name and no other."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def _partition_keys(files: Sequence[Path], folder: Path) -> list[str]:
