@@ -94,7 +94,7 @@ def test_the_sensitivity_is_attained_by_two_records_and_never_exceeded(
     n_fine = sum(g != 1 for g in layout.grid)
     assert float(layout.l1_sensitivity) == pytest.approx(expected + n_fine * 2.0**-24, abs=1e-12)
     # by records: at the points of the table, at random ones, beyond the bounds, missing
-    low, high = (float(end) for end in family._own_bounds[0])
+    low, high = (float(end) for end in family.own_bounds[0])
     at = np.linspace(low, high, len(rows))
     x = [at[int(np.argmax(rows @ s))] for s in _signs(rows.shape[1])]
     x += [*rng.uniform(low - 1, high + 1, 12).tolist(), np.inf, -1e300]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.artifact.readers import COUNT, EXACT, PAIR, described, one_of
 from discreet.domain.bin_grid import MOST_CELLS, Grid
-from discreet.domain.bounds import check_pair
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
@@ -63,7 +62,7 @@ def check_choices(release: Release) -> None:
     if paid.kind != "pure" or paid.budgets()["epsilon"] != sum(one.epsilon for one in made):
         raise ValueError("its bounds were bought at another price")
     for one, (low, high) in zip(made, bounds, strict=True):
-        check_pair(one.within, "within", family)
+        family.check_pair(one.within, "within")
         if one.epsilon <= 0 or not 1 < one.cells <= MOST_CELLS:
             raise ValueError("its choice of bounds is none that can be made")
         if not 0 < one.quantiles[0] < one.quantiles[1] < 1 or any(

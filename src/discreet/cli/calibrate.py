@@ -162,7 +162,7 @@ def calibrate(
 def _prior(family: Likelihood, text: str | None, bounds: Any) -> Prior | None:
     """Return the prior asked for; if it does not fit, name one that does."""
     from discreet import priors
-    from discreet.domain.bounds import are_bought
+    from discreet.curator.declare import are_bought
     from discreet.domain.declarations import Domain
     from discreet.mechanisms.quantile import plan_choices
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
 from discreet.ledger import Ledger
 
 if TYPE_CHECKING:
+    from discreet.artifact import Release
+    from discreet.curator.declare import Declaration
     from discreet.ledger.accounts import Charge
     from discreet.privacy import Guarantee
 
@@ -26,19 +29,29 @@ class Payer:
     analyst: str | None
     request: str | None = None
 
-    def check(self, *parts: Guarantee, where: str | None) -> None:
-        """Raise if the budget does not allow these guarantees together, for rows that satisfy the public filter."""
-        self.ledger.check(self.dataset, *parts, analyst=self.analyst, where=where, request=self.request)
+    def check(self, asked: Mapping[str, Declaration]) -> None:
+        """Raise if the budget does not allow all that is promised in a call together, for rows of its filter."""
+        self.ledger.check(self.dataset, *parts_of(asked), **self._about(asked))
 
-    def charge(self, *parts: Guarantee, model: str, where: str | None) -> Charge:
-        """Charge them durably, or raise."""
-        return self.ledger.charge(
-            self.dataset, *parts, analyst=self.analyst, model=model, where=where, request=self.request
-        )
+    def charge(self, asked: Mapping[str, Declaration]) -> Charge:
+        """Charge it durably, or raise."""
+        label = "; ".join(one.label for one in asked.values())
+        return self.ledger.charge(self.dataset, *parts_of(asked), model=label, **self._about(asked))
 
-    def released(self, charge: Charge, checksums: Sequence[tuple[str, str]]) -> None:
+    def _about(self, asked: Mapping[str, Declaration]) -> dict[str, Any]:
+        """Return for whom it is, and the public filter of all rows that are read, None if there is no one filter."""
+        found = {None if one.where is None else str(one.where) for one in asked.values()}
+        where = found.pop() if len(found) == 1 else None
+        return {"analyst": self.analyst, "where": where, "request": self.request}
+
+    def released(self, charge: Charge, made: Mapping[str, Release]) -> None:
         """Record what was released for a charge: identifiers and checksums."""
-        self.ledger.released(charge, checksums)
+        self.ledger.released(charge, [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()])
+
+
+def parts_of(asked: Mapping[str, Declaration]) -> list[Guarantee]:
+    """Return everything that is promised in a call."""
+    return [part for one in asked.values() for part in one.guarantees.values()]
 
 
 def payer_of(ledger: Ledger | str | None, dataset: str | None, analyst: str | None) -> Payer:

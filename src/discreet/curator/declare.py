@@ -10,7 +10,6 @@ from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice, GroupSelection, Record
 from discreet.artifact.about import About, read_about
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
-from discreet.domain.bounds import are_bought
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.domain.where import Condition, read_where
@@ -21,7 +20,7 @@ from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.private_groups import LabelBudget
-from discreet.mechanisms.quantile import plan_choices
+from discreet.mechanisms.quantile import PrivateQuantiles, plan_choices
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
@@ -105,7 +104,10 @@ def declare(
     ``row_key`` is the key by which rows of a person are chosen, for simulation; a new one unless it is given.
     ``label_budget`` is what a choice of groups may cost, where their labels are private.
     """
-    model, people = mechanism.suited(_as_model(model)), None
+    model, people = _as_model(model), None
+    one_of(neighbors, "neighbors", Neighbors)
+    if model.by_norm:
+        model = mechanism.suited(model)
     said = (unit, per_unit, row_bounds, last_by, max_rows, weights, weight_bounds)
     default = isinstance(null_unit, str) and null_unit == "leave_out"
     if not default or any(one is not None for one in said):
@@ -124,7 +126,6 @@ def declare(
     if unit_label is not None:
         check_name(unit_label, "unit_label")
     described = None if about is None else read_about(about)
-    one_of(neighbors, "neighbors", Neighbors)
     columns = model.read_columns(asked_columns(column, columns))
     if mechanism.reads == "records":
         model.require(ColumnModel, f"{type(mechanism).__name__} reads records of a model of several columns")
@@ -164,7 +165,8 @@ def declare(
         # how many rows satisfy a filter is private, so the number of usable values is one of the totals
         missing = "count"
     domain = model.read_domain(bounds, outside, missing, impute)
-    mechanism = mechanism.within(model, domain, neighbors)
+    if mechanism.needs_bounds:
+        mechanism = mechanism.within(model, domain, neighbors)
     persons = None
     if people is not None:
         if choices is not None:
@@ -218,17 +220,10 @@ def _guarantees(asked: Declaration) -> dict[str, Guarantee]:
     return {purpose: part.for_unit(asked.unit.column) for purpose, part in parts.items()}
 
 
-def filter_of(asked: Mapping[str, Declaration]) -> str | None:
-    """Return the public filter of the rows that everything in a call is about, None if it is about all of them."""
-    found = {None if one.where is None else str(one.where) for one in asked.values()}
-    return found.pop() if len(found) == 1 else None
-
-
 def _selection(
     column: str, budget: LabelBudget | None, model: Model, neighbors: Any, *, is_unit: bool
 ) -> GroupSelection:
     """Return how labels are to be chosen, or raise."""
-    one_of(neighbors, "neighbors", Neighbors)
     if budget is None:
         raise UsageError("groups='private' needs a budget for the choice of groups.")
     most = (model.max_groups or model.max_rows) if is_unit else 1
@@ -287,6 +282,12 @@ def _policies(mechanism: Mechanism, outside: Any, missing: Any, impute: Any) -> 
             hint="give impute=…, or declare with missing='none' that nothing is missing",
         )
     return "clip", missing or "impute"
+
+
+def are_bought(bounds: Any) -> bool:
+    """Tell whether bounds, one for all columns or one for each, are to be bought."""
+    each = bounds if isinstance(bounds, list | tuple) else [bounds]
+    return any(isinstance(one, PrivateQuantiles) for one in each)
 
 
 def asked_columns(column: Any, columns: Any) -> tuple[str, ...] | None:

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from discreet.curator.charge import Payer
-from discreet.curator.declare import Declaration, filter_of
+from discreet.curator.charge import Payer, parts_of
+from discreet.curator.declare import Declaration
 from discreet.curator.draw import read_exactly, read_members, read_totals
 from discreet.errors import BudgetError
 from discreet.privacy import Guarantee, compose
@@ -107,13 +107,12 @@ class Explanation:
 def explain(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanation:
     """Return what would be read, promised and charged; nothing is."""
     releases = {name: _planned(one) for name, one in asked.items()}
-    parts = [part for one in asked.values() for part in one.guarantees.values()]
-    cost = compose(*parts)
+    cost = compose(*parts_of(asked))
     if payer is None:
         return Explanation(releases, cost, "No ledger is charged.")
     whom = f"the data set {payer.dataset}" + ("" if payer.analyst is None else f" and {payer.analyst}")
     try:
-        payer.check(*parts, where=filter_of(asked))
+        payer.check(asked)
     except BudgetError as refusal:
         return Explanation(releases, cost, f"The ledger would refuse it: {refusal}")
     return Explanation(releases, cost, f"The ledger would charge {whom}.")

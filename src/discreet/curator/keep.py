@@ -58,7 +58,7 @@ class Keeper:
             raise DataError(str(content["failed"]), hint="this release was charged and has ended")
         made = {name: Release.from_json(text) for name, text in content["releases"].items()}
         if payer is not None:
-            payer.released(_charge_of(made, payer), checksums(made))
+            payer.released(_charge_of(made, payer), made)
         return made
 
     def drawn(self, draw: Callable[[], dict[str, Release]]) -> dict[str, Release]:
@@ -117,11 +117,6 @@ def once(
         who = None if payer is None else replace(payer, request=keeper.request)
         before = keeper.finished(who)
         return publish(who, keeper.drawn) if before is None else before
-
-
-def checksums(made: Mapping[str, Release]) -> list[tuple[str, str]]:
-    """Return the identifier and the checksum of each release, as a ledger notes them."""
-    return [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()]
 
 
 def fingerprint(asked: Mapping[str, Declaration], dataset: str | None, payer: Payer | None) -> str:

@@ -10,7 +10,7 @@ from discreet.domain.unit import FOR_DATES, FOR_LABELS, NullUnit, Pair, Rule, Un
 from discreet.errors import UsageError
 from discreet.families.cluster_mean import MOST_ROWS
 from discreet.models.base import Model
-from discreet.names import asked_for, check_name
+from discreet.names import asked_for
 
 
 def people_of(
@@ -31,9 +31,6 @@ def people_of(
             )
         return None
     names = {"unit": asked_for(unit), "last_by": None if last_by is None else asked_for(last_by)}
-    for what, name in names.items():
-        if name is not None:
-            check_name(name, what)
     if max_rows is not None:
         whole(max_rows, "max_rows", most=MOST_ROWS)
         if any(one is not None for one in (per_unit, row_bounds, last_by)):

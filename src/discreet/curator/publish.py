@@ -5,14 +5,13 @@ Declare, read, charge, draw: each step is one call, and its result is carried to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from discreet.arguments import flag, shown
 from discreet.artifact import LedgerStamp, Release
-from discreet.curator.declare import Declaration, declare, filter_of
+from discreet.curator.declare import Declaration, declare
 from discreet.curator.declared import Declared
 from discreet.curator.draw import Reading, draw, read
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
@@ -24,7 +23,7 @@ from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.models.base import Model
 from discreet.models.grouped import private_column
 from discreet.names import check_name
-from discreet.privacy import Guarantee, Noise, PermuteAndFlip
+from discreet.privacy import Noise, PermuteAndFlip
 from discreet.rational import Number
 from discreet.samplers.secure import SECURE, secure_choose
 
@@ -202,7 +201,7 @@ def release(
     theorems, and :class:`discreet.mechanisms.PosteriorSampling` for samples, which need no noise.
     Whatever the rows hold, nothing is raised, printed or logged about them.
     """
-    explain = flag(explain, "explain")
+    explaining = explain is not False and flag(explain, "explain")
     for what, name in {"dataset": dataset, "analyst": analyst}.items():
         if name is not None:
             check_name(name, what)
@@ -249,7 +248,7 @@ def release(
         shares = divide(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
         chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
         several = declare_several(data, model, chosen, **declarations)
-        return _explained(several, payer) if explain else _kept(keep, several, payer, dataset)
+        return _explained(several, payer) if explaining else _kept(keep, several, payer, dataset)
     if split is not None:
         raise UsageError("split divides a budget among several models, and there is one.")
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
@@ -258,7 +257,7 @@ def release(
 
         declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
     asked = declare(data, model, choose_mechanism(mechanism, **budget), **declarations)
-    return _explained({"": asked}, payer) if explain else _kept(keep, {"": asked}, payer, dataset)[""]
+    return _explained({"": asked}, payer) if explaining else _kept(keep, {"": asked}, payer, dataset)[""]
 
 
 def _explained(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanation:
@@ -292,22 +291,20 @@ def _publish(
     The charge is durable before the first random number is drawn. What comes after it may fail, and then the budget is
     spent for nothing. An entry ``released`` precedes every file that is given to anybody.
     """
-    parts: list[Guarantee] = [part for one in asked.values() for part in one.guarantees.values()]
-    where = filter_of(asked)
     if payer is not None:
         # refused before the rows are read, where that can be known; the charge below decides
-        payer.check(*parts, where=where)
+        payer.check(asked)
     readings = {name: read(one) for name, one in asked.items()}
     if len({one.n_records for one in readings.values()}) > 1:
         raise DataError("the data did not stay the same while it was read.")
     if payer is None:
         return kept(lambda: {name: draw(one, source, dataset=dataset) for name, one in readings.items()})
-    charge = payer.charge(*parts, model="; ".join(one.label for one in asked.values()), where=where)
+    charge = payer.charge(asked)
     stamp = LedgerStamp(charge.ledger, charge.sequence, charge.hash)
     made = kept(
         lambda: {name: draw(one, source, dataset=dataset, stamp=stamp) for name, one in readings.items()}
     )
-    payer.released(charge, [(one.id, json.loads(one.to_json())["sha256"]) for one in made.values()])
+    payer.released(charge, made)
     return made
 
 

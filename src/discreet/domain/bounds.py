@@ -21,19 +21,13 @@ _LIKE_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d", re.ASCII)
 _LARGEST = Fraction(10) ** 100
 
 
-class BoughtBounds:
-    """Bounds that are to be bought: a mechanism chooses them from the rows, privately."""
-
-
-def are_bought(bounds: Any) -> bool:
-    """Tell whether bounds, one for all columns or one for each, are to be bought."""
-    return any(
-        isinstance(one, BoughtBounds) for one in (bounds if isinstance(bounds, list | tuple) else [bounds])
-    )
-
-
 def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
     """Read ``(low, high)`` or ``[(low, high), ...]`` as exact pairs; ``name`` is the argument to complain about."""
+    return read_dated(bounds, name)[0]
+
+
+def read_dated(bounds: Any, name: str = "bounds") -> tuple[Bounds, bool]:
+    """Read bounds as exact pairs, as :func:`read_pairs` does, and tell whether a pair was one of dates."""
     try:
         items = list(bounds)
         # one flat pair of numbers (or of their text) is the bounds of a single column
@@ -48,12 +42,13 @@ def read_pairs(bounds: Any, name: str = "bounds") -> Bounds:
             hint=f"for example {name}=(0, 100)",
         )
     pairs = tuple((_end(low, high, name), _end(high, low, name)) for low, high in rows)
-    for (low, high), given in zip(pairs, rows, strict=True):
-        if not low < high and not any(map(_is_number, given)) and are_dates(given):
+    dated = [not any(map(_is_number, row)) and are_dates(row) for row in rows]
+    for (low, high), dates in zip(pairs, dated, strict=True):
+        if dates and not low < high:
             raise UsageError(
                 f"the first date must be before the second, got {name}=({shown_day(low)}, {shown_day(high)})."
             )
-    return pairs
+    return pairs, any(dated)
 
 
 def _end(value: Any, other: Any, name: str) -> Fraction:
@@ -74,40 +69,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Fraction | Decimal)
 
 
-def bounds_are_dates(bounds: Any) -> bool:
-    """Tell whether bounds as a curator writes them, one pair or one for each column, have a pair of dates."""
-    pairs = bounds if isinstance(bounds, list | tuple) else ()
-    if pairs and all(map(_is_number, pairs)):
-        return False
-    return are_dates(bounds) or any(isinstance(pair, list | tuple) and are_dates(pair) for pair in pairs)
-
-
-def check_pair(pair: tuple[Fraction, Fraction], name: str = "bounds", family: Any = None) -> None:
-    """Raise unless low < high, and both are points of the support of ``family``, if one is given."""
+def check_pair(pair: tuple[Fraction, Fraction], name: str = "bounds") -> None:
+    """Raise unless low < high, also as floating-point numbers."""
     low, high = pair
-    shown = f"{name}=({_plain(low)}, {_plain(high)})"
     if not low < high:
-        turned = f"{name}=({_plain(high)}, {_plain(low)})"
         raise UsageError(
-            f"the lower bound must be less than the upper bound, got {shown}.",
-            hint=f"the smaller number comes first: {turned}" if high < low else None,
+            f"the lower bound must be less than the upper bound, got {shown_pair(pair, name)}.",
+            hint=f"the smaller number comes first: {shown_pair((high, low), name)}" if high < low else None,
         )
     if max(abs(low), abs(high)) > _LARGEST or not float(low) < float(high):
-        raise UsageError(f"{name} must be at most 1e100 and distinct as floating-point numbers, got {shown}.")
-    if family is None:
-        return
-    support = family.support
-    if low < support.low or high > support.high:
-        raise UsageError(f"{family.name} lies in [{support.low:g}, {support.high:g}], got {shown}.")
-    if support.discrete and not (low.denominator == high.denominator == 1):
-        raise UsageError(f"{family.name} counts, so its bounds must be integers, got {shown}.")
+        raise UsageError(
+            f"{name} must be at most 1e100 and distinct as floating-point numbers, got {shown_pair(pair, name)}."
+        )
+
+
+def shown_pair(pair: tuple[Fraction, Fraction], name: str) -> str:
+    """Return a pair as it is given to the argument of this name."""
+    low, high = (str(end) if end.denominator == 1 else repr(float(end)) for end in pair)
+    return f"{name}=({low}, {high})"
 
 
 def distance_range(center: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     """Return the exact range of |x - center| over [low, high], wherever the center lies."""
     ends = abs(low - center), abs(high - center)
     return (Fraction(0) if low <= center <= high else min(ends)), max(ends)
-
-
-def _plain(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else repr(float(value))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from discreet.arguments import one_of, shown
 from discreet.domain.bounds import check_pair, read_pairs
@@ -206,8 +206,7 @@ def _rule(per_unit: Any, at: int, names: Sequence[str] | None, allowed: Sequence
         if names is None or set(per_unit) != set(names):
             raise _other_columns(per_unit, names)
         rule = per_unit[names[at]]
-    if not isinstance(rule, str) or rule not in get_args(Rule):
-        raise UsageError(f"per_unit must be one of {_listed(get_args(Rule))}, got per_unit={shown(rule)}.")
+    rule: Rule = one_of(rule, "per_unit", Rule)
     if rule not in allowed:
         column = f"this column of {model}" if names is None else f"column {shown(names[at])}"
         several = len(names or ()) > 1 and not isinstance(per_unit, Mapping)
@@ -217,7 +216,7 @@ def _rule(per_unit: Any, at: int, names: Sequence[str] | None, allowed: Sequence
             else ""
         )
         raise UsageError(f"per_unit={rule!r} is not for {column}.", hint=f"use {_listed(allowed)}{each}")
-    return rule  # pyright: ignore[reportReturnType]
+    return rule
 
 
 def _other_columns(per_unit: Mapping[Any, Any], names: Sequence[str] | None) -> UsageError:

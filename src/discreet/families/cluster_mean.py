@@ -52,9 +52,9 @@ from discreet.arguments import whole
 from discreet.domain.bounds import check_pair, read_pairs
 from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Domain, Neighbors
-from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
+from discreet.models.base import Model
 from discreet.models.layout import FINE, UNIT, Layout
 from discreet.names import check_name, shown
 from discreet.rational import exact, plain, sqrt_up, text
@@ -156,13 +156,6 @@ class ClusterMean(RecordSums):
     def n_columns(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 1 if self.weights is None else 2
 
-    @property
-    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
-        return ()
-
-    def record_bounds(self, domain: Domain) -> tuple[tuple[Fraction, Fraction] | None, ...]:
-        return ()
-
     def record_columns(self, columns: Sequence[str], domain: Domain) -> tuple[Column, ...]:
         learned = super().record_columns(columns[:1], domain)
         if self.weights is None:
@@ -178,8 +171,8 @@ class ClusterMean(RecordSums):
             raise UsageError("the column of weights cannot be the one that is learned about.")
         return (*columns, self.weights.column)
 
-    def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
-        return {}
+    # its two columns are no two numbers to learn, and rows do not become one record
+    unit_rules, record_bounds, axis_labels = Model.unit_rules, Model.record_bounds, Model.axis_labels
 
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
         super().check_domain(domain, columns)

@@ -165,24 +165,20 @@ class Histogram(BoundedColumn):
 
     # -- declarations ---------------------------------------------------------------------------------
 
-    def reads_dates(self, bounds: Any) -> bool:
-        return self.dates or super().reads_dates(bounds)
-
     def check_dates(self, domain: Domain) -> None:
         super().check_dates(domain)
         if self.edges is not None and self.dates != domain.dates:
             raise UsageError("the edges of a histogram and its bounds must be dates, or both numbers.")
 
-    def parse_bounds(self, bounds: Any) -> Bounds | None:
-        if bounds is None and self.edges is not None:
-            bounds = (self.edges[0], self.edges[-1])
-        return super().parse_bounds(bounds)
+    @property
+    def own_bounds(self) -> tuple[Fraction, Fraction] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None if self.edges is None else (self.edges[0], self.edges[-1])
 
     def check_bounds(self, bounds: Bounds | None) -> None:
         super().check_bounds(bounds)
         if bounds is None:
             return
-        if self.edges is not None and bounds[0] != (self.edges[0], self.edges[-1]):
+        if self.edges is not None and bounds[0] != self.own_bounds:
             raise UsageError(
                 "the edges of a histogram are its bounds, and other bounds were given.",
                 hint=f"leave out bounds, or say bounds=({plain(self.edges[0])}, {plain(self.edges[-1])})",

@@ -10,8 +10,9 @@ import numpy as np
 
 from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
-from discreet.families.base import Support, Theta, absolute, known
+from discreet.families.base import Theta, absolute, known
 from discreet.families.rates import RateFamily
+from discreet.families.record_sums import RecordSums
 from discreet.rational import exact
 
 
@@ -30,6 +31,7 @@ class Laplace(RateFamily):
     """
 
     name = "laplace"
+    support = RecordSums.support
     location: float
 
     def __post_init__(self) -> None:
@@ -40,10 +42,6 @@ class Laplace(RateFamily):
 
     def measure_range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
         return distance_range(exact(self.location, "location"), low, high)
-
-    @property
-    def support(self) -> Support:
-        return Support(-np.inf, np.inf)
 
     @property
     def kinks(self) -> tuple[float, ...]:

@@ -11,7 +11,8 @@ import numpy as np
 from discreet.arguments import fill
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta, known
+from discreet.families.base import Family, Theta, known
+from discreet.families.record_sums import RecordSums
 from discreet.models.shapes import Quadratic
 from discreet.priors.base import Prior, three_digits
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, pack, unpack
@@ -41,6 +42,7 @@ class MultivariateNormal(Family):
     """
 
     name = "multivariate_normal"
+    support = RecordSums.support
     engines = "multivariate_normal"
     prior_type = NormalInverseWishart
     draw_names = ("normal_mean", "covariance")
@@ -66,10 +68,6 @@ class MultivariateNormal(Family):
 
     def axis_labels(self, columns: Sequence[str]) -> dict[str, Any]:
         return dict.fromkeys(("mean", "sd", *self.draw_names), tuple(columns))
-
-    @property
-    def support(self) -> Support:
-        return Support(-np.inf, np.inf)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         inside = self.support.contains(x).all(axis=-1)

@@ -13,7 +13,8 @@ from discreet.arguments import fill
 from discreet.domain.bounds import distance_range
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta, known
+from discreet.families.base import Family, Theta, known
+from discreet.families.record_sums import RecordSums
 from discreet.models.shapes import Interval, Quadratic
 from discreet.priors.base import Prior, three_digits
 from discreet.priors.gamma import Gamma
@@ -44,6 +45,7 @@ class Normal(Family):
     prior_type = NormalInverseGamma
     draw_names = ("mean", "variance")
     geometry = Quadratic(1)
+    support = RecordSums.support
 
     def __new__(cls, *, mean: float | None = None, variance: float | None = None) -> Normal:
         if mean is not None and variance is not None:
@@ -57,10 +59,6 @@ class Normal(Family):
     def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance, drawn or known."""
         return np.asarray(theta["mean"], dtype=float), np.asarray(theta["variance"], dtype=float)
-
-    @property
-    def support(self) -> Support:
-        return Support(-np.inf, np.inf)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), -_LOG_ROOT_2PI, -np.inf)

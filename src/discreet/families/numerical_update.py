@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class SumsSeen:
             return self.prior.sample(size, rng)
         center, root = self._mode(rng)
         axis = np.linspace(-_REACH, _REACH, _POINTS[self.prior.dim])
-        standard = _grid([axis] * self.prior.dim)
+        standard = np.array(list(product(axis, repeat=self.prior.dim)))
         p = self._weights(center, root, standard)
         for _ in range(_LAID - 1):
             center, root = _moments(center + standard @ root.T, p)
@@ -109,8 +110,3 @@ def _moments(points: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     off = points - center
     covariance = (off.T * p) @ off
     return center, np.linalg.cholesky(covariance + np.diag(1e-9 * np.diag(covariance) + 1e-300))
-
-
-def _grid(axes: list[np.ndarray]) -> np.ndarray:
-    """Return all points of a grid, coordinates last."""
-    return np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=-1)

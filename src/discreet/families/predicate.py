@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -41,12 +40,10 @@ class Predicate(Family):
     prior_type = Beta
     draw_names = ("mean",)
     statistic_range = (0.0, 1.0)
-
-    def parse_bounds(self, bounds: Any) -> Bounds | None:
-        return super().parse_bounds((0, 1) if bounds is None else bounds)
+    own_bounds = _UNIT
 
     def check_bounds(self, bounds: Bounds | None) -> None:
-        if not isinstance(bounds, tuple) or bounds != _UNIT:
+        if not isinstance(bounds, tuple) or bounds != self.own_bounds:
             raise UsageError("a predicate lies between 0 and 1: leave out bounds.")
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.domain.bounds import Bounds, bounds_are_dates, check_pair, read_pairs
+from discreet.domain.bounds import Bounds, check_pair, read_dated, shown_pair
 from discreet.domain.columns import Column, Labels, Numeric
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
@@ -59,6 +59,11 @@ class RecordSums(Model):
     buys_bounds: ClassVar[bool] = True
     #: Whether values are summed as they are: no :meth:`measure` of its own.
     sums_values: ClassVar[bool] = True
+    #: Whether a column holds numbers between bounds: it has no :attr:`vocabulary`.
+    has_numbers: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    #: The bounds of the column where they are part of the model, and need not be declared; ``dates`` if they are such.
+    own_bounds: Any = None
+    dates: bool = False
     #: Geometry of one record; one statistic in [-1, 1] unless a family says otherwise.
     geometry: ClassVar[RecordShape] = Interval()
     #: How many axes one value of a draw has, by name; draws that are single numbers are left out.
@@ -71,6 +76,7 @@ class RecordSums(Model):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.sums_values = cls.measure is RecordSums.measure
+        cls.has_numbers = cls.vocabulary is None
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 
@@ -132,10 +138,6 @@ class RecordSums(Model):
 
     # -- declarations ---------------------------------------------------------------------------------
 
-    @property
-    def has_numbers(self) -> bool:
-        return self.vocabulary is None
-
     def read_columns(self, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return columns
 
@@ -163,8 +165,8 @@ class RecordSums(Model):
 
     def read_domain(self, bounds: Any, outside: Outside, missing: Missing, impute: Any = None) -> Domain:
         stand_in = None if impute is None else read_impute(self, impute)
-        dates = self.reads_dates(bounds)
-        domain = Domain(self.parse_bounds(bounds), self.labels, outside, missing, stand_in, dates)
+        pairs, dates = self._read_bounds(bounds)
+        domain = Domain(pairs, self.labels, outside, missing, stand_in, dates)
         self.check_dates(domain)
         self._check_outside(outside)
         if stand_in is not None or missing == "impute":
@@ -200,10 +202,6 @@ class RecordSums(Model):
             return {"p": self.labels}
         return dict.fromkeys(self.draw_names, tuple(columns)) if self.n_columns > 1 else {}
 
-    def reads_dates(self, bounds: Any) -> bool:
-        """Tell whether the curator declared dates."""
-        return bounds_are_dates(bounds)
-
     def check_dates(self, domain: Domain) -> None:
         """Raise if the column is declared to hold dates and this model cannot read any."""
         if not domain.dates:
@@ -224,9 +222,14 @@ class RecordSums(Model):
 
         One column takes ``(low, high)``; several take one pair each, ``[(low, high), ...]``.
         """
-        pairs = None if bounds is None else read_pairs(bounds)
+        return self._read_bounds(bounds)[0]
+
+    def _read_bounds(self, bounds: Any) -> tuple[Bounds | None, bool]:
+        """Read bounds, and tell whether they are dates."""
+        given = self.own_bounds if bounds is None else bounds
+        pairs, dates = (None, False) if given is None else read_dated(given)
         self.check_bounds(pairs)
-        return pairs
+        return pairs, dates or self.dates
 
     def check_bounds(self, bounds: Bounds | None) -> None:
         """Raise unless these bounds fit the family: one pair per column, inside the support, none for labels."""
@@ -246,7 +249,20 @@ class RecordSums(Model):
             )
         else:
             for pair in bounds:
-                check_pair(pair, family=self)
+                self.check_pair(pair)
+
+    def check_pair(self, pair: tuple[Fraction, Fraction], name: str = "bounds") -> None:
+        """Raise unless low < high, and both are points of the support."""
+        check_pair(pair, name)
+        (low, high), support = pair, self.support
+        if low < support.low or high > support.high:
+            raise UsageError(
+                f"{self.name} lies in [{support.low:g}, {support.high:g}], got {shown_pair(pair, name)}."
+            )
+        if support.discrete and not (low.denominator == high.denominator == 1):
+            raise UsageError(
+                f"{self.name} counts, so its bounds must be integers, got {shown_pair(pair, name)}."
+            )
 
     def _check_outside(self, outside: Outside) -> None:
         if self.only_outside is not None and outside != self.only_outside:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.domain.bounds import Bounds, check_pair
+from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
@@ -61,7 +61,7 @@ class VectorFamily(Family):
             raise UsageError(f"{self.name} needs two fields, low and high: the bounds of its column.")
         for end in ("low", "high"):
             object.__setattr__(self, end, float(exact(getattr(self, end), end)))
-        self.check_bounds(self._own_bounds)
+        self.check_bounds(self.own_bounds)
 
     @abstractmethod
     def statistics(self, x: np.ndarray) -> Sequence[np.ndarray]:
@@ -72,25 +72,20 @@ class VectorFamily(Family):
         return _table(self)
 
     @property
-    def _own_bounds(self) -> Bounds:
+    def own_bounds(self) -> Bounds:  # pyright: ignore[reportIncompatibleVariableOverride]
         return ((exact(self.low, "low"), exact(self.high, "high")),)  # pyright: ignore[reportAttributeAccessIssue]
 
     # -- declarations ---------------------------------------------------------------------------------
 
-    def parse_bounds(self, bounds: Any) -> Bounds | None:
-        if bounds is None:
-            return self._own_bounds
-        return super().parse_bounds(bounds)
-
     def check_bounds(self, bounds: Bounds | None) -> None:
-        own = self._own_bounds
+        own = self.own_bounds
         if bounds is None or tuple(bounds) != own:
             low, high = (float(end) for end in own[0])
             raise UsageError(
                 f"the bounds of {self.name} are its own, {low:g} to {high:g}.",
                 hint=f"leave out bounds, or write {type(self).__name__}(low=…, high=…)",
             )
-        check_pair(own[0], family=self)
+        self.check_pair(own[0])
 
     # -- the distribution of a record -----------------------------------------------------------------
 
@@ -146,7 +141,7 @@ class VectorFamily(Family):
 @lru_cache(maxsize=32)
 def _table(family: VectorFamily) -> StatisticTable:
     """Return what the records of a family can add: its statistics at the points that are told apart."""
-    low, high = family._own_bounds[0]
+    low, high = family.own_bounds[0]
     if family.support.discrete:
         n_points = int(high - low) + 1
         if n_points > MOST_POINTS:

@@ -45,6 +45,8 @@ class Mechanism(metaclass=Constructed):
     reads: ClassVar[Literal["totals", "records"]] = "totals"
     #: Whether its guarantee needs every record to count: values are clipped, and missing ones imputed.
     every_record: ClassVar[bool] = True
+    #: Whether bounds must be declared, and cannot be bought.
+    needs_bounds: bool = True
     #: The neighbor relations that the guarantee can be stated for.
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace",)
     #: What errors about missing arguments begin with, and an example of a call.
@@ -57,11 +59,6 @@ class Mechanism(metaclass=Constructed):
         if not isinstance(mechanism, cls):
             raise UsageError(refusal, hint=hint)
         return mechanism
-
-    @property
-    def needs_bounds(self) -> bool:
-        """Whether bounds must be declared, and cannot be bought."""
-        return self.every_record
 
     def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
         """Return the mechanism for these declarations: a budget per unit of distance learns what the distance is."""

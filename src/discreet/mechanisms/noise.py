@@ -10,6 +10,7 @@ from itertools import groupby
 from math import floor
 from typing import Any, ClassVar, Literal
 
+from discreet.arguments import fill
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
@@ -23,11 +24,11 @@ from discreet.privacy import (
     DiscreteGaussian,
     DiscreteLaplace,
     Guarantee,
+    PureDP,
     ZeroConcentratedDP,
 )
 from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
-from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, float_up, sqrt_up
 
@@ -41,6 +42,7 @@ class NoiseMechanism(Mechanism):
     """Adds independent integer noise to each coordinate, scaled to the joint sensitivity."""
 
     every_record: ClassVar[bool] = False
+    needs_bounds = False
     relations: ClassVar[tuple[Neighbors, ...]] = ("replace", "add_remove")
     #: The norm in which it is calibrated to the sensitivity.
     norm: ClassVar[Literal["l1", "l2"]]
@@ -163,12 +165,8 @@ class Laplace(Priced, NoiseMechanism):
         if (epsilon is None) == (budget is None):
             raise UsageError("laplace noise takes either epsilon, or metric with epsilon_per_unit.")
         if epsilon is not None:
-            budget = positive_budget(epsilon, "epsilon")
-        self._set(budget=budget)
-
-    @property
-    def needs_bounds(self) -> bool:
-        return isinstance(self.budget, PerUnit)
+            budget = PureDP(epsilon).epsilon
+        fill(self, budget=budget, needs_bounds=told)
 
     def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
         if isinstance(self.budget, PerUnit):
@@ -224,7 +222,7 @@ class Gaussian(NoiseMechanism):
             promise = ApproxDP(epsilon, delta)
         else:
             raise UsageError("gaussian noise takes either rho, or epsilon with delta.")
-        self._set(promise=promise)
+        fill(self, promise=promise)
 
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         return self.promise.restated(neighbors)

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.arguments import fill, whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
 from discreet.domain.bin_grid import MOST_CELLS, Grid
-from discreet.domain.bounds import BoughtBounds, Bounds, bounds_are_dates, check_pair, read_pairs
+from discreet.domain.bounds import Bounds, check_pair, read_dated
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
@@ -26,7 +26,7 @@ _EXAMPLE = "for example dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 
 
 
 @dataclass(frozen=True)
-class PrivateQuantiles(BoughtBounds):
+class PrivateQuantiles:
     """Buy the bounds of a column instead of declaring them: two quantiles, chosen privately.
 
     ``dc.release(..., epsilon=0.5, bounds=dc.mechanisms.PrivateQuantiles(0.025, 0.975, within=(0, 300),
@@ -93,14 +93,14 @@ class PrivateQuantiles(BoughtBounds):
             raise UsageError(
                 f"quantiles may have at most six decimals, {shown}", hint="a third can be written as '1/3'"
             )
-        if bounds_are_dates(within):
-            raise UsageError("private quantiles are of numbers: bounds that are dates must be declared.")
         if within is None:
             raise UsageError(
                 "private quantiles need within, the widest range that the bounds may take, from public knowledge.",
                 hint=_EXAMPLE,
             )
-        pairs = read_pairs(within, "within")
+        pairs, dates = read_dated(within, "within")
+        if dates:
+            raise UsageError("private quantiles are of numbers: bounds that are dates must be declared.")
         for pair in pairs:
             check_pair(pair, "within")
         if epsilon is None:
@@ -151,7 +151,7 @@ def plan_choices(bounds: Any, family: RecordSums) -> tuple[BoundsChoice, ...]:
 def _plan(
     asked: PrivateQuantiles, within: tuple[Fraction, Fraction], epsilon: Fraction, family: RecordSums
 ) -> BoundsChoice:
-    check_pair(within, "within", family)
+    family.check_pair(within, "within")
     if 4 / epsilon > _WIDEST:
         raise UsageError("the epsilon of the private quantiles is too small to choose anything by.")
     grid = Grid.over(*within, asked.cells, discrete=family.support.discrete)

@@ -73,6 +73,8 @@ class Model(metaclass=Constructed):
     no_unit: ClassVar[str] = "its record is more than one row"
     #: How many columns make one record, where the curator names them.
     n_columns: int = 1
+    #: Whether its widths depend on the norm that noise is scaled to, so that :meth:`suited` has to choose them.
+    by_norm: bool = False
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

@@ -84,9 +84,7 @@ class ContingencyTable(ColumnModel):
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         if set(constants) != {"columns", "margins"} or not isinstance(constants["margins"], list):
             raise ValueError("a contingency table has columns and margins")
-        return cls(
-            only_labels(decode_columns(constants["columns"]), "a contingency table"), constants["margins"]
-        )
+        return cls(decode_columns(constants["columns"]), constants["margins"])
 
     # -- the analyst's side ---------------------------------------------------------------------------
 

@@ -47,6 +47,9 @@ class TableModel(ColumnModel):
         ``simplex_range`` is that of one label drawn from one distribution with so many labels.
         """
 
+    def read_prior(self, prior: Any, domain: Domain) -> Any:
+        return self.concentrations(prior)
+
     @abstractmethod
     def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
         """Return the Dirichlet parameters of the rows by name."""
@@ -84,9 +87,6 @@ class DiscreteModel(TableModel):
             one.child.name: (*(parent.labels for parent in one.parents), one.child.labels)
             for one in self.conditionals()
         }
-
-    def read_prior(self, prior: Any, domain: Domain) -> Any:
-        return self.concentrations(prior)
 
     def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
         """Return the Dirichlet parameters of every column's distributions, the same whatever the parents.

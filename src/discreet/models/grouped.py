@@ -136,6 +136,10 @@ class Grouped(Model):
         return self.model.has_numbers
 
     @property
+    def by_norm(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.model.by_norm
+
+    @property
     def takes_where(self) -> bool:
         return self.model.takes_where
 

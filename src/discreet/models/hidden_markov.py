@@ -16,8 +16,8 @@ import numpy as np
 from discreet.arguments import fill, listed, shown, whole
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain
-from discreet.domain.unit import Rule
 from discreet.errors import UsageError
+from discreet.models.base import Model
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
 from discreet.rational import exact, text
@@ -84,6 +84,7 @@ class HiddenMarkov(GibbsModel):
     engines: ClassVar[str] = "hidden_markov"
     chain_name: ClassVar[str] = "hidden_markov"
     picture: ClassVar[str] = "states"
+    unit_rules = Model.unit_rules
     states: int
     chain: Labels | None
     time: Labels
@@ -91,10 +92,6 @@ class HiddenMarkov(GibbsModel):
     split: tuple[Fraction, ...]
     #: Cells that are not learned from: sequence and time, counted from 0.
     held_out: tuple[tuple[int, int], ...]
-
-    @property
-    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
-        return ()
 
     def __init__(
         self,
@@ -175,7 +172,7 @@ class HiddenMarkov(GibbsModel):
     def from_constants(cls, constants: Mapping[str, Any]) -> HiddenMarkov:
         if set(constants) - {_HELD_OUT} != set(_PARTS):
             raise ValueError(f"a hidden Markov model has {', '.join(_PARTS)}, and nothing else")
-        features = only_labels(decode_columns(constants["features"]), cls.name)
+        features = decode_columns(constants["features"])
         shares = constants["split"]
         if not isinstance(shares, list) or len(shares) != len(features):
             raise ValueError("there is not one share of the budget for each feature")
@@ -246,7 +243,7 @@ class HiddenMarkov(GibbsModel):
 
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return the labels along the axes of each draw; states are numbered from 1."""
-        numbers = tuple(str(state + 1) for state in range(self.states))
+        numbers = self.draw_categories["states"]
         return {
             **{feature.name: (numbers, feature.labels) for feature in self.features},
             "transition": ((*numbers, "start"), numbers),

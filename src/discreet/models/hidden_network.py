@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
 from discreet.models.discrete import Conditional
@@ -80,10 +81,7 @@ class HiddenNetwork(GibbsModel):
                 f"hidden columns may have {_MOST_COMBINATIONS} combinations of labels at most.",
                 hint="take fewer labels, or fewer hidden columns",
             )
-        object.__setattr__(self, "edges", network.edges)
-        object.__setattr__(self, "columns", seen)
-        object.__setattr__(self, "hidden", unseen)
-        object.__setattr__(self, "_network", network)
+        fill(self, edges=network.edges, columns=seen, hidden=unseen, _network=network)
         if not any(self.reads_a_record(one) and self.is_hidden(one) for one in self.conditionals()):
             raise UsageError("no edge joins a hidden column to one that records have.")
 
@@ -105,7 +103,7 @@ class HiddenNetwork(GibbsModel):
 
     @property
     def draw_names(self) -> tuple[str, ...]:
-        return tuple(one.child.name for one in self.conditionals())
+        return self._network.draw_names
 
     @property
     def n_states(self) -> int:

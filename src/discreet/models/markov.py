@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,8 +12,8 @@ import numpy as np
 
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.domain.declarations import Domain, Neighbors
-from discreet.domain.unit import Rule
 from discreet.errors import UsageError
+from discreet.models.base import Model
 from discreet.models.discrete import TableModel, concentration, priors_by_name
 from discreet.models.layout import UNIT, Layout
 from discreet.models.tables import check_cells
@@ -26,8 +27,38 @@ _EXAMPLE = (
 )
 
 
+class ChainModel(TableModel):
+    """States that follow one another: the first one has a distribution, and the next one given each."""
+
+    @property
+    @abstractmethod
+    def state(self) -> Labels:
+        """A column of states."""
+
+    @property
+    def draw_names(self) -> tuple[str, ...]:
+        return (INITIAL, TRANSITION)
+
+    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return the labels along each axis of each draw, for tables and plots."""
+        return {INITIAL: (self.state.labels,), TRANSITION: (self.state.labels, self.state.labels)}
+
+    def row_shapes(self) -> dict[str, tuple[int, ...]]:
+        k = self.state.n_labels
+        return {INITIAL: (k,), TRANSITION: (k, k)}
+
+    def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
+        """Return the Dirichlet parameters of the first state and of every row.
+
+        ``prior`` is one positive number (1 by default), or a dictionary with a number, or one for each state, for
+        ``initial`` and ``transition``.
+        """
+        given = priors_by_name(prior, self.draw_names, "a chain of states has initial and transition")
+        return {name: concentration(one, self.state) for name, one in given.items()}
+
+
 @dataclass(frozen=True)
-class MarkovChain(TableModel):
+class MarkovChain(ChainModel):
     """States that follow one another in time, in several sequences.
 
     A record is one row: in this sequence, at this time, the state was that.
@@ -60,11 +91,8 @@ class MarkovChain(TableModel):
     )
     summary: ClassVar[str] = "transitions"
     engines: ClassVar[str] = "markov_chain"
+    unit_rules = Model.unit_rules
     columns: tuple[Column, ...]
-
-    @property
-    def unit_rules(self) -> tuple[tuple[Rule, ...], ...]:
-        return ()
 
     def __init__(self, sequence: Any, time: Any, state: Any) -> None:
         declared: list[Column] = []
@@ -89,14 +117,6 @@ class MarkovChain(TableModel):
         """The column of states."""
         return self.label_columns[2]
 
-    @property
-    def draw_names(self) -> tuple[str, ...]:
-        return (INITIAL, TRANSITION)
-
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
-        """Return the labels along each axis of each draw, for tables and plots."""
-        return {INITIAL: (self.state.labels,), TRANSITION: (self.state.labels, self.state.labels)}
-
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         """Return the released vector: first states, then steps, row after row.
 
@@ -111,10 +131,6 @@ class MarkovChain(TableModel):
         size = k + k * k
         return Layout(tuple(names), (), (UNIT,) * size, (UNIT,) * size, None, None, changed, changed)
 
-    def row_shapes(self) -> dict[str, tuple[int, ...]]:
-        k = self.state.n_labels
-        return {INITIAL: (k,), TRANSITION: (k, k)}
-
     def record_range(self, least: Fraction, simplex_range: Callable[[int, Fraction], Fraction]) -> Fraction:
         """Return the range of the log-likelihood when one entry is replaced: twice that of one label.
 
@@ -126,13 +142,18 @@ class MarkovChain(TableModel):
 
     def counts(self, codes: np.ndarray) -> dict[str, np.ndarray]:
         """Count first states and steps; a place that several records claim holds no state."""
-        sequences, times, states = (column.n_labels for column in self.label_columns)
+        sequences, times, _ = (column.n_labels for column in self.label_columns)
         places = codes[:, 0].astype(np.int64) * times + codes[:, 1]
         claimed = np.bincount(places, minlength=sequences * times)
         state_of = np.zeros(sequences * times, dtype=np.int64)
         state_of[places] = codes[:, 2]
+        return self.steps_between(claimed == 1, state_of)
+
+    def steps_between(self, held: np.ndarray, state_of: np.ndarray) -> dict[str, np.ndarray]:
+        """Count first states and steps of places, given which of them hold a state, and that state."""
+        sequences, times, states = (column.n_labels for column in self.label_columns)
         # a state beyond the last stands for an empty place
-        path = np.where(claimed == 1, state_of, states).reshape(sequences, times)
+        path = np.where(held, state_of, states).reshape(sequences, times).astype(np.int64)
         first = np.bincount(path[:, 0], minlength=states + 1)[:states]
         steps = np.bincount((path[:, :-1] * (states + 1) + path[:, 1:]).ravel(), minlength=(states + 1) ** 2)
         return {INITIAL: first, TRANSITION: steps.reshape(states + 1, states + 1)[:states, :states]}
@@ -142,18 +163,6 @@ class MarkovChain(TableModel):
             "records with missing or undeclared values were left out, and so were all records of a sequence at a time "
             "that has more than one"
         )
-
-    def read_prior(self, prior: Any, domain: Domain) -> Any:
-        return self.concentrations(prior)
-
-    def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
-        """Return the Dirichlet parameters of the first state and of every row.
-
-        ``prior`` is one positive number (1 by default), or a dictionary with a number, or one for each state, for
-        ``initial`` and ``transition``.
-        """
-        given = priors_by_name(prior, self.draw_names, "a Markov chain has initial and transition")
-        return {name: concentration(one, self.state) for name, one in given.items()}
 
     def constants(self) -> dict[str, Any]:
         return {"columns": encode_columns(self.columns)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from discreet.arguments import listed, text
+from discreet.arguments import fill, listed, text
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
 from discreet.models.discrete import Conditional, DiscreteModel
@@ -60,8 +60,7 @@ class BayesianNetwork(DiscreteModel):
                 raise UsageError(f"the node {node!r:.40} of the graph is no declared column.")
         if len(set(pairs)) != len(pairs):
             raise UsageError("an edge is given twice.")
-        object.__setattr__(self, "edges", pairs)
-        object.__setattr__(self, "columns", declared)
+        fill(self, edges=pairs, columns=declared)
         _check_acyclic(pairs)
 
     def parents(self, column: str) -> tuple[Labels, ...]:
@@ -84,7 +83,7 @@ class BayesianNetwork(DiscreteModel):
         if set(constants) != {"edges", "columns"} or not isinstance(constants["edges"], list):
             raise ValueError("a network has edges and columns")
         return cls([tuple(pair) if isinstance(pair, list) else pair for pair in constants["edges"]],
-                   only_labels(decode_columns(constants["columns"]), "a network"))  # fmt: skip
+                   decode_columns(constants["columns"]))  # fmt: skip
 
 
 def _read_edges(edges: Any) -> tuple[tuple[str, str], ...]:

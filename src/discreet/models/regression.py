@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from discreet.arguments import fill
 from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
@@ -41,6 +42,7 @@ class Regression(LossModel):
 
     summary: ClassVar[str] = "products"
     group_summary: ClassVar[str] = "group_products"
+    by_norm = True
     main_draws: ClassVar[str] = "coefficients"
     only_outside: ClassVar[Outside | None] = "clip"
     loss: ClassVar[type[LinearLoss]]
@@ -63,15 +65,15 @@ class Regression(LossModel):
         square_width: Number | None = None,
     ) -> None:
         aim, declared, written = read_regression(self.name, target, features, bounds, terms)
-        for name, value in {
-            "target": self._check_target(aim),
-            "features": declared,
-            "ridge": read_size(ridge, "ridge", zero=True),
-            "radius": read_size(radius, "radius"),
-            "terms": written,
-            "square_width": None if square_width is None else _width(square_width),
-        }.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            target=self._check_target(aim),
+            features=declared,
+            ridge=read_size(ridge, "ridge", zero=True),
+            radius=read_size(radius, "radius"),
+            terms=written,
+            square_width=None if square_width is None else _width(square_width),
+        )
         # products and squares are read, or refused, now
         _ = self.design
 

@@ -13,8 +13,7 @@ from discreet.arguments import listed, shown
 from discreet.domain.columns import Labels
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.discrete import TableModel, concentration
-from discreet.models.markov import INITIAL, TRANSITION
+from discreet.models.markov import INITIAL, TRANSITION, ChainModel
 
 _MOST_TIMES = 10_000
 _PARTS = {"times", "states"}
@@ -22,7 +21,7 @@ _EXAMPLE = 'for example dc.models.Trajectories(["january", "february", "march"],
 
 
 @dataclass(frozen=True, init=False)
-class Trajectories(TableModel):
+class Trajectories(ChainModel):
     """A Markov chain over a finite set of states; every row of the table is one trajectory of it.
 
     Parameters
@@ -73,16 +72,9 @@ class Trajectories(TableModel):
         return self.columns[0].labels
 
     @property
-    def draw_names(self) -> tuple[str, ...]:
-        return (INITIAL, TRANSITION)
-
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
-        """Return the labels along each axis of each draw, for tables and plots."""
-        return {INITIAL: (self.states,), TRANSITION: (self.states, self.states)}
-
-    def row_shapes(self) -> dict[str, tuple[int, ...]]:
-        k = len(self.states)
-        return {INITIAL: (k,), TRANSITION: (k, k)}
+    def state(self) -> Labels:
+        """The column of the first time, whose states all have."""
+        return self.columns[0]
 
     def record_range(self, least: Fraction, simplex_range: Callable[[int, Fraction], Fraction]) -> Fraction:
         """Return the range of the log-likelihood when one trajectory is replaced: that of one label for each time."""
@@ -93,26 +85,6 @@ class Trajectories(TableModel):
         k, path = len(self.states), np.asarray(codes, dtype=np.int64)
         steps = np.bincount((path[:, :-1] * k + path[:, 1:]).ravel(), minlength=k * k)
         return {INITIAL: np.bincount(path[:, 0], minlength=k), TRANSITION: steps.reshape(k, k)}
-
-    def check_prior(self, prior: Any) -> None:
-        self.concentrations(prior)
-
-    def read_prior(self, prior: Any, domain: Domain) -> Any:
-        return self.concentrations(prior)
-
-    def concentrations(self, prior: Any = None) -> dict[str, np.ndarray]:
-        """Return the Dirichlet parameters of the first state and of every row: one positive number, or one by name."""
-        given = (
-            prior
-            if isinstance(prior, Mapping)
-            else dict.fromkeys(self.draw_names, 1 if prior is None else prior)
-        )
-        unknown = [name for name in given if name not in self.draw_names]
-        if unknown:
-            raise UsageError(
-                f"the prior names {unknown[0]!r:.60}, and trajectories have initial and transition."
-            )
-        return {name: concentration(given.get(name, 1), self.columns[0]) for name in self.draw_names}
 
     def assumptions(self, domain: Domain) -> list[str]:
         whole = "a record is a whole trajectory, the states at all of these times together"

@@ -13,19 +13,10 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.conceal import run_concealed
-from discreet.data.sources.dates import check_dates, days_in_polars, days_sql
+from discreet.data.sources.dates import days_in_polars, days_sql
 from discreet.data.sources.keys import key_expression, presence_expression
-from discreet.data.sources.kinds import (
-    Kind,
-    is_text,
-    is_wide,
-    kind_of,
-    no_keys,
-    read,
-    takes_keys,
-    wrong_type,
-)
-from discreet.data.sources.memory import BatchSource, ColumnSource, one_column
+from discreet.data.sources.kinds import Kind, is_text, is_wide, read
+from discreet.data.sources.memory import BatchSource, ColumnSource, kind_for, one_column
 from discreet.data.sources.queries import BESIDE, days_in_spark, engine_of, planned_schema, stream
 from discreet.data.sources.results import (
     arrow_reader,
@@ -252,23 +243,6 @@ def _arrow_type(dtype: Any) -> pa.DataType:
 def relation_source(relation: Any) -> DuckSource:
     """Take a relation that lives on the caller's connection."""
     return DuckSource(relation, connect(), foreign=True)
-
-
-def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
-    """Return the kind that a column of this type is read as, or raise for the type."""
-    if need.dates:
-        check_dates(dtype, name, need.family, empty_type=empty_type)
-        return Kind.NUMBER
-    if need.presence:
-        return Kind.PRESENCE
-    if need.key:
-        if not (empty_type or takes_keys(dtype)):
-            raise no_keys(name)
-        return Kind.KEY
-    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
-    if kind is None:
-        raise wrong_type(name, dtype, need.family, labels=need.labels)
-    return kind
 
 
 def _travels_as_text(dtype: Any, kind: Kind) -> bool:

@@ -14,7 +14,8 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.sources.memory import as_text, check_type, fields, from_pandas, one_column
+from discreet.data.sources.keys import as_text
+from discreet.data.sources.memory import check_type, fields, from_pandas, one_column
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.errors import UsageError

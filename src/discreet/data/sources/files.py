@@ -1,4 +1,4 @@
-"""Rows in files: one, a list of them, a folder of Parquet, or a pattern.
+"""Rows in files: several that are read as one, Parquet, and what pandas reads.
 
 Files that are read together have the same columns. A folder is one of Parquet files, at any depth; where its folders
 are named like ``region=north``, region is a column of text. Spreadsheets and the files of statistics packages are read
@@ -7,7 +7,6 @@ by pandas, whole, so they are for small data.
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -21,79 +20,26 @@ import pyarrow as pa
 
 from discreet.data.sources.conceal import run_concealed
 from discreet.data.sources.engines import DuckSource
+from discreet.data.sources.keys import as_text
 from discreet.data.sources.lines import LineSource
-from discreet.data.sources.memory import BATCH, BatchSource, as_text, pandas_columns
+from discreet.data.sources.memory import BATCH, BatchSource, pandas_columns
 from discreet.data.sources.results import connect, literal
 from discreet.data.sources.source import Need, Picked, Source
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError
 from discreet.extras import is_installed, missing
 
 # bytes that Arrow reads of a column at a time, instead of all that a row group has of it
 _BUFFER = 1 << 20
 # labels up to which their values are read as a dictionary
 _FEW_LABELS = 1000
-_TEXT = (".csv", ".tsv")
-# what pandas reads: its function, and the package that it needs
-_PANDAS = {
+#: What pandas reads, by the ending: its function, and the package that it needs
+PANDAS = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".dta": ("read_stata", "pandas"),
     ".sav": ("read_spss", "pyreadstat"),
     ".sas7bdat": ("read_sas", "pandas"),
     ".xpt": ("read_sas", "pandas"),
 }
-
-
-def open_path(path: Path) -> Source:
-    """Return the source of rows behind a path: a file, a folder of Parquet files, or a pattern of names."""
-    if path.is_dir():
-        return open_folder(path)
-    if set(str(path)) & set("*?[") and not path.exists():
-        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
-        if not found:
-            raise DataError(f"there is no file {path}.")
-        return open_files(found) if len(found) > 1 else open_path(found[0])
-    ending = _ending(path)
-    if ending is None:
-        raise UsageError(
-            f"cannot tell what kind of file {path} is.",
-            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet; or .xlsx, .dta, .sav, .sas7bdat, .xpt"
-            "; a file of DuckDB or SQLite takes a table",
-        )
-    if not path.is_file():
-        raise DataError(f"{path} does not exist or is not a file.")
-    if not os.access(path, os.R_OK):
-        raise DataError(f"{path} may not be read.")
-    if ending == ".parquet":
-        return ParquetSource(path)
-    if ending in _PANDAS:
-        return open_with_pandas(path)
-    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
-
-
-def open_files(paths: Sequence[Any]) -> Source:
-    """Return the rows of all files of a list, one after the other.
-
-    Privacy
-    -------
-    Whoever has names of files for data gets here too (see :func:`~discreet.data.sources.memory.names_files`), so an
-    entry is told by its place, never by its text.
-    """
-    files = [Path(path) for path in paths]
-    for at, file in enumerate(files, start=1):
-        if not file.is_file() or not os.access(file, os.R_OK):
-            raise UsageError(
-                f"a list is data or files: every entry of this one is the name of a file, and number {at} is none "
-                "that can be read.",
-                hint="give data as a dictionary of columns",
-            )
-    kinds = {_ending(file) for file in files}
-    if kinds == {".parquet"}:
-        return _parquet_files(files, None)
-    if len(kinds) == 1 and kinds <= set(_TEXT):
-        return LineFiles(files, delimiter="\t" if kinds == {".tsv"} else None)
-    if len(files) == 1:
-        return open_path(files[0])
-    raise UsageError("files that are read together are all CSV, all TSV or all Parquet.")
 
 
 def open_folder(folder: Path) -> Source:
@@ -107,7 +53,7 @@ def open_folder(folder: Path) -> Source:
         raise DataError(f"there is no Parquet file in {folder}.", hint="the names must end in .parquet")
     if not all(os.access(file, os.R_OK) for file in files):
         raise DataError(f"some file in {folder} may not be read.")
-    return _parquet_files(files, folder)
+    return parquet_files(files, folder)
 
 
 class LineFiles(LineSource):
@@ -148,7 +94,7 @@ class ParquetSource(Source):
         """The file, opened by DuckDB."""
         absolute = str(self._path.absolute())
         # the path is a name, not a pattern, and its folders are not columns
-        pattern = "".join(f"[{c}]" if c in "*?[" else c for c in absolute)
+        pattern = _pattern(absolute)
         connection = connect(absolute, pattern)
         relation = run_concealed(
             lambda: connection.read_parquet(pattern, hive_partitioning=False),
@@ -240,7 +186,8 @@ class ParquetFiles(DuckSource):
         return super().pick(positions, needs)
 
 
-def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
+def parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
+    """Return the rows of Parquet files with the same columns, one after the other; folders may be values of columns."""
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
@@ -255,7 +202,7 @@ def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
     if set(keys) & set(first.names):
         raise DataError("a folder is named after a column that its files have.")
     names = [str(file.absolute()) for file in files]
-    patterns = ["".join(f"[{c}]" if c in "*?[" else c for c in name) for name in names]
+    patterns = [_pattern(name) for name in names]
     connection = connect(*names, *patterns)
     listed = ", ".join(map(literal, patterns))
     options = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
@@ -268,6 +215,11 @@ def _parquet_files(files: Sequence[Path], folder: Path | None) -> Source:
         partitioning=ds.partitioning(partitions, flavor="hive") if keys else None,
     )
     return ParquetFiles(relation, connection, dataset)
+
+
+def _pattern(name: str) -> str:
+    """Return the pattern that matches this name and no other."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def _partition_keys(files: Sequence[Path], folder: Path) -> list[str]:
@@ -283,7 +235,7 @@ def _partition_keys(files: Sequence[Path], folder: Path) -> list[str]:
 
 def open_with_pandas(path: Path, sheet: str | int = 0) -> Source:
     """Return the columns of a spreadsheet, or of a file of Stata, SPSS or SAS."""
-    function, package = _PANDAS[path.suffix.lower()]
+    function, package = PANDAS[path.suffix.lower()]
     for needed in ("pandas", package):
         if not is_installed(needed):
             raise missing(needed, f"reading a file that ends in {path.suffix.lower()}")
@@ -297,12 +249,3 @@ def open_with_pandas(path: Path, sheet: str | int = 0) -> Source:
         # its first row is a header only if somebody wrote one
         source.header_of = path
     return source
-
-
-def _ending(path: Path) -> str | None:
-    """Return what kind of file this is by its name, ``None`` if it is none that can be read."""
-    endings = [suffix.lower() for suffix in path.suffixes]
-    zipped = endings[-1:] == [".gz"]
-    ending = endings[-2:-1] if zipped else endings[-1:]
-    known = _TEXT if zipped else (*_TEXT, ".parquet", *_PANDAS)
-    return ending[0] if ending and ending[0] in known else None

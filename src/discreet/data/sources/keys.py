@@ -89,7 +89,7 @@ def presence_array(array: pa.Array) -> pa.Array:
     gone = np.asarray(array.is_null().to_numpy(zero_copy_only=False)).copy()
     if pa.types.is_floating(array.type):
         gone |= np.isnan(floats(array))
-    elif is_arrow_text(array.type):
+    elif as_text(array.type):
         gone |= np.asarray(_trimmed(array).is_null().to_numpy(zero_copy_only=False))
     return pa.array(np.ones(len(gone)), mask=gone)
 
@@ -149,13 +149,10 @@ def _whole(value: int) -> str:
     return str(value) if abs(value) < 10**_DIGITS else hex(value)
 
 
-def is_arrow_text(declared: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of text."""
-    return (
-        pa.types.is_string(declared)
-        or pa.types.is_large_string(declared)
-        or pa.types.is_string_view(declared)
-    )
+def as_text(declared: pa.DataType) -> bool:
+    """Tell whether an Arrow column holds text, possibly behind a dictionary."""
+    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def _trimmed(array: pa.Array) -> pa.Array:

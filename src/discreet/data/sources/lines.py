@@ -46,6 +46,9 @@ _MALFORMED = b'""x'
 _DELIMITERS = (",", ";", "\t", "|")
 # properly quoted fields have an even number of marks, so such a line never splits
 _UNCLOSED_SQL = "(length(line) - length(replace(line, '\"', ''))) % 2 = 1"
+_NUMBER_SQL = literal(NUMBER_PATTERN)
+_BLANKS_SQL = literal(BLANKS)
+_EACH_BLANK_SQL = [literal(blank) for blank in BLANKS]
 
 
 class LineSource(Source):
@@ -74,7 +77,7 @@ class LineSource(Source):
         relation = self._connection.from_arrow(reader)
         if n_fields > 1:
             relation = relation.filter("line <> ''")
-        relation = relation.project(f"{_fields_sql(self.delimiter)} AS fields, {_UNCLOSED_SQL} AS unclosed")
+        relation = relation.project(f"{_FIELDS_SQL[self.delimiter]} AS fields, {_UNCLOSED_SQL} AS unclosed")
         fits = f"len(fields) = {n_fields}"
         raw = [f"CASE WHEN {fits} THEN fields[{at + 1}] END AS f{i}" for i, at in enumerate(positions)]
         relation = relation.project(", ".join([*raw, f"({fits}) IS NOT TRUE AS malformed", "unclosed"]))
@@ -197,10 +200,13 @@ def _fields_sql(delimiter: str) -> str:
     )
 
 
+_FIELDS_SQL = {mark: _fields_sql(mark) for mark in _DELIMITERS}
+
+
 def _trimmed_sql(value: str) -> str:
     """Trim text; DuckDB's trim is slow, and most fields have nothing to trim."""
-    some = " OR ".join(f"contains({value}, {literal(blank)})" for blank in BLANKS)
-    return f"CASE WHEN {some} THEN trim({value}, {literal(BLANKS)}) ELSE {value} END"
+    some = " OR ".join(f"contains({value}, {blank})" for blank in _EACH_BLANK_SQL)
+    return f"CASE WHEN {some} THEN trim({value}, {_BLANKS_SQL}) ELSE {value} END"
 
 
 def _unquoted_sql(value: str) -> str:
@@ -221,7 +227,7 @@ def _unread_sql(value: str, need: Need) -> str:
 
 
 def _is_number_sql(value: str) -> str:
-    return f"regexp_full_match({value}, {literal(NUMBER_PATTERN)})"
+    return f"regexp_full_match({value}, {_NUMBER_SQL})"
 
 
 def _number_sql(value: str) -> str:

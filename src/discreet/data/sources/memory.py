@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.sources.dates import check_dates, days, days_of_array
-from discreet.data.sources.keys import is_arrow_text, key_array, object_keys, object_presence, presence_array
-from discreet.data.sources.kinds import Kind, kind_of, no_keys, wrong_type
+from discreet.data.sources.keys import as_text, key_array, object_keys, object_presence, presence_array
+from discreet.data.sources.kinds import Kind, kind_of, no_keys, takes_keys, wrong_type
 from discreet.data.sources.source import Frame, Need, Picked, Source
 from discreet.data.sources.values import numbers
 from discreet.errors import UsageError
@@ -192,12 +192,6 @@ def converted(
         yield nw.from_native(table, eager_only=True)
 
 
-def as_text(declared: pa.DataType) -> bool:
-    """Tell whether an Arrow column holds text, possibly behind a dictionary."""
-    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
 def texts(array: pa.Array) -> list[str | None]:
     """Return text that is to be read as numbers; Latin-1 because it never fails, and numbers are ASCII."""
     if pa.types.is_dictionary(array.type):
@@ -228,12 +222,6 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
     """Return the kind of an Arrow column, or raise for its declared type."""
     if need.presence:
         return Kind.PRESENCE
-    if need.key:
-        held = declared.value_type if pa.types.is_dictionary(declared) else declared
-        allowed = (pa.types.is_null, pa.types.is_integer, pa.types.is_floating, is_arrow_text)
-        if not any(fits(held) for fits in allowed):
-            raise no_keys(name)
-        return Kind.KEY
     if pa.types.is_dictionary(declared):
         declared = declared.value_type
     if pa.types.is_decimal(declared):
@@ -243,11 +231,21 @@ def check_type(declared: pa.DataType, name: str, need: Need) -> Kind:
     if need.dates and pa.types.is_date(declared):
         declared = pa.date32()
     dtype = nw.from_native(pa.schema([(name, declared)]).empty_table(), eager_only=True).schema[name]
+    return kind_for(name, dtype, need, empty_type=pa.types.is_null(declared), declared=False)
+
+
+def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: bool) -> Kind:
+    """Return the kind that a column of this type is read as, or raise for the type."""
     if need.dates:
-        check_dates(dtype, name, need.family, empty_type=pa.types.is_null(declared))
+        check_dates(dtype, name, need.family, empty_type=empty_type)
         return Kind.NUMBER
-    empty = pa.types.is_null(declared)
-    kind = kind_of(dtype, empty_type=empty, labels=need.labels, declared=False)
+    if need.presence:
+        return Kind.PRESENCE
+    if need.key:
+        if not (empty_type or takes_keys(dtype)):
+            raise no_keys(name)
+        return Kind.KEY
+    kind = kind_of(dtype, empty_type=empty_type, labels=need.labels, declared=declared)
     if kind is None:
         raise wrong_type(name, dtype, need.family, labels=need.labels)
     return kind

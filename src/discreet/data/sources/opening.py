@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,8 +17,16 @@ import pyarrow as pa
 from discreet.data.sources.conceal import concealed
 from discreet.data.sources.database import DatabaseRows, FileRows, is_address, rows_in
 from discreet.data.sources.engines import PolarsSource, QuerySource, relation_source, unsupported
-from discreet.data.sources.files import open_files, open_path
+from discreet.data.sources.files import (
+    PANDAS,
+    LineFiles,
+    ParquetSource,
+    open_folder,
+    open_with_pandas,
+    parquet_files,
+)
 from discreet.data.sources.filtered import FilteredRows, FilteredSource
+from discreet.data.sources.lines import LineSource
 from discreet.data.sources.memory import (
     BatchSource,
     ColumnSource,
@@ -33,9 +42,11 @@ from discreet.data.sources.people import MemberRows, MemberSource, PeopleRows, P
 from discreet.data.sources.queries import engine_of
 from discreet.data.sources.results import is_planning, note
 from discreet.data.sources.source import Need, Picked, Source, listed_names
-from discreet.errors import UsageError
+from discreet.errors import DataError, UsageError
 from discreet.names import closest
 from discreet.objects import spells_number
+
+_TEXT = (".csv", ".tsv")
 
 
 def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
@@ -80,6 +91,68 @@ def open_source(data: Any, needs: Sequence[Need] = ()) -> Source:
     if engine_of(data) is not None:
         return QuerySource(data)
     raise unsupported(data)
+
+
+def open_path(path: Path) -> Source:
+    """Return the source of rows behind a path: a file, a folder of Parquet files, or a pattern of names."""
+    if path.is_dir():
+        return open_folder(path)
+    if set(str(path)) & set("*?[") and not path.exists():
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
+        if not found:
+            raise DataError(f"there is no file {path}.")
+        return open_files(found) if len(found) > 1 else open_path(found[0])
+    ending = _ending(path)
+    if ending is None:
+        raise UsageError(
+            f"cannot tell what kind of file {path} is.",
+            hint="the name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet; or .xlsx, .dta, .sav, .sas7bdat, .xpt"
+            "; a file of DuckDB or SQLite takes a table",
+        )
+    if not path.is_file():
+        raise DataError(f"{path} does not exist or is not a file.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path} may not be read.")
+    if ending == ".parquet":
+        return ParquetSource(path)
+    if ending in PANDAS:
+        return open_with_pandas(path)
+    return LineSource(path, delimiter="\t" if ending == ".tsv" else None)
+
+
+def open_files(paths: Sequence[Any]) -> Source:
+    """Return the rows of all files of a list, one after the other.
+
+    Privacy
+    -------
+    Whoever has names of files for data gets here too (see :func:`~discreet.data.sources.memory.names_files`), so an
+    entry is told by its place, never by its text.
+    """
+    files = [Path(path) for path in paths]
+    for at, file in enumerate(files, start=1):
+        if not file.is_file() or not os.access(file, os.R_OK):
+            raise UsageError(
+                f"a list is data or files: every entry of this one is the name of a file, and number {at} is none "
+                "that can be read.",
+                hint="give data as a dictionary of columns",
+            )
+    kinds = {_ending(file) for file in files}
+    if kinds == {".parquet"}:
+        return parquet_files(files, None)
+    if len(kinds) == 1 and kinds <= set(_TEXT):
+        return LineFiles(files, delimiter="\t" if kinds == {".tsv"} else None)
+    if len(files) == 1:
+        return open_path(files[0])
+    raise UsageError("files that are read together are all CSV, all TSV or all Parquet.")
+
+
+def _ending(path: Path) -> str | None:
+    """Return what kind of file this is by its name, ``None`` if it is none that can be read."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    zipped = endings[-1:] == [".gz"]
+    ending = endings[-2:-1] if zipped else endings[-1:]
+    known = _TEXT if zipped else (*_TEXT, ".parquet", *PANDAS)
+    return ending[0] if ending and ending[0] in known else None
 
 
 @contextmanager

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from discreet.addresses import ServerAddress
 from discreet.data.sources.dates import DATE_PATTERN, EARLIEST, LATEST
-from discreet.data.sources.engines import kind_for
 from discreet.data.sources.keys import key_expression
 from discreet.data.sources.kinds import Kind, is_text
+from discreet.data.sources.memory import kind_for
 from discreet.data.sources.postgres_sql import Columns, translate
 from discreet.data.sources.results import StandIn, literal, quoted
 from discreet.data.sources.source import Frame, Need, Picked, Source

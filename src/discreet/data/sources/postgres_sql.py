@@ -55,6 +55,11 @@ _FUNCTIONS = {
 _AGGREGATES = ("sum", "max", "min", "count", "count_star", "sum_no_overflow", "bool_or")
 # functions of text and bytes that have another form; hashes are compared as bytes, which have the order of their text
 _RENAMED = {"encode": "convert_to({}, 'UTF8')", "unhex": "decode({}, 'hex')"}
+_OPERATORS = {
+    "OPERATOR_IS_NULL": "({} IS NULL)",
+    "OPERATOR_IS_NOT_NULL": "({} IS NOT NULL)",
+    "OPERATOR_NOT": "(NOT {})",
+}
 _RANKS = ("row_number", "rank")
 _JOINS = {"LEFT": "LEFT JOIN", "INNER": "JOIN"}
 # constants beyond this size, or below its inverse, are refused; factors below the smallest one make a product 0
@@ -192,13 +197,8 @@ class _Select:
 
     def _of_operator(self, node: Mapping[str, Any]) -> _Sql:
         children = self._all(node["children"])
-        first = children[0].text
-        if node["type"] == "OPERATOR_IS_NULL":
-            return _Sql(f"({first} IS NULL)", truth=True)
-        if node["type"] == "OPERATOR_IS_NOT_NULL":
-            return _Sql(f"({first} IS NOT NULL)", truth=True)
-        if node["type"] == "OPERATOR_NOT":
-            return _Sql(f"(NOT {first})", truth=True)
+        if node["type"] in _OPERATORS:
+            return _Sql(_OPERATORS[node["type"]].format(children[0].text), truth=True)
         if node["type"] == "OPERATOR_COALESCE":
             return _Sql(f"COALESCE({', '.join(one.text for one in children)})", truth=children[0].truth)
         raise _unknown(f"an operator of type {node['type']}")
@@ -222,7 +222,8 @@ class _Select:
         if name in ("+", "-", "||") and len(arguments) == 2:
             return _Sql(f"({arguments[0].text} {name} {arguments[1].text})")
         if name == "-" and len(arguments) == 1:
-            return _Sql(f"(-{arguments[0].text})", constant=_negative(arguments[0].constant))
+            value = arguments[0].constant
+            return _Sql(f"(-{arguments[0].text})", constant=None if value is None else -value)
         if name == "*":
             return _product(*arguments)
         if name == "/":
@@ -332,10 +333,6 @@ def _number(text: str, sql: str) -> _Sql:
             hint="bounds, and the distance between them, are between 1e-100 and 1e100 in size",
         )
     return _Sql(sql, constant=value)
-
-
-def _negative(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def _unknown(what: str) -> UsageError:

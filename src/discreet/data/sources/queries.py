@@ -132,12 +132,15 @@ def _spark_logs_off(native: Any) -> Iterator[None]:
         context.setLogLevel(before)
 
 
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table whose text is of the type that every engine has."""
+    fields = [(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(fields))
+
+
 def _beside_spark(native: Any, table: pa.Table) -> Frame:
-    plain = pa.schema(
-        [(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    )
     with silent(native):
-        return nw.from_native(native.sparkSession.createDataFrame(table.cast(plain)))
+        return nw.from_native(native.sparkSession.createDataFrame(_plain(table)))
 
 
 def _beside_dask(native: Any, table: pa.Table) -> Frame:
@@ -149,10 +152,7 @@ def _beside_dask(native: Any, table: pa.Table) -> Frame:
 def _beside_ibis(native: Any, table: pa.Table) -> Frame:
     import ibis  # pyright: ignore[reportMissingImports]
 
-    plain = pa.schema(
-        [(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    )
-    return nw.from_native(ibis.memtable(table.cast(plain)))
+    return nw.from_native(ibis.memtable(_plain(table)))
 
 
 BESIDE: dict[str | None, Callable[[Any, pa.Table], Frame]] = {

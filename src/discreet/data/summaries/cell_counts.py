@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
 from discreet.data.summaries.moment_sums import MomentSums
 from discreet.data.summaries.sums import Summary, check_size
@@ -18,6 +18,7 @@ from discreet.models.moment_table import MomentTable
 from discreet.models.tables import Table
 
 
+@concealed
 def count_tables(
     data: Any,
     model: ColumnModel,
@@ -50,25 +51,21 @@ def count_tables(
         for table in tables
     ]
 
-    def walk() -> int:
-        n_records = 0
-        for batch in coded_batches(data, model.columns, model=model.name):
-            n_records += batch.n_records
-            codes = batch.codes if stand_ins is None else filled_codes(batch, model, stand_ins)
-            for total, shape, at, sums in zip(counts, shapes, places, summed, strict=True):
-                cell = codes[:, at[0]].astype(np.int64)
-                for column, size in zip(at[1:], shape[1:], strict=False):
-                    cell *= size
-                    cell += codes[:, column]
-                if sums is None:
-                    total += np.bincount(cell, minlength=len(total))
-                else:
-                    total += sums[0].add(batch.values[:, sums[1]], cell, len(total) // shape[-1])
-        if numbers:
-            check_size(n_records, layout or model.layout(domain, "replace"))
-        return n_records
-
-    n_records = run_concealed(walk)
+    n_records = 0
+    for batch in coded_batches(data, model.columns, model=model.name):
+        n_records += batch.n_records
+        codes = batch.codes if stand_ins is None else filled_codes(batch, model, stand_ins)
+        for total, shape, at, sums in zip(counts, shapes, places, summed, strict=True):
+            cell = codes[:, at[0]].astype(np.int64)
+            for column, size in zip(at[1:], shape[1:], strict=False):
+                cell *= size
+                cell += codes[:, column]
+            if sums is None:
+                total += np.bincount(cell, minlength=len(total))
+            else:
+                total += sums[0].add(batch.values[:, sums[1]], cell, len(total) // shape[-1])
+    if numbers:
+        check_size(n_records, layout or model.layout(domain, "replace"))
     kept = [_kept(c.reshape(s), t, domain) for c, s, t in zip(counts, shapes, tables, strict=True)]
     return Summary(tuple(v for cells in kept for v in cells.tolist()), n_records, model.column_names)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.product_sums import ProductSums
 from discreet.data.summaries.sums import Summary, check_size
@@ -17,6 +17,7 @@ from discreet.models.layout import Layout
 from discreet.models.regression import Regression
 
 
+@concealed
 def sum_group_products(
     data: Any, model: Grouped, domain: Domain, layout: Layout, names: Sequence[str] | None = None
 ) -> Summary:
@@ -31,24 +32,19 @@ def sum_group_products(
     sums, n_groups = ProductSums(inner, layout), len(model.groups)
     columns = (*inner.columns, *model.by)
     own, by_labels = len(inner.label_columns), np.array([column.n_labels for column in model.by])
-
-    def walk() -> tuple[int, np.ndarray]:
-        n_records = 0
-        totals = np.zeros((n_groups, len(inner.design.products) + 1), dtype=object)
-        for batch in coded_batches(data, columns, model=inner.name, marked=model.max_groups is not None):
-            n_records += batch.n_people
-            group = _positions(batch.codes[:, own:], by_labels, n_groups)
-            order = np.argsort(group, kind="stable")
-            codes, values = batch.codes[order, :own], batch.values[order]
-            present, first = np.unique(group[order], return_index=True)
-            ends = [*first[1:].tolist(), len(order)]
-            for at, start, end in zip(present.tolist(), first.tolist(), ends, strict=True):
-                if at < n_groups:
-                    totals[at] += sums.added(codes[start:end], values[start:end])
-        check_size(n_records * (model.max_groups or 1), layout)
-        return n_records, totals
-
-    n_records, totals = run_concealed(walk)
+    n_records = 0
+    totals = np.zeros((n_groups, len(inner.design.products) + 1), dtype=object)
+    for batch in coded_batches(data, columns, model=inner.name, marked=model.max_groups is not None):
+        n_records += batch.n_people
+        group = _positions(batch.codes[:, own:], by_labels, n_groups)
+        order = np.argsort(group, kind="stable")
+        codes, values = batch.codes[order, :own], batch.values[order]
+        present, first = np.unique(group[order], return_index=True)
+        ends = [*first[1:].tolist(), len(order)]
+        for at, start, end in zip(present.tolist(), first.tolist(), ends, strict=True):
+            if at < n_groups:
+                totals[at] += sums.added(codes[start:end], values[start:end])
+    check_size(n_records * (model.max_groups or 1), layout)
     read = (*inner.column_names, *(column.name for column in model.by))
     return Summary(tuple(int(value) for value in totals.ravel()), n_records, read)
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain
 from discreet.models.layout import Layout
 from discreet.models.product_layout import STEP, is_product
@@ -27,14 +26,18 @@ _BLOCK = 1 << 13
 _PER_STEP = float(1 / STEP)
 
 
+def number_maps(model: Regression, layout: Layout) -> tuple[np.ndarray, ...]:
+    """Return the map of each column of numbers: arrays of low, high, shift and slope."""
+    bounds = tuple((c.low, c.high) for c in model.numeric_columns)
+    each = layout.maps(bounds) if bounds else []
+    return tuple(np.array([getattr(m, part) for m in each]) for part in ("low", "high", "shift", "slope"))
+
+
 class ProductSums:
     """What records add to the sums of products of a regression's terms, in whole steps of the grid."""
 
     def __init__(self, model: Regression, layout: Layout) -> None:
-        bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
-        each = layout.maps(bounds) if bounds else []
-        self._low, self._high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
-        self._shift, self._slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
+        self._low, self._high, self._shift, self._slope = number_maps(model, layout)
         self._n_labels = np.array([column.n_labels for column in model.label_columns])
         self._design = model.design
         self._label_at = {column.name: at for at, column in enumerate(model.label_columns)}
@@ -77,6 +80,7 @@ class ProductSums:
         return block
 
 
+@concealed
 def sum_products(
     data: Any, model: Regression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
 ) -> Summary:
@@ -88,16 +92,11 @@ def sum_products(
     whatever it holds, or nothing.
     """
     sums = ProductSums(model, layout)
-
-    def walk() -> tuple[int, list[int]]:
-        n_records, totals = 0, [0] * (len(model.design.products) + 1)
-        for batch in coded_batches(data, model.columns, model=model.name):
-            n_records += batch.n_records
-            more = sums.added(batch.codes, batch.values)
-            totals = [total + value for total, value in zip(totals, more, strict=True)]
-        check_size(n_records, layout)
-        return n_records, totals
-
-    n_records, totals = run_concealed(walk)
+    n_records, totals = 0, [0] * (len(model.design.products) + 1)
+    for batch in coded_batches(data, model.columns, model=model.name):
+        n_records += batch.n_records
+        more = sums.added(batch.codes, batch.values)
+        totals = [total + value for total, value in zip(totals, more, strict=True)]
+    check_size(n_records, layout)
     # the usable count is a coordinate or not
     return Summary(tuple(totals[: len(layout.names)]), n_records, model.column_names)

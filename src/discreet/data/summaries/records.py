@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.cell_counts import filled_codes, imputed_codes
 from discreet.data.summaries.coded import coded_batches
 from discreet.domain.declarations import Domain
@@ -44,6 +44,7 @@ class Records:
         return np.stack([{**coded, **numbers}[name] for name in self.columns], axis=1).astype(float)
 
 
+@concealed
 def read_records(data: Any, model: ColumnModel, domain: Domain) -> Records:
     """Read every record once; ``domain.impute`` stands for missing values and numbers are clipped to their bounds.
 
@@ -54,19 +55,12 @@ def read_records(data: Any, model: ColumnModel, domain: Domain) -> Records:
     codes_for = imputed_codes(model, domain)
     named = dict(zip(model.column_names, domain.impute or (), strict=True))
     numbers = [float(named[column.name]) for column in model.numeric_columns]
-    low = np.array([float(column.low) for column in model.numeric_columns])
-    high = np.array([float(column.high) for column in model.numeric_columns])
-
-    def walk() -> tuple[np.ndarray, np.ndarray]:
-        codes, values = [], []
-        for batch in coded_batches(data, model.columns, model=model.name):
-            codes.append(filled_codes(batch, model, codes_for))
-            x = np.where(np.isnan(batch.values), numbers, batch.values)
-            values.append(np.clip(x, low, high))
-        none = np.empty((0, len(codes_for)), dtype=np.int32), np.empty((0, len(numbers)))
-        return np.concatenate([none[0], *codes]), np.concatenate([none[1], *values])
-
-    codes, values = run_concealed(walk)
-    for array in (codes, values):
+    low, high = ([float(getattr(c, end)) for c in model.numeric_columns] for end in ("low", "high"))
+    codes, values = [np.empty((0, len(codes_for)), dtype=np.int32)], [np.empty((0, len(numbers)))]
+    for batch in coded_batches(data, model.columns, model=model.name):
+        codes.append(filled_codes(batch, model, codes_for))
+        values.append(np.clip(np.where(np.isnan(batch.values), numbers, batch.values), low, high))
+    both = np.concatenate(codes), np.concatenate(values)
+    for array in both:
         array.flags.writeable = False
-    return Records(model, domain, codes, values)
+    return Records(model, domain, *both)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
+from discreet.data.summaries.product_sums import number_maps
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Domain
 from discreet.models.layout import FINE, Layout
 from discreet.models.score_layout import feature_design
@@ -24,6 +24,7 @@ _BLOCK = 1 << 13
 _PER_STEP = float(1 / FINE)
 
 
+@concealed
 def sum_scores(
     data: Any, model: StepRegression, domain: Domain, layout: Layout, names: Sequence[str] | None = None
 ) -> Summary:
@@ -34,10 +35,7 @@ def sum_scores(
     The result is private. Only declarations raise. A record adds numbers of [-1, 1] that come from its clipped values
     and public weights, whatever it holds, or nothing.
     """
-    bounds = tuple((c.low, c.high) for c in model.columns if isinstance(c, Numeric))
-    each = layout.maps(bounds) if bounds else []
-    low, high = (np.array([getattr(m, end) for m in each]) for end in ("low", "high"))
-    shift, slope = (np.array([getattr(m, end) for m in each]) for end in ("shift", "slope"))
+    low, high, shift, slope = number_maps(model, layout)
     n_labels = np.array([column.n_labels for column in model.label_columns])
     inner = feature_design(model.design)
     firsts, seconds = (np.array(each) for each in zip(*inner.pairs, strict=True))
@@ -56,18 +54,14 @@ def sum_scores(
         rounded = np.floor(np.clip(every, -1.0, 1.0) * _PER_STEP + 0.5)
         return len(x), rounded.astype(np.int64).sum(axis=1)
 
-    def walk() -> tuple[int, int, list[int]]:
-        n_records = n_usable = 0
-        totals = [0] * (2 + len(inner.products) + len(inner.terms))
-        for batch in coded_batches(data, model.columns, model=model.name):
-            n_records += batch.n_records
-            for start in range(0, batch.n_records, _BLOCK):
-                usable, sums = added(batch, slice(start, start + _BLOCK))
-                n_usable += usable
-                totals = [total + int(value) for total, value in zip(totals, sums, strict=True)]
-        check_size(n_records, layout)
-        return n_records, n_usable, totals
-
-    n_records, n_usable, totals = run_concealed(walk)
+    n_records = n_usable = 0
+    totals = [0] * (2 + len(inner.products) + len(inner.terms))
+    for batch in coded_batches(data, model.columns, model=model.name):
+        n_records += batch.n_records
+        for start in range(0, batch.n_records, _BLOCK):
+            usable, sums = added(batch, slice(start, start + _BLOCK))
+            n_usable += usable
+            totals = [total + int(value) for total, value in zip(totals, sums, strict=True)]
+    check_size(n_records, layout)
     counted = [n_usable] if len(layout.names) > len(totals) else []
     return Summary((*totals, *counted), n_records, model.column_names)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.sources.conceal import run_concealed
+from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary
 from discreet.domain.declarations import Domain
@@ -15,6 +15,7 @@ from discreet.models.layout import Layout
 from discreet.models.markov import MarkovChain
 
 
+@concealed
 def count_transitions(
     data: Any,
     model: MarkovChain,
@@ -33,23 +34,17 @@ def count_transitions(
     filled = np.zeros(sequences * times, dtype=np.int8)
     state_of = np.zeros(sequences * times, dtype=np.int32)
 
-    def walk() -> int:
-        n_records = 0
-        for batch in coded_batches(data, model.columns, model=model.name):
-            n_records += batch.n_records
-            sequence, time, state = batch.codes.T
-            usable = (sequence < sequences) & (time < times) & (state < states)
-            places = sequence[usable].astype(np.int64) * times + time[usable]
-            state_of[places] = state[usable]
-            distinct, counts = np.unique(places, return_counts=True)
-            # none, one, or more: more is all that need be known
-            filled[distinct] = np.minimum(filled[distinct] + np.minimum(counts, 2), 2)
-        return n_records
-
-    n_records = run_concealed(walk)
-    # a state beyond the last stands for an empty place
-    path = np.where(filled == 1, state_of, states).reshape(sequences, times).astype(np.int64)
-    first = np.bincount(path[:, 0], minlength=states + 1)[:states]
-    steps = np.bincount((path[:, :-1] * (states + 1) + path[:, 1:]).ravel(), minlength=(states + 1) ** 2)
-    steps = steps.reshape(states + 1, states + 1)[:states, :states]
-    return Summary((*first.tolist(), *steps.ravel().tolist()), n_records, model.column_names)
+    n_records = 0
+    for batch in coded_batches(data, model.columns, model=model.name):
+        n_records += batch.n_records
+        sequence, time, state = batch.codes.T
+        usable = (sequence < sequences) & (time < times) & (state < states)
+        places = sequence[usable].astype(np.int64) * times + time[usable]
+        state_of[places] = state[usable]
+        distinct, counts = np.unique(places, return_counts=True)
+        # none, one, or more: more is all that need be known
+        filled[distinct] = np.minimum(filled[distinct] + np.minimum(counts, 2), 2)
+    counted = model.steps_between(filled == 1, state_of).values()
+    return Summary(
+        tuple(v for cells in counted for v in cells.ravel().tolist()), n_records, model.column_names
+    )
