@@ -102,7 +102,7 @@ class DiscreteLaplace(LaplaceShape, Noise):
         p = -np.expm1(-1.0 / self.scale)
         return rng.geometric(p, size) - rng.geometric(p, size)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         # 1 / (sqrt(2) sinh(1 / 2b)), written so that a tiny b gives a tiny number and not an overflow
         return float(np.sqrt(2.0) * np.exp(-0.5 / self.scale) / -np.expm1(-1.0 / self.scale))
@@ -139,7 +139,7 @@ class DiscreteGaussian(GaussianShape, Noise):
             missing -= kept[-1].size
         return np.concatenate(kept)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         if self.sigma > 3:
             return self.sigma
