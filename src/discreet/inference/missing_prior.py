@@ -130,6 +130,10 @@ class FewMissing(MissingPrior):
         return f"few expected (none with probability {self.none:g}, else a few or any share)"
 
 
+#: The default in words.
+FEW_WORDS = FewMissing(0).describe()
+
+
 @dataclass(frozen=True)
 class ShareMissing(MissingPrior):
     """Each record is missing with a known probability: k is binomial."""

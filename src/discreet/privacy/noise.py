@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -48,12 +49,10 @@ class LaplaceShape(Spread):
     scale: float
     kind = "laplace"
 
+    width = property(attrgetter("scale"))
+
     def reach(self, log_tail: float) -> float:
         return self.scale * log_tail
-
-    @property
-    def width(self) -> float:
-        return self.scale
 
 
 class GaussianShape(Spread):
@@ -62,12 +61,10 @@ class GaussianShape(Spread):
     sigma: float
     kind = "gaussian"
 
+    width = property(attrgetter("sigma"))
+
     def reach(self, log_tail: float) -> float:
         return self.sigma * float(np.sqrt(2 * log_tail))
-
-    @property
-    def width(self) -> float:
-        return self.sigma
 
 
 class Noise(Spread):

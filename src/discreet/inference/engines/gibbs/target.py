@@ -47,6 +47,10 @@ class Place:
     residual: np.ndarray
     covariance: np.ndarray
 
+    def take(self, which: np.ndarray | slice) -> Place:
+        """Return the entries ``which``."""
+        return Place(self.log_prior[which], self.residual[:, which], self.covariance[:, :, which])
+
 
 @dataclass
 class Readings:

@@ -112,9 +112,10 @@ class Walkers:
                 return
             kappa, log_weights, log_old_next = self._next(log_kappa, carried, log_old)
             self._kappa, log_kappa = kappa, math.log(kappa)
-            chosen, place = self._resample(log_weights), state.place
-            place = Place(place.log_prior[chosen], place.residual[:, chosen], place.covariance[:, :, chosen])
-            state = self._state = State(state.x[chosen], state.w[:, chosen], place, log_old_next[chosen])
+            chosen = self._resample(log_weights)
+            state = self._state = State(
+                state.x[chosen], state.w[:, chosen], state.place.take(chosen), log_old_next[chosen]
+            )
             carried = np.zeros(len(state.x))
             # copies made by resampling must part before the next step: more moves in more dimensions
             self._moved = 0.0
