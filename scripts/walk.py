@@ -54,9 +54,9 @@ class Walk:
 #: and (14, 28): docs/developer/following-a-call.md says which crossings are worth their price.
 LIMITS = {
     "release of a Normal from CSV": (19, 36),
-    "infer, Bernoulli, exact": (10, 21),
-    "infer, Normal, gibbs": (17, 43),
-    "infer, naive Bayes": (19, 50),
+    "infer, Bernoulli, exact": (9, 16),
+    "infer, Normal, gibbs": (13, 28),
+    "infer, naive Bayes": (14, 33),
 }
 
 

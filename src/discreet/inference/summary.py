@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -267,20 +267,6 @@ def _numbers(row: SummaryRow, units: Units) -> dict[str, Any]:
 
 def _json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def read_labels(
-    labels: Mapping[str, Sequence[Any]], draws: Mapping[str, np.ndarray]
-) -> dict[str, tuple[Any, ...]]:
-    """Read the labels of parameters, one list for all axes of one or one for each, and raise if they do not fit."""
-    read = {}
-    for name, words in labels.items():
-        nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
-        read[name] = tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
-        axes = axes_of(read[name], draws[name].ndim - 1) if name in draws else []
-        if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
-            raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
-    return read
 
 
 def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:
