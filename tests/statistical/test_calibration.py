@@ -33,8 +33,7 @@ def each_once(*setting: Any) -> bool:
     return setting in {
         ("bernoulli", 1.0, 10, "add_remove"),
         ("bernoulli", 0.01, 1000, "add_remove"),
-        ("categorical", 0.1, 10, "replace"),
-        ("categorical", 0.01, 100, "replace"),
+        ("categorical", 0.1, 100, "replace"),
     }
 
 
