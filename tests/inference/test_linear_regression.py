@@ -294,6 +294,51 @@ def test_noise_that_dominates_is_the_first_line(rng: np.random.Generator) -> Non
     assert (high - low)[0] > 5
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"u": lambda rows: rows["x"] / 5 - 2}, "of 'x' and 'u'"),
+        ({"x": lambda rows: np.full(5000, 5.0)}, "too little variation, of 'x'"),
+    ],
+    ids=["varied", "collinear", "constant"],
+)
+@pytest.mark.parametrize("rho", [5, 50])
+def test_no_budget_is_asked_for_where_none_would_help(
+    rng: np.random.Generator, changed: dict[str, Any], said: str, rho: int
+) -> None:
+    rows = rows_of(5000, rng)
+    rows |= {name: made(rows) for name, made in changed.items()}
+    gaussian, model = dc.mechanisms.Gaussian(rho=rho), model_of("x", "u")
+    releases = [sample_with(RandomSource.seeded(rng), rows, model, gaussian) for _ in range(12)]
+    headlines = [dc.infer(one, rng=1, draws=80).diagnostics.headline for one in releases]
+    assert not any("rho = " in one for one in headlines)
+    if not said:
+        assert not any(headlines)
+    # an eigenvalue of 0 seems to be clear of noise by two of its standard deviations now and then
+    assert sum(said in one for one in headlines) >= 8
+
+
+def test_too_few_usable_records_are_the_first_line(rng: np.random.Generator) -> None:
+    rows = rows_of(5000, rng) | {"x": np.full(5000, np.nan)}
+    release = dc.release(rows, model_of("x", "u"), mechanism="gaussian", rho="0.5")
+    assert "records are usable, hardly enough" in dc.infer(release, rng=1, draws=400).diagnostics.headline
+
+
+def test_chains_that_mix_slowly_are_run_longer() -> None:
+    """Terms that repeat each other, much noise: without more moves for a draw fewer than 100 of 4,000 are effective."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    x, label = rng.normal(0, 0.4, n), rng.choice(["a", "b", "c"], n)
+    rows = {"y": 0.5 * x + rng.normal(0, 0.3, n), "x": x, "s": label}
+    bounds = {"y": (-2, 2), "x": (-2, 2), "s": ["a", "b", "c"]}
+    model = dc.models.LinearRegression("y", ["x", "s", "x * s", "x ** 2"], bounds=bounds)
+    release = sample_with(RandomSource.seeded(rng), rows, model, dc.mechanisms.Laplace(1))
+    found = dc.infer(release, rng=1).diagnostics
+    assert min(float(np.min(one)) for one in found.ess.values()) > 400
+    assert not found.mixing_warnings
+
+
 HARD: dict[str, Any] = {
     "constant": lambda rows: rows | {"x": np.full(500, 5.0)},
     "collinear": lambda rows: rows | {"u": rows["x"] / 5 - 2},

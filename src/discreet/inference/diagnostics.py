@@ -110,11 +110,12 @@ class Diagnostics:
             return ()
         found = []
         # what was released cannot be continued
-        remedy = "the released chain is short" if self.engine == "samples" else "run longer"
+        remedy = "the released chain is short" if self.engine == "samples" else "run longer, with more draws"
         worst = max((float(np.max(v)) for v in self.r_hat.values()), default=1.0)
         if not worst <= R_HAT_LIMIT:
             found.append(
-                f"the chains do not agree (R-hat {worst:.3f}, want at most {R_HAT_LIMIT}): {remedy}."
+                f"the chains do not agree (R-hat {np.ceil(1000 * worst) / 1000:.3f}, want at most {R_HAT_LIMIT}): "
+                f"{remedy}."
             )
         least = min((float(np.min(v)) for v in self.ess.values()), default=np.inf)
         if not least >= ESS_PER_CHAIN * self.n_chains:

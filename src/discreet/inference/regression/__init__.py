@@ -1,7 +1,13 @@
 """Noisy sums of products read as the moments of a table, and those as a sample of a population's."""
 
-from discreet.inference.regression.moment_draws import MomentDraws, draw_moments, possible_start, unpacked
-from discreet.inference.regression.moment_population import PopulationDraws, draw_population, slopes_of
+from discreet.inference.regression.moment_draws import (
+    MomentDraws,
+    draw_moments,
+    possible_start,
+    slopes_of,
+    unpacked,
+)
+from discreet.inference.regression.moment_population import PopulationDraws, draw_population
 from discreet.inference.regression.moment_readings import Readings, usable_counts, weighed_counts
 
 __all__ = [

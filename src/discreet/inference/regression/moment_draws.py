@@ -7,10 +7,12 @@ Hamiltonian moves start from a rough mode.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.engine import spend
 from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD, log_prior
 from discreet.inference.regression.moment_readings import Readings
@@ -23,6 +25,8 @@ _MOST_CLIMBS, _MOST_HALVINGS, _LEAST_GAIN = 40, 12, 0.5
 # proposals for each independent draw, the share of them that must count, and the most that one may count for
 _PROPOSED, _LEAST_EFFECTIVE, _MOST_SHARE = 2, 0.5, 0.01
 _LEAST_PIVOT = 1e-12
+# the share of draws that should be effective, the most moves that are made for one draw, and seconds for all of them
+_ENOUGH, _MOST_MOVES, _LONGER = 0.2, 16, 6.0
 # seconds of one move, and how they grow with the square of the dimension; measured
 _SECONDS, _MORE_SECONDS = 1e-5, 3e-9
 
@@ -107,7 +111,9 @@ def moved_moments(
     dim, each = len(q), size // chains
     warm = [150, 250 + dim, 400 + 3 * dim]
     burn = 50 + dim // 2
-    spend((_SECONDS + _MORE_SECONDS * dim**2) * (sum(warm) + size + chains * burn))
+    each_move = _SECONDS + _MORE_SECONDS * dim**2
+    spend(each_move * (sum(warm) + size + chains * burn))
+    most = min(max(int(_LONGER / (each_move * size)), 1), _MOST_MOVES)
     given = readings.given(n)
     q = _climbed(readings, n, q)
     log_step, states, records = _LOG_STEP, q[None], np.array([n])
@@ -120,21 +126,40 @@ def moved_moments(
         )
         # of the first window nothing is learned but where the middle is
         seen = states if moves != warm[0] else None
-    kept, late = [], len(states) // 4
-    root = _root(readings, n, states[late:].mean(axis=0), states[late:])
-    # adapt the step to the last root, then go on from places that are far apart
-    states, records, _, log_step = walk(
-        states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, rng, *given
-    )
-    for _ in range(chains):
-        at = rng.integers(len(states))
-        moved, numbers, _, _ = walk(
-            states[at], records[at], counts, root, log_step, _MOST_STEPS, False, burn, each, rng, *given
+    late, thin = len(states) // 4, 1
+    while True:
+        root = _root(readings, n, states[late:].mean(axis=0), states[late:])
+        # adapt the step to the last root, then go on from places that are far apart
+        states, records, _, log_step = walk(
+            states[-1], records[-1], counts, root, log_step, _MOST_STEPS, True, 100, 0, rng, *given
         )
-        kept.append((moved[burn:], numbers[burn:]))
-    found = np.concatenate([one for one, _ in kept])
-    mean, lower = unpacked(found, p)
-    return MomentDraws(mean, lower, np.concatenate([one for _, one in kept]))
+        runs, how = [], (counts, root, log_step, _MOST_STEPS, False, burn, each * thin, rng, *given)
+        for _ in range(chains):
+            at = rng.integers(len(states))
+            moved, numbers, _, _ = walk(states[at], records[at], *how)
+            runs.append((moved[burn + thin - 1 :: thin], numbers[burn + thin - 1 :: thin]))
+        states, records = (np.concatenate(one) for one in zip(*runs, strict=True))
+        mean, lower = unpacked(states, p)
+        needed = math.ceil(_ENOUGH * size / _least_effective(lower, chains))
+        if needed <= 1 or thin == most:
+            return MomentDraws(mean, lower, records)
+        # once more, with what these chains have shown of where the states lie, and so many moves for each draw
+        late, thin = 0, min(thin * needed, most)
+        spend(each_move * chains * (burn + each * thin))
+
+
+def slopes_of(root: np.ndarray) -> np.ndarray:
+    """Return the slopes of the last term on the others, given lower roots of covariance matrices."""
+    inner = root[:, :-1, :-1].swapaxes(1, 2)
+    return np.linalg.solve(inner, root[:, -1, :-1, None])[..., 0]
+
+
+def _least_effective(root: np.ndarray, chains: int) -> float:
+    """Return the effective number of draws of the slope, or log residual sd, whose place or spread has fewest."""
+    told = np.column_stack([slopes_of(root), np.log(root[:, -1, -1])])
+    told = np.column_stack([told, np.abs(told - np.median(told, axis=0))])
+    found = bulk_ess(told.reshape(chains, -1, told.shape[1]))
+    return max(float(np.nan_to_num(found, nan=np.inf).min()), 1.0)
 
 
 def resampled(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -61,12 +61,6 @@ class PopulationDraws:
         )
 
 
-def slopes_of(root: np.ndarray) -> np.ndarray:
-    """Return the slopes of the last term on the others, given lower roots of covariance matrices."""
-    inner = root[:, :-1, :-1].swapaxes(1, 2)
-    return np.linalg.solve(inner, root[:, -1, :-1, None])[..., 0]
-
-
 def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool = False) -> PopulationDraws:
     """Draw a population for each draw of the table's moments; ``naive``: of normal records, without a prior."""
     size, p = table.mean.shape

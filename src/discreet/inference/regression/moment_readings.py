@@ -28,7 +28,8 @@ class Readings:
 
     ``means`` and ``mean_scales`` are the noisy sums of the terms and the scales of their noise, ``products`` and
     ``product_scales`` those of their products, p × p. Where ``tied`` a product repeats another place, ``other``: (0, b)
-    is the sum of term b - 1, (a, b) the product of terms a - 1 and b - 1, and (-1, -1) says that it is 0.
+    is the sum of term b - 1, (a, b) the product of terms a - 1 and b - 1, and (-1, -1) says that it is 0. ``names`` are
+    the terms'.
     """
 
     means: np.ndarray
@@ -38,6 +39,7 @@ class Readings:
     tied: np.ndarray
     other: np.ndarray
     laplace: bool
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, release: Release, wanted: Design | None = None) -> Readings:
@@ -72,7 +74,7 @@ class Readings:
                 if at >= 0:
                     other[j, k] = other[k, j] = first[at]
         mine = design.index[0, 1:]
-        return cls(values[mine], scales[mine], products, product_scales, tied, other, laplace)
+        return cls(values[mine], scales[mine], products, product_scales, tied, other, laplace, design.names)
 
     def with_target(self, sums: np.ndarray, scales: np.ndarray, square: float, looseness: float) -> Readings:
         """Return readings with one term more: its sum and those of its products with the others, and its square."""
@@ -95,6 +97,7 @@ class Readings:
             wider(self.tied, np.zeros(p - 1, dtype=np.bool_), False),
             other,
             self.laplace,
+            (*self.names, "the target"),
         )
 
     def possible(self, n: float) -> tuple[np.ndarray, np.ndarray]:

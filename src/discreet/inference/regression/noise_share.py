@@ -9,6 +9,7 @@ then the table might as well have collinear terms, and what is said of slopes is
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,15 +21,22 @@ from discreet.privacy import PureDP
 CLEAR = 2.0
 # an eigenvalue of features that hardly vary, on mapped bounds; what is asked for is enough for it
 _USUAL = 0.03
+# the part of a direction from which on a term is named
+_CONCERNED = 0.1
+# the variance of a term that hardly varies, on mapped bounds; records for each term that are few
+_STILL, _FEW = 0.01, 5
 # a larger factor is not told from so noisy moments
 _MOST_TIMES = 10.0
 
 
-def clearance(readings: Readings, n: float) -> tuple[float, float]:
-    """Return the least eigenvalue of the noisy covariance of all terms, and the sd of the noise in its direction."""
+def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
+    """Return the least eigenvalue of the noisy covariance of all terms, the noise's sd along it, and each term's part.
+
+    The parts are those of the direction in which the terms vary least, in units in which they vary alike, squared.
+    """
     _, covariance = readings.at_face_value(n)
     mean_sds, product_sds = readings.sds
-    # directions are compared in units in which the terms vary alike; how much a term varies is not known below noise
+    # how much a term varies is not known below noise
     scale = np.sqrt(np.maximum(np.diag(covariance), np.maximum(np.diag(product_sds) / n, 1e-4)))
     spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     v = vectors[:, 0] / scale
@@ -37,18 +45,35 @@ def clearance(readings: Readings, n: float) -> tuple[float, float]:
     factor = 2.0 - np.eye(len(v))
     variance = (np.tril(weights * factor**2) * product_sds**2).sum()
     variance += ((2 * v * (v @ mean)) ** 2 * mean_sds**2).sum()
-    return float(spectrum[0]), math.sqrt(variance) / n
+    return float(spectrum[0]), math.sqrt(variance) / n, vectors[:, 0] ** 2
 
 
 def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -> str:
-    """Return a sentence if noise dominates, with the budget or the number of records that would change it."""
+    """Return a sentence if noise dominates: which terms it hides, and the budget or records that would change it."""
     n = float(np.median(counts))
-    least, sd = clearance(readings, n)
+    if n < _FEW * readings.size:
+        return (
+            f"about {n:.0f} records are usable, hardly enough for {readings.size} terms: if there should be more, "
+            "check labels and columns"
+        )
+    least, sd, parts = clearance(readings, n)
     if least > CLEAR * sd:
         return ""
-    times = max(CLEAR * sd / max(least, _USUAL), 1.1)
+    mean_sds, product_sds = readings.sds
+    concerned = np.flatnonzero(parts > _CONCERNED)
+    names = _listed([readings.names[k] for k in concerned])
+    times = CLEAR * sd / max(least, _USUAL)
+    # noise is small beside what terms usually vary, by themselves or beside each other
+    noise = np.maximum(mean_sds, np.diag(product_sds))[concerned].max() / n
+    if times < 1 or (len(concerned) == 1 and CLEAR * noise < _STILL):
+        beside = "by themselves or beside each other, " * (len(concerned) > 1)
+        return (
+            f"noise dominates: within the declared bounds there is too little variation, {beside}of {names}, and what "
+            "is said of slopes there is mostly the prior's; leave one out or narrow its bounds, because a larger "
+            "budget hardly helps"
+        )
     capped = times > _MOST_TIMES
-    times = min(times, _MOST_TIMES)
+    times = min(max(times, 1.1), _MOST_TIMES)
     promised = question.release.guarantees["statistics"]
     if isinstance(promised, PureDP):
         budget = f"epsilon = {_rounded(float(promised.epsilon) * times)}"
@@ -59,14 +84,20 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
         )
     records = f"{_rounded(n * times)} records"
     needed = (
-        f"more than {budget} and more than {records} are needed, unless a feature hardly varies within its bounds"
+        f"more than {budget} and more than {records} are needed, unless one of them hardly varies within its bounds"
         if capped
-        else f"about {budget}, or {records}, would change that"
+        else f"at least about {budget}, or {records}, are needed"
     )
     return (
-        "noise dominates: the noisy moments are not clearly those of any table, and what is said of slopes is mostly "
-        f"the prior's; {needed}"
+        "noise dominates: the noisy moments are not clearly those of any table, and what is said of the slopes of "
+        f"{names} is mostly the prior's; {needed}"
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return at most three names, as people list them."""
+    some = [f"{name!r:.60}" for name in names[:3]]
+    return ", ".join(some[:-1]) + " and " * (len(some) > 1) + some[-1]
 
 
 def _rounded(value: float) -> str:
