@@ -240,7 +240,8 @@ def test_draws_follow_the_distribution(rng: np.random.Generator) -> None:
     prior = MODEL.concentrations(PRIOR)
     distribution = class_distribution(release, prior, RecordPrior())
     n_draws = 20_000
-    totals = distribution.totals.sample(n_draws, rng)
+    whole = np.full(n_draws, distribution.totals.whole)
+    totals = distribution.totals.panel.split(whole, rng)
     tables_drawn = [row_of(distribution, c, d).split(totals[:, c], rng) for d in (0, 1) for c in (0, 1)]
     drawn = np.concatenate(tables_drawn, axis=1)
     found, truth = enumerated(release, (4,), False)

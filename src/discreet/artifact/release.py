@@ -53,6 +53,16 @@ class Statistics:
     shift: tuple[Fraction, ...] | None
     half: tuple[Fraction, ...] | None
 
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """The grid in floating point."""
+        return np.array(self.grid, dtype=float)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The noisy numbers that the integers stand for."""
+        return np.array([float(v * g) for v, g in zip(self.values, self.grid, strict=True)])
+
     @classmethod
     def of(cls, layout: Layout, values: tuple[int, ...]) -> Statistics:
         """Return these integers as statistics of a layout."""
@@ -214,8 +224,7 @@ class Release:
         As they are: with their noise, of values redacted or clipped.
         """
         totals, layout = self.totals, self.layout
-        y = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
-        usable, features = layout.inverted(y)
+        usable, features = layout.inverted(totals.numbers)
         if usable is None:
             # without a coordinate for it, the usable count is the public one, or the sum of the cells
             usable = float(np.sum(features)) if self.records is None else self.records

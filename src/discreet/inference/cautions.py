@@ -92,7 +92,7 @@ def usable_reading(release: Release) -> tuple[float, float] | None:
         weights = np.eye(len(names))[-1]
     else:
         return None
-    steps = weights * np.array(release.totals.grid, dtype=float)
+    steps = weights * release.totals.steps
     noise = sum(
         (step * distribution.sd) ** 2 for step, distribution in zip(steps, release.noise, strict=False)
     )
@@ -205,9 +205,9 @@ def _numbers_drowned(release: Release, records: np.ndarray, usable: float) -> tu
     )
     spread = float(np.median(z.var(axis=1)))
     # sums of z and of its square are combinations of the released coordinates
-    rows = np.array([[float(v) for v in row] for row in release.layout.rows])
+    rows = release.layout.matrix
     weights = np.linalg.lstsq(rows.T, np.eye(rows.shape[1])[:, 1:], rcond=None)[0]
-    steps = weights * np.array(release.totals.grid, dtype=float)[:, None]
+    steps = weights * release.totals.steps[:, None]
     noise = sum(
         (step * distribution.sd) ** 2 for step, distribution in zip(steps[:, 0], release.noise, strict=True)
     )

@@ -104,8 +104,7 @@ def data_tree(posterior: Posterior) -> DataTree:
     }
     groups: dict[str, Any] = {"posterior": dict(how.chains)}
     if (release := posterior.release) is not None and release.statistics is not None:
-        values = zip(release.statistics.values, release.statistics.grid, strict=True)
-        groups["observed_data"] = {"released": np.array([float(value * cell) for value, cell in values])}
+        groups["observed_data"] = {"released": release.statistics.numbers.copy()}
         dims["released"], coords["statistic"] = ["statistic"], list(release.statistics.names)
         groups |= _from_prior(posterior, release)
     return from_dict(groups, coords=coords, dims=dims, attrs={"posterior": attributes})

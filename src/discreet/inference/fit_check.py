@@ -201,8 +201,8 @@ class _Bins:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return counts of the bins given the released sums, tables × bins, and their means, parameters × bins."""
         release, t = self.release, self._coordinates
-        values, grid = release.totals.values, np.array([float(g) for g in release.totals.grid])
-        released = np.array(values, dtype=float) * grid
+        grid = release.totals.steps
+        released = np.array(release.totals.values, dtype=float) * grid
         mass = self._mass(theta)
         p, first, second = (
             np.add.reduceat(mass.reshape(*mass.shape, *(1,) * (of.ndim - 1)) * of, self._firsts, axis=1)

@@ -44,18 +44,14 @@ def read_groups(
     if found is None:
         found = one_by_one(parts, infer, asked)
         found = {name: replace(one, about=f"{name}: {one.about}") for name, one in found.items()}
-    seed = _seed(asked["rng"])
+    # a seed for what is drawn later, such as the weights of groups in a margin
+    seed = int(asked["rng"].integers(2**63))
     apart = GroupPosteriors(found, by=grouped.by, about=release.title, seed=seed)
     if not pool:
         return apart
     from discreet.inference.pooling.pooled_groups import pool_all
 
     return pool_all(parts, apart, infer, asked)
-
-
-def _seed(rng: np.random.Generator) -> int:
-    """Return a seed for what is drawn later, such as the weights of groups in a margin."""
-    return int(rng.integers(2**63))
 
 
 def _check_size(grouped: Grouped, draws: int, chains: int) -> None:

@@ -23,7 +23,6 @@ from discreet.inference.pooling.one_parameter import draw_common
 from discreet.inference.pooling.pooled_groups import (
     PooledModel,
     check_pool,
-    curves_of,
     pool_all,
     pooled_model,
 )
@@ -74,9 +73,8 @@ def _common(
     how: PooledModel, several: Mapping[str, Release], apart: GroupPosteriors, rng: np.random.Generator
 ) -> Posterior:
     """Return the posterior of the one parameter that all institutions share."""
-    population, curves = curves_of(several, apart)
-    first = next(iter(apart.values()))
-    x = draw_common(curves, population, first.n_draws, rng)
+    population, first = how.population(next(iter(several.values()))), next(iter(apart.values()))
+    x = draw_common(how.curves(several, apart, population), population, first.n_draws, rng)
     draws = {how.parameter: population.value(x)}
 
     def said() -> Diagnostics:

@@ -126,7 +126,11 @@ class CellsForm(Form):
         for k in range(1, len(cells)):
             first, width = self.low[k], self.log_weight[k].size
             last = k == len(cells) - 1
-            totals = self._totals() if last else np.arange(size + width - 1) + low + first
+            totals = (
+                self.total_low + np.arange(self.log_total.size)
+                if last
+                else np.arange(size + width - 1) + low + first
+            )
             # the count of this label along the last axis, what is left of the total for the labels before
             rest = totals[:, None] - first - np.arange(width)[None, :] - low
             inside = (rest >= 0) & (rest < size)
@@ -134,9 +138,6 @@ class CellsForm(Form):
             height = arrays.log_sum_exp(xp.where(inside, terms, _NEVER))
             low, size = int(totals[0]), totals.size
         return arrays.log_sum_exp(height + self.log_total)
-
-    def _totals(self) -> np.ndarray:
-        return self.total_low + np.arange(self.log_total.size)
 
     def stan_function(self) -> str:
         cells = len(self.low)

@@ -60,6 +60,14 @@ class RecordPrior:
 CountPrior = RecordPrior | MissingPrior
 
 
+def log_mass_of(prior: CountPrior, counts: np.ndarray) -> np.ndarray:
+    """Return the log prior of any counts, up to a constant: -inf outside [low, high]."""
+    inside = (counts >= prior.low) & (counts <= (np.inf if prior.high is None else prior.high))
+    with np.errstate(divide="ignore"):
+        found = prior.log_mass(np.where(inside, counts, prior.low).astype(float))
+    return np.where(inside, found, -np.inf)
+
+
 def closest(prior: CountPrior, count: float) -> int:
     """Return the possible number of records nearest to a reading."""
     sides = prior.nearest(count, above=True), prior.nearest(count, above=False)

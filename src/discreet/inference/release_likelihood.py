@@ -30,7 +30,7 @@ from discreet.inference.likelihood_forms import (
     TotalsForm,
 )
 from discreet.inference.missing_prior import expected_missing
-from discreet.inference.record_prior import CountPrior, record_prior
+from discreet.inference.record_prior import CountPrior, log_mass_of, record_prior
 from discreet.models.base import Model
 from discreet.privacy import Noise
 
@@ -147,7 +147,7 @@ def likelihood(
 
 def _totals(release: Release) -> TotalsForm:
     """Return the likelihood of the totals, in the units that they are released in."""
-    kinds, grid = [noise.kind for noise in release.noise], np.array(release.totals.grid, dtype=float)
+    kinds, grid = [noise.kind for noise in release.noise], release.totals.steps
     if "other" in kinds:
         raise UsageError(
             "the totals behind such published numbers have no closed form.", hint="dc.infer reads the release"
@@ -179,7 +179,7 @@ def _pairs(question: Question) -> PairsForm:
         no = usable[possible] - yes
         readings = [(yes - no, 0)] + ([(no + yes, 1)] if len(values) > 1 else [])
     log_weight = sum(noise[k].log_mass(values[k] - total) for total, k in readings)
-    log_weight = log_weight + _log_prior(question.usable, no + yes)
+    log_weight = log_weight + log_mass_of(question.usable, no + yes)
     kept = log_weight >= np.max(log_weight) - _DEPTH
     no, yes, log_weight = no[kept], yes[kept], log_weight[kept]
     _check_size(no.size)
@@ -201,7 +201,7 @@ def _cells(question: Question) -> CellsForm:
     )
     low, high = sum(int(window[0]) for window in windows), sum(int(window[-1]) for window in windows)
     totals = np.arange(low, high + 1)
-    log_total = gammaln(totals + 1.0) + _log_prior(question.usable, totals)
+    log_total = gammaln(totals + 1.0) + log_mass_of(question.usable, totals)
     if len(values) > k:
         log_total = log_total + noise[k].log_mass(values[k] - totals)
     possible = np.flatnonzero(np.isfinite(log_total))
@@ -233,14 +233,6 @@ def _within(counts: np.ndarray, prior: CountPrior) -> np.ndarray:
     top = np.inf if prior.high is None else prior.high
     inside = counts[(counts >= prior.low) & (counts <= top)]
     return inside if inside.size else np.array([prior.low])
-
-
-def _log_prior(prior: CountPrior, counts: np.ndarray) -> np.ndarray:
-    top = np.inf if prior.high is None else prior.high
-    inside = (counts >= prior.low) & (counts <= top)
-    with np.errstate(divide="ignore"):
-        found = prior.log_mass(np.where(inside, counts, prior.low).astype(float))
-    return np.where(inside, found, -np.inf)
 
 
 def _check_size(terms: int) -> None:

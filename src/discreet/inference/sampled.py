@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from discreet.artifact import Release, Samples
@@ -72,7 +70,7 @@ def described(release: Release) -> str:
     """Say from which posterior the samples are."""
     record = release.sampling_record
     numbers = [
-        words.format(_short(record.parameters[name]))
+        words.format(f"{float(record.parameters[name]):.4g}")
         for name, words in _WORDS.items()
         if name in record.parameters
     ]
@@ -80,7 +78,3 @@ def described(release: Release) -> str:
     said = ", ".join([*prior, *numbers])
     way = "a " * record.of_posterior + record.kind
     return f"{way} ({said})" if said else way
-
-
-def _short(value: Fraction) -> str:
-    return f"{float(value):.4g}"

@@ -77,7 +77,7 @@ class ColumnModel(Model):
         return tuple(column for column in self.columns if isinstance(column, Numeric))
 
     @cached_property
-    def has_numbers(self) -> bool:
+    def has_numbers(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         return bool(self.numeric_columns)
 
     # -- declarations ---------------------------------------------------------------------------------

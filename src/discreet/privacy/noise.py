@@ -49,7 +49,7 @@ class LaplaceShape(Spread):
     scale: float
     kind = "laplace"
 
-    width = property(attrgetter("scale"))
+    width = property(attrgetter("scale"))  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def reach(self, log_tail: float) -> float:
         return self.scale * log_tail
@@ -61,7 +61,7 @@ class GaussianShape(Spread):
     sigma: float
     kind = "gaussian"
 
-    width = property(attrgetter("sigma"))
+    width = property(attrgetter("sigma"))  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def reach(self, log_tail: float) -> float:
         return self.sigma * float(np.sqrt(2 * log_tail))
@@ -100,7 +100,7 @@ class DiscreteLaplace(LaplaceShape, Noise):
         return rng.geometric(p, size) - rng.geometric(p, size)
 
     @cached_property
-    def sd(self) -> float:
+    def sd(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         # 1 / (sqrt(2) sinh(1 / 2b)), written so that a tiny b gives a tiny number and not an overflow
         return float(np.sqrt(2.0) * np.exp(-0.5 / self.scale) / -np.expm1(-1.0 / self.scale))
 
@@ -137,7 +137,7 @@ class DiscreteGaussian(GaussianShape, Noise):
         return np.concatenate(kept)
 
     @cached_property
-    def sd(self) -> float:
+    def sd(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.sigma > 3:
             return self.sigma
         k = np.arange(-60, 61)

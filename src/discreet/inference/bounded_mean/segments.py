@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -56,18 +55,13 @@ class Steps:
 UNIFORM = Steps(np.array([0.0, 1.0]), np.array([1.0]))
 
 
-class Line(Protocol):
-    """The likelihood along lines times a prior: its integral, and draws of r on some of the lines."""
+def along(
+    offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps = UNIFORM
+) -> _Still | _Normal | _OneLaplace | _Pieces:
+    """Return the prior of r times the product of masses at ``offset - slope r``; both have shape (k, n_lines).
 
-    log_integral: np.ndarray
-
-    def draw(self, lines: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one r on each of the lines with these positions."""
-        ...
-
-
-def along(offset: np.ndarray, slope: np.ndarray, noise: Sequence[Noise], prior: Steps = UNIFORM) -> Line:
-    """Return the prior of r times the product of masses at ``offset - slope r``; both have shape (k, n_lines)."""
+    It has a ``log_integral``, one for each line, and draws r on the lines with given positions.
+    """
     moving = [j for j in range(len(noise)) if np.any(slope[j])]
     shapes = {noise[j].kind for j in moving} or {noise[0].kind}
     if not moving and {each.kind for each in noise} not in ({"laplace"}, {"gaussian"}):

@@ -37,11 +37,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from discreet.inference.bounded_mean import segments
+from discreet.inference.record_prior import CountPrior
 from discreet.privacy.noise import Noise
 
 #: Log of what is neglected of the noise.
@@ -63,18 +63,6 @@ _HALF = 0.5
 _RIGHT_ANGLE = np.pi / 2
 # counts whose prior is averaged one by one
 _MOST_COUNTS = 2**16
-
-
-class CountPrior(Protocol):
-    """A prior on the number of usable records: whole numbers from ``low`` to ``high`` (None: no limit)."""
-
-    @property
-    def low(self) -> int: ...
-    @property
-    def high(self) -> int | None: ...
-    def log_mass(self, n: np.ndarray, /) -> np.ndarray:
-        """Return the log prior of counts inside [low, high], up to a constant."""
-        ...
 
 
 @dataclass(frozen=True)

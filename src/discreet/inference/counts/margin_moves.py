@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.compiled import njit
 
-# how many intervals a slice may step out before it settles for what it has
-_MOST_STEPS = 40
+#: How many intervals a slice may step out before it settles for what it has.
+MOST_STEPS = 40
 # exchanges for each other move
 _EXCHANGES = 4
 #: More records than there can be.
@@ -64,35 +64,19 @@ class MarginLine(NamedTuple):
 
 
 @njit(cache=True)
-def _line(points: np.ndarray, signs: np.ndarray, target: MarginTarget) -> MarginLine:
-    """Return the line along which ``signs`` times m is added at the cells ``points``; what cancels is left out."""
-    many = 0
-    for point in points:
-        many += target.start[point + 1] - target.start[point]
-    cell_at, cell_by = np.empty(points.size, np.int64), np.empty(points.size, np.int64)
-    read_at, read_by = np.empty(many, np.int64), np.empty(many, np.int64)
-    n_cells, n_reads = 0, 0
-    for i in range(points.size):
-        n_cells = _put(points[i], signs[i], cell_at, cell_by, n_cells)
-        for j in range(target.start[points[i]], target.start[points[i] + 1]):
-            n_reads = _put(target.reads[j], signs[i], read_at, read_by, n_reads)
-    n_cells, n_reads = _kept(cell_at, cell_by, n_cells), _kept(read_at, read_by, n_reads)
-    return MarginLine(signs.sum(), cell_at[:n_cells], cell_by[:n_cells], read_at[:n_reads], read_by[:n_reads])
-
-
-@njit(cache=True)
-def _put(place: int, sign: int, at: np.ndarray, by: np.ndarray, found: int) -> int:
-    for j in range(found):
-        if at[j] == place:
-            by[j] += sign
-            return found
-    at[found] = place
-    by[found] = sign
-    return found + 1
-
-
-@njit(cache=True)
-def _kept(at: np.ndarray, by: np.ndarray, found: int) -> int:
+def gather(where: np.ndarray, signs: np.ndarray, at: np.ndarray, by: np.ndarray) -> int:
+    """Collect what ``where`` names, with the sum of its signs, leaving out what cancels; return how many."""
+    found = 0
+    for i in range(where.size):
+        known = False
+        for j in range(found):
+            if at[j] == where[i]:
+                by[j] += signs[i]
+                known = True
+        if not known:
+            at[found] = where[i]
+            by[found] = signs[i]
+            found += 1
     kept = 0
     for j in range(found):
         if by[j] != 0:
@@ -100,6 +84,24 @@ def _kept(at: np.ndarray, by: np.ndarray, found: int) -> int:
             by[kept] = by[j]
             kept += 1
     return kept
+
+
+@njit(cache=True)
+def _line(points: np.ndarray, signs: np.ndarray, target: MarginTarget) -> MarginLine:
+    """Return the line along which ``signs`` times m is added at the cells ``points``; what cancels is left out."""
+    many = 0
+    for point in points:
+        many += target.start[point + 1] - target.start[point]
+    cell_at, cell_by = np.empty(points.size, np.int64), np.empty(points.size, np.int64)
+    read_at, read_by = np.empty(many, np.int64), np.empty(many, np.int64)
+    where, by = np.empty(many, np.int64), np.empty(many, np.int64)
+    many = 0
+    for i in range(points.size):
+        for j in range(target.start[points[i]], target.start[points[i] + 1]):
+            where[many], by[many] = target.reads[j], signs[i]
+            many += 1
+    n_cells, n_reads = gather(points, signs, cell_at, cell_by), gather(where, by, read_at, read_by)
+    return MarginLine(signs.sum(), cell_at[:n_cells], cell_by[:n_cells], read_at[:n_reads], read_by[:n_reads])
 
 
 @njit(cache=True)
@@ -162,8 +164,8 @@ def _move(
     level = _log_along(0, total, state, line, target) + log(1.0 - rng.random())
     left = rng.random() - width * rng.random()
     right = left + width
-    steps_left = floor(_MOST_STEPS * rng.random())
-    steps_right = _MOST_STEPS - 1 - steps_left
+    steps_left = floor(MOST_STEPS * rng.random())
+    steps_right = MOST_STEPS - 1 - steps_left
     while steps_left > 0 and left >= low and _log_along(floor(left), total, state, line, target) >= level:
         left -= width
         steps_left -= 1

@@ -113,7 +113,7 @@ def upward(
             value, split = np.zeros(high - low + 1), None
         else:
             a, b = messages[node.left], messages[node.right]
-            least, most = a.low + b.low, _least(top, a.high + b.high)
+            least, most = a.low + b.low, a.high + b.high if top is None else min(top, a.high + b.high)
             _check(least, most, laid)
             low, high = _window(node, least, most)
             low = max(low, counts.low) if root else low
@@ -142,10 +142,6 @@ def _check(low: int, high: int, laid: int) -> None:
             "the noise on the counts is so wide that too many counts are possible.",
             hint="release fewer bins, or with a larger epsilon",
         )
-
-
-def _least(a: int | None, b: int) -> int:
-    return b if a is None else min(a, b)
 
 
 def _shape(left: BinNode, right: BinNode, concentrations: Concentrations) -> tuple[np.ndarray, np.ndarray]:

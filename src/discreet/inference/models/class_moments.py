@@ -129,8 +129,7 @@ class BlockReading:
 
     def check(self, most: int) -> None:
         """Raise if a cell is so far from any sum over at most ``most`` records that no noise can have carried it."""
-        totals = self.release.totals
-        cells = np.array([float(v * g) for v, g in zip(totals.values, totals.grid, strict=True)])
+        cells = self.release.totals.numbers
         if (np.maximum(-cells, cells - most) > _FAR * self.scales + 1).any():
             raise OutOfReachError(
                 "the noisy sums contradict the noisy counts too strongly to be read together."
@@ -209,9 +208,8 @@ def draw_moments(
     for distribution, totals in zip(blocks, others, strict=True):
         records, block = distribution.usable(totals), distribution.reading.release
         distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
-        rows = np.array([[float(v) for v in row] for row in distribution.reading.table.block().rows])
-        grid = np.array([float(step) for step in block.totals.grid])
-        noisy = NoisyTotals([int(v) for v in block.totals.values], rows, grid, block.noise)
+        rows = distribution.reading.table.block().matrix
+        noisy = NoisyTotals(block.totals.values, rows, block.totals.steps, block.noise)
         draws.append(draw_population(draw_table(noisy, records, question.size, question.rng), question.rng))
     number = blocks[0].reading.table.number
     low, width = float(number.low), float(number.high - number.low)

@@ -26,7 +26,9 @@ def draw(question: Question) -> Answer:
     """Draw the table's own rows, mean, spread and design effect, and from each the population's mean and sd."""
     release = question.release
     question.refuse_missing()
-    model, parts = _model(release), _parts(release)
+    model = _model(release)
+    weights = model.weights
+    parts, least = (1, 1.0) if weights is None else (_PARTS, float(weights.low / weights.high))
     y, grid = _values(release)
     totals = NoisyTotals(release.totals.values[:3], _ROW_SUMS / parts, grid[:3], release.noise[:3])
     table = draw_table(totals, _rows(question, parts), question.size, question.rng)
@@ -34,7 +36,7 @@ def draw(question: Question) -> Answer:
     effect = np.ones(question.size)
     if model.has_cluster_sums:
         noisy = NoisyClusters(
-            y[3:], grid[3:], release.noise[3:], _least(model), float(model.max_rows), model.max_rows == 1
+            y[3:], grid[3:], release.noise[3:], least, float(model.max_rows), model.max_rows == 1
         )
         effect = draw_design_effect(noisy, table, question.rng)
     return _answer(release, table, effect, question.rng)
@@ -75,16 +77,7 @@ def _model(release: Release) -> ClusterMean:
 
 
 def _values(release: Release) -> tuple[np.ndarray, np.ndarray]:
-    grid = np.array([float(step) for step in release.totals.grid])
-    return np.array([float(v) for v in release.totals.values]) * grid, grid
-
-
-def _least(model: ClusterMean) -> float:
-    return 1.0 if model.weights is None else float(model.weights.low / model.weights.high)
-
-
-def _parts(release: Release) -> int:
-    return 1 if _model(release).weights is None else _PARTS
+    return np.array(release.totals.values, dtype=float) * release.totals.steps, release.totals.steps
 
 
 def _rows(question: Question, parts: int) -> RecordPrior:

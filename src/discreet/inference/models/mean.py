@@ -23,8 +23,8 @@ def noisy_totals(release: Release) -> NoisyTotals:
     layout, every = release.layout, release.readings
     return NoisyTotals(
         [value for one in every for value in one.totals.values],
-        np.array([[float(c) for c in row] for row in layout.rows] * len(every)),
-        np.array([float(step) for step in layout.grid] * len(every)),
+        np.tile(layout.matrix, (len(every), 1)),
+        np.array(layout.grid * len(every), dtype=float),
         [noise for one in every for noise in one.noise],
     )
 
@@ -38,8 +38,7 @@ def draw(question: Question) -> Answer:
 def draw_naive(question: Question) -> Answer:
     """Take the noisy totals for those of the table, moved to the nearest that some table could have."""
     release = question.release
-    y = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
-    reading, (total, square) = release.layout.inverted(y)
+    reading, (total, square) = release.layout.inverted(release.totals.numbers)
     public = np.inf if release.records is None else float(release.records)
     usable = np.clip(public if reading is None else reading, 0.0, public)
     mean, spread = 0.5, 0.5

@@ -51,7 +51,6 @@ def column_moments(question: Question) -> dict[str, np.ndarray]:
     """Draw mean and sd of each column, draws × columns, assuming nothing but the bounds."""
     release = question.release
     d, rows = release.family.n_columns, release.layout.matrix
-    grid = np.array([float(step) for step in release.totals.grid])
     pairs = list(combinations_with_replacement(range(d), 2))
     found = []
     for i in range(d):
@@ -60,9 +59,9 @@ def column_moments(question: Question) -> dict[str, np.ndarray]:
         others = np.delete(np.arange(rows.shape[1]), mine)
         kept = np.flatnonzero(~(rows[:, others] != 0).any(axis=1))
         totals = NoisyTotals(
-            [int(release.totals.values[j]) for j in kept],
+            [release.totals.values[j] for j in kept],
             rows[kept][:, mine],
-            grid[kept],
+            release.totals.steps[kept],
             [release.noise[j] for j in kept],
         )
         table = draw_table(totals, question.usable, question.size, question.rng)

@@ -17,6 +17,7 @@ from discreet.artifact import Release
 from discreet.inference.diagnostics import Diagnostics
 from discreet.inference.pooling.vector_hierarchy import FREEDOM, Student, VectorHierarchy
 from discreet.inference.posterior import Posterior
+from discreet.inference.regression import slopes_of
 from discreet.inference.regression.moment_prior import draw_priors
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
@@ -107,7 +108,7 @@ class _WeakPrior:
     def of(cls, d: int) -> _WeakPrior:
         """Return that of a regression on d terms."""
         mean, root = draw_priors(d, _PRIOR_DRAWS, np.random.default_rng(d))
-        slopes = np.linalg.solve(root[:, :d, :d].swapaxes(1, 2), root[:, d, :d, None])[..., 0]
+        slopes = slopes_of(root)
         intercept = mean[:, d] - (mean[:, :d] * slopes).sum(axis=1)
         log_sd = np.log(root[:, d, d])
         return cls(

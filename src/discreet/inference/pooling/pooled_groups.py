@@ -67,6 +67,15 @@ class PooledModel:
     #: deviation of the points of spreads; None if draws are taken again instead.
     again: Callable[[Release, float, float], tuple[Any, Population]] | None = None
 
+    def curves(
+        self, releases: Mapping[str, Release], apart: Mapping[str, Posterior], population: Population
+    ) -> list[Curve]:
+        """Return what each of the releases says for itself of the population that they come from."""
+        return [
+            self.curve(part, apart[name], population.x(apart[name].draws[self.parameter]), population)
+            for name, part in releases.items()
+        ]
+
 
 def pooled_model(model: Model) -> PooledModel:
     """Return how a model with one pooled parameter is pooled, or raise."""
@@ -114,19 +123,6 @@ def pool_all(
     return GroupPosteriors(
         found, by=apart.by, about=apart.about, population=population, apart=apart, seed=apart.seed
     )
-
-
-def curves_of(
-    releases: Mapping[str, Release], apart: Mapping[str, Posterior]
-) -> tuple[Population, list[Curve]]:
-    """Return the population that releases come from, and what each of them says for itself."""
-    first = next(iter(releases.values()))
-    how = pooled_model(first.model)
-    population = how.population(first)
-    return population, [
-        how.curve(part, apart[name], population.x(apart[name].draws[how.parameter]), population)
-        for name, part in releases.items()
-    ]
 
 
 def like_spreads(
@@ -185,10 +181,7 @@ def pool(
     _check_several(releases)
     how = pooled_model(next(iter(releases.values())).model)
     alike, population = like_spreads(releases, apart, infer, rng)
-    curves = [
-        how.curve(part, alike[name], population.x(alike[name].draws[how.parameter]), population)
-        for name, part in releases.items()
-    ]
+    curves = how.curves(releases, alike, population)
     sizes = np.array([_size(part) for part in releases.values()])
     hierarchy = Hierarchy(Cells.of(curves, population), population, *size_classes(sizes))
     edges = hierarchy.cells.edges
@@ -228,8 +221,7 @@ def _check_several(releases: Mapping[str, Release]) -> None:
 
 def _size(release: Release) -> float:
     """Return the noisy number of records of a group, or the public one."""
-    y = np.array([float(v * g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)])
-    reading, _ = release.layout.inverted(y)
+    reading, _ = release.layout.inverted(release.totals.numbers)
     return float((release.records or 0) if reading is None else reading)
 
 

@@ -55,29 +55,29 @@ class Population(ABC):
         """How probable it is that a group is like the others, farther from them, or unlike them."""
         return 0.4, 0.4, 0.2
 
-    @abstractmethod
     def x(self, value: np.ndarray) -> np.ndarray:
-        """Return the points of values of the parameter."""
+        """Return the points of values of the parameter: themselves, as places are, unless overridden."""
+        return np.asarray(value)
 
-    @abstractmethod
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return the values at points."""
+        return x
 
-    @abstractmethod
     def u(self, x: np.ndarray) -> np.ndarray:
         """Return the places of points on the line on which groups are normal."""
+        return x
 
-    @abstractmethod
     def x_of(self, u: np.ndarray) -> np.ndarray:
         """Return the points of places."""
+        return u
 
     @abstractmethod
     def center(self, level: np.ndarray) -> np.ndarray:
         """Return the center, in u, at a level of its prior."""
 
-    @abstractmethod
     def spread(self, level: np.ndarray) -> np.ndarray:
-        """Return the standard deviation in u, at a level of its prior."""
+        """Return the standard deviation in u, at a level of its prior: s with density 1 / (1 + s)^2."""
+        return np.maximum(level / (1 - level), _ALIKE)
 
     @abstractmethod
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
@@ -133,9 +133,6 @@ class SharePopulation(Population):
     def center(self, level: np.ndarray) -> np.ndarray:
         return logit(level)
 
-    def spread(self, level: np.ndarray) -> np.ndarray:
-        return np.maximum(level / (1 - level), _ALIKE)
-
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(np.sin(2 * x), _TINY)) if self.uniform else np.zeros(np.shape(x))
 
@@ -167,12 +164,6 @@ class RatePopulation(Population):
     def own_high(self) -> float:
         return np.inf
 
-    def x(self, value: np.ndarray) -> np.ndarray:
-        return np.asarray(value)
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        return x
-
     def u(self, x: np.ndarray) -> np.ndarray:
         share = x / self.high
         return np.log(np.maximum(share, _NEAR_ZERO)) - np.log(np.maximum(1 - share, _NEAR_ZERO))
@@ -183,9 +174,6 @@ class RatePopulation(Population):
     def center(self, level: np.ndarray) -> np.ndarray:
         rate = -np.log1p(level * np.expm1(-self.prior_rate * self.high)) / self.prior_rate
         return self.u(rate)
-
-    def spread(self, level: np.ndarray) -> np.ndarray:
-        return np.maximum(level / (1 - level), _ALIKE)
 
     def log_own_prior(self, x: np.ndarray) -> np.ndarray:
         return -self.prior_rate * x
@@ -210,18 +198,6 @@ class NormalPopulation(Population):
     own: NormalInverseGamma
     low: float = -np.inf
     high: float = np.inf
-
-    def x(self, value: np.ndarray) -> np.ndarray:
-        return np.asarray(value)
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        return x
-
-    def u(self, x: np.ndarray) -> np.ndarray:
-        return x
-
-    def x_of(self, u: np.ndarray) -> np.ndarray:
-        return u
 
     def center(self, level: np.ndarray) -> np.ndarray:
         return self.middle + self.width * ndtri(level)

@@ -62,6 +62,7 @@ class Student:
         scale = np.cov(x.T).reshape(p, p)
         tiny = 1e-12 * np.trace(scale) / p + 1e-300
         precision = np.linalg.inv(scale + tiny * np.eye(p))
+        constant = gammaln((_FREEDOMS + p) / 2) - gammaln(_FREEDOMS / 2) - p / 2 * np.log(_FREEDOMS)
         for _ in range(_FIT_ROUNDS):
             far = _squares(x - middle, precision)
             weights = (freedom + p) / (freedom + far)
@@ -69,7 +70,7 @@ class Student:
             scale = (weights * (x - middle).T) @ (x - middle) / n
             precision = np.linalg.inv(scale + tiny * np.eye(p))
             far = _squares(x - middle, precision)[:, None]
-            heights = _log_constant(_FREEDOMS, p) - (_FREEDOMS + p) / 2 * np.log1p(far / _FREEDOMS)
+            heights = constant - (_FREEDOMS + p) / 2 * np.log1p(far / _FREEDOMS)
             freedom = float(_FREEDOMS[heights.sum(axis=0).argmax()])
         return cls(middle, precision, freedom)
 
@@ -77,10 +78,6 @@ class Student:
         """Return the log density at points, up to a constant."""
         far = _squares(x - self.middle, self.precision)
         return -(self.freedom + len(self.middle)) / 2 * np.log1p(far / self.freedom)
-
-
-def _log_constant(freedom: np.ndarray, p: int) -> np.ndarray:
-    return gammaln((freedom + p) / 2) - gammaln(freedom / 2) - p / 2 * np.log(freedom)
 
 
 def _squares(x: np.ndarray, precision: np.ndarray) -> np.ndarray:

@@ -46,9 +46,8 @@ class Readings:
         """Return what a release of a regression holds, but for the usable count; or the ``wanted`` part of it."""
         design = release.model.require(Regression, "sums of products are read of a regression").design
         totals, noise = release.totals, release.noise
-        step = np.array(totals.grid, dtype=float)
-        values = np.array(totals.values, dtype=float) * step
-        scales = np.array([one.width for one in noise]) * step
+        values = np.array(totals.values, dtype=float) * totals.steps
+        scales = np.array([one.width for one in noise]) * totals.steps
         if wanted is not None and wanted != design:
             places = {product: at for at, product in enumerate(design.products)}
             mine = [places[product] for product in wanted.products]

@@ -98,13 +98,11 @@ def test_a_private_number_of_entries(rng: np.random.Generator) -> None:
     truth = normalized(log_weights) @ n
     counts, totals = np.array([[6.0, 3.0]]), np.array([9.0])
     found = np.empty(24_000)
-    arguments = (np.zeros(1, dtype=np.int64), p[None])
-    rest = (reading[None], np.full(2, 1 / 1.5), np.array([0, 2]), False)
+    latent = tables.Latent(counts, totals, np.zeros(1, dtype=np.int64), p[None], np.log(p)[None])
+    read = tables.Read(reading[None], np.full(2, 1 / 1.5), np.array([0, 2]), np.ones(1, dtype=bool), False)
     for i in range(found.size):
-        tables.grow_sweep(
-            rng, 2, 3, np.zeros(1, dtype=np.int64), counts, totals, *arguments, *rest, np.zeros(40), 0
-        )
-        tables.pair_sweep(rng, 0, 1, counts, totals, *arguments, np.log(p)[None], *rest, np.array([0.0]))
+        tables.grow_sweep(rng, 2, 3, np.zeros(1, dtype=np.int64), latent, read, np.zeros(40), 0)
+        tables.pair_sweep(rng, 0, 1, latent, read, np.array([0.0]))
         found[i] = totals[0]
     batches = found.reshape(120, -1).mean(axis=1)
     z = (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(120))

@@ -39,7 +39,7 @@ from discreet.inference.engine import Question
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.engines.augment.latent_kernels import kept, log_noise, replace_block, sweep
 from discreet.inference.engines.augment.mode_jumps import ModeJumps
-from discreet.inference.record_prior import CountPrior, closest
+from discreet.inference.record_prior import CountPrior, closest, log_mass_of
 
 # How often an extreme parameter is drawn again before giving up.
 _MOST_TRIES = 1000
@@ -69,10 +69,7 @@ class LatentTarget:
         """Log probability of each usable count from 0 to n and of one way to choose who is usable."""
         u = np.arange(self.n + 1)
         log_ways = gammaln(self.n + 1.0) - gammaln(u + 1.0) - gammaln(self.n - u + 1.0)
-        inside = (u >= self.usable.low) & (u <= (self.n if self.usable.high is None else self.usable.high))
-        return (
-            np.where(inside, self.usable.log_mass(np.where(inside, u, self.usable.low)), -np.inf) - log_ways
-        )
+        return log_mass_of(self.usable, u) - log_ways
 
     @cached_property
     def chances(self) -> np.ndarray:

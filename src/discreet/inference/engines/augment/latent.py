@@ -58,15 +58,7 @@ class LatentRecords:
             values = np.array(self.family.labels or [0, 1])
             self._cells = self._of_labels(values, np.arange(values.size))
         if self._vocabulary is None:
-            assert release.domain.bounds is not None
-            assert layout.shift is not None
-            assert layout.half is not None
-            self._maps = [
-                (float(low), float(high), float(shift), float(1 / half))
-                for (low, high), shift, half in zip(
-                    release.domain.bounds, layout.shift, layout.half, strict=True
-                )
-            ]
+            self._maps = layout.maps(release.domain.bounds)
 
     def draw(self, theta: Theta, size: int, rng: np.random.Generator) -> Pair | None:
         """Return (statistics, steps) of ``size`` usable records, one row each; None if a statistic exceeds 1e90.
@@ -101,10 +93,10 @@ class LatentRecords:
     def _of_numbers(self, x: np.ndarray) -> Pair:
         columns = [x] if self.family.n_columns == 1 else list(x.T)
         within, mapped = [], []
-        for column, (low, high, shift, slope) in zip(columns, self._maps, strict=True):
-            inside = np.minimum(np.maximum(column, low), high)
+        for column, each in zip(columns, self._maps, strict=True):
+            inside = np.minimum(np.maximum(column, each.low), each.high)
             within.append(inside == column)
-            z = (self.family.measure(inside) - shift) * slope
+            z = (self.family.measure(inside) - each.shift) * each.slope
             if self._clamped:
                 z = np.where(np.isnan(z), 0.0, z)
             mapped.append(np.minimum(np.maximum(z, -1.0), 1.0))

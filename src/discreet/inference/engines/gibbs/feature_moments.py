@@ -61,13 +61,14 @@ def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 def _normal(release: Release) -> Moments:
     family: Any = release.family
     shift, half = affine_map(release)
-    size = 1 if isinstance(family, NormalKnownVariance) else 2
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
         mean = np.asarray(theta["mean"], dtype=float)
-        variance = theta["variance"] if "variance" in theta else np.full(mean.shape, family.variance)
+        unknown = "variance" in theta
+        variance = theta["variance"] if unknown else np.full(mean.shape, family.variance)
         m, v = normal_moments((mean - shift) / half, np.sqrt(variance) / half, clip=clip)
+        size = 1 + unknown  # sums of squares are released where the variance is unknown
         return m[:, :size], v[:, :size, :size]
 
     return moments

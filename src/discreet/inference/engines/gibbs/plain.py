@@ -52,7 +52,9 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     assert release.records is not None
     conjugate = release.family.closed_form(_CONJUGATE) or _one_by_one(release.conjugate_family)
     family, n, chains = release.family, float(release.records), question.chains
-    readings, distribution = Readings.of(release), _distribution(release, conjugate)
+    readings = Readings.of(release)
+    kind = _Distribution if family.vocabulary is not None else _TruncatedDistribution
+    distribution = kind(release, conjugate)
     theta = family.draw(prior, chains, rng)
     w = (
         rng.exponential(2.0, (len(readings.y), chains))
@@ -108,7 +110,8 @@ class _Distribution:
             noise = draw_noise(place.take(todo), w[:, todo], rng)
             signal = readings.y[:, None] - noise - readings.of_count[:, None] * n
             sums[todo] = (to_sums @ signal).T
-            full[todo] = self.complete(_rows(theta, todo), sums[todo], n, rng)
+            own = {name: np.asarray(value)[todo] for name, value in theta.items()}
+            full[todo] = self.complete(own, sums[todo], n, rng)
             todo = todo[~self._possible(full[todo], n)]
             if not todo.size:
                 break
@@ -166,15 +169,6 @@ class _TruncatedDistribution(_Distribution):
         return center + np.einsum("tij,tj->ti", vectors, z)
 
 
-def _distribution(release: Release, conjugate: _Conjugate) -> _Distribution:
-    kind = _Distribution if release.family.vocabulary is not None else _TruncatedDistribution
-    return kind(release, conjugate)
-
-
-def _rows(theta: Theta, which: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value)[which] for name, value in theta.items()}
-
-
 def _one_by_one(family: Family) -> _Conjugate:
     """Return the update of any family, chain by chain; possible sums are those that need not be projected."""
 
@@ -188,17 +182,9 @@ def _one_by_one(family: Family) -> _Conjugate:
     return _Conjugate(update, possible)
 
 
-def _beta(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {"p": rng.beta(prior.a + s[:, 0], prior.b + n - s[:, 0])}
-
-
 def _dirichlet(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
     parts = rng.standard_gamma(prior.natural() + s)
     return {"p": parts / parts.sum(axis=1, keepdims=True)}
-
-
-def _gamma(prior: Any, s: np.ndarray, n: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {"rate": rng.gamma(prior.shape + n, 1 / (prior.rate + s[:, 0]))}
 
 
 def _normal_inverse_gamma(
@@ -213,9 +199,15 @@ def _normal_inverse_gamma(
 
 
 _CONJUGATE: dict[type[Family], _Conjugate] = {
-    Bernoulli: _Conjugate(_beta, lambda s, n: ((s >= 0) & (s <= n))[:, 0]),
+    Bernoulli: _Conjugate(
+        lambda prior, s, n, rng: {"p": rng.beta(prior.a + s[:, 0], prior.b + n - s[:, 0])},
+        lambda s, n: ((s >= 0) & (s <= n))[:, 0],
+    ),
     Categorical: _Conjugate(_dirichlet, lambda s, n: np.asarray((s >= 0).all(axis=1))),
-    Exponential: _Conjugate(_gamma, lambda s, n: s[:, 0] > 0),
+    Exponential: _Conjugate(
+        lambda prior, s, n, rng: {"rate": rng.gamma(prior.shape + n, 1 / (prior.rate + s[:, 0]))},
+        lambda s, n: s[:, 0] > 0,
+    ),
     Normal: _Conjugate(_normal_inverse_gamma, lambda s, n: s[:, 1] > s[:, 0] ** 2 / n),
 }
 

@@ -27,7 +27,7 @@ from discreet.inference.engines.gibbs.feature_moments import Moments, feature_mo
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS, UnconstrainingTransform
 from discreet.inference.missing_prior import MissingPrior
-from discreet.inference.record_prior import CountPrior, RecordPrior
+from discreet.inference.record_prior import CountPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
@@ -64,12 +64,10 @@ class Readings:
     @classmethod
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
-        grid = np.array([float(g) for g in release.totals.grid])
         scale = np.array([distribution.width for distribution in release.noise])
-        rows = release.layout.matrix
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
-        rows = rows / (scale * grid)[:, None]
+        rows = release.layout.matrix / (scale * release.totals.steps)[:, None]
         return cls(y, rows[:, 0], rows[:, 1:], release.noise[0].kind == "laplace")
 
 
@@ -79,7 +77,7 @@ class Count:
 
     low: float
     high: float
-    prior: RecordPrior
+    prior: CountPrior
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return u at coordinate x."""
@@ -90,19 +88,16 @@ class Count:
         return logit(np.clip((u - self.low) / (self.high - self.low), _SCATTER, 1 - _SCATTER))
 
     def log_volume(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density of x if u is uniform on [low, high]."""
+        """Return the log density of x, which is logistic: if u is uniform on [low, high]."""
         return -np.logaddexp(0, x) - np.logaddexp(0, -x)
 
     def log_prior(self, u: np.ndarray) -> np.ndarray:
         """Return the log prior of u, each whole number standing for the unit interval around it."""
-        if self.prior.weights is None:
-            return np.zeros(u.shape)
-        assert self.prior.high is not None
         return self.prior.log_mass(np.clip(np.rint(u), self.prior.low, self.prior.high))
 
 
 @dataclass(frozen=True)
-class MissingCount:
+class MissingCount(Count):
     """The usable count where n is public: its coordinate is the logit of the prior's own distribution function.
 
     So its prior is logistic, however much of it is on a single number, such as none missing. Each whole number stands
@@ -124,30 +119,15 @@ class MissingCount:
         kept = np.flatnonzero(mass > 0)
         # what the prior rules out has no coordinate
         mass, edges = mass[kept[0] : kept[-1] + 1], edges[kept[0] : kept[-1] + 2]
-        return cls(edges, np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum())
-
-    @property
-    def low(self) -> float:
-        """The least that u can be."""
-        return float(self.edges[0])
-
-    @property
-    def high(self) -> float:
-        """The most that u can be."""
-        return float(self.edges[-1])
+        cumulative = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
+        return cls(float(edges[0]), float(edges[-1]), prior, edges, cumulative)
 
     def value(self, x: np.ndarray) -> np.ndarray:
-        """Return u at coordinate x."""
         return np.maximum(np.interp(expit(x), self.cumulative, self.edges), 0.0)
 
     def coordinate(self, u: np.ndarray) -> np.ndarray:
-        """Return the coordinate of u."""
         share = np.interp(u, self.edges, self.cumulative)
         return logit(np.clip(share, 1e-6, 1 - 1e-6))
-
-    def log_volume(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density of x."""
-        return -np.logaddexp(0, x) - np.logaddexp(0, -x)
 
     def log_prior(self, u: np.ndarray) -> np.ndarray:
         """Return zero: the coordinate holds the prior."""
@@ -344,7 +324,7 @@ def _face_value(release: Release) -> tuple[np.ndarray, float] | None:
     return (release.family.project(s, n), n) if n > 0 else None
 
 
-def _count(records: CountPrior, readings: Readings) -> Count | MissingCount | None:
+def _count(records: CountPrior, readings: Readings) -> Count | None:
     """Return the latent usable count with the range that can hold its posterior, or None where it is public."""
     if records.low == records.high:
         return None

@@ -17,11 +17,9 @@ _CONTRADICTION = 100.0
 
 def reading_of(release: Release, records: CountPrior) -> SumReading:
     """Return what a release of one bounded statistic says; ``records`` is the prior on how many are usable."""
-    values = [v * float(g) for v, g in zip(release.totals.values, release.totals.grid, strict=True)]
-    widths = [
-        distribution.width * float(g)
-        for distribution, g in zip(release.noise, release.totals.grid, strict=True)
-    ]
+    steps = release.totals.steps.tolist()
+    values = [v * step for v, step in zip(release.totals.values, steps, strict=True)]
+    widths = [noise.width * step for noise, step in zip(release.noise, steps, strict=True)]
     laplace = release.noise[0].kind == "laplace"
     n = release.records
     if n is None:

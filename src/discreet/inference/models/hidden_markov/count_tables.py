@@ -15,11 +15,31 @@ Every move is built so that the multinomial distributions cancel in its acceptan
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.compiled import compiled, numba
+
+
+class Latent(NamedTuple):
+    """What moves of one chain, or of all of them along the first axis: tables, totals and states, probabilities."""
+
+    counts: np.ndarray
+    totals: np.ndarray
+    z: np.ndarray
+    p: np.ndarray
+    log_p: np.ndarray
+
+
+class Read(NamedTuple):
+    """What was read: noisy tables, one over the width of each label's noise, where features begin, and which cells."""
+
+    values: np.ndarray
+    rates: np.ndarray
+    starts: np.ndarray
+    observed: np.ndarray
+    gaussian: bool
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
@@ -64,30 +84,24 @@ def pair_sweep(
     gen: np.random.Generator,
     first_cell: int,
     stride: int,
-    counts: np.ndarray,
-    totals: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    log_p: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    gaussian: bool,
+    latent: Latent,
+    read: Read,
     factorials: np.ndarray,
 ) -> int:
     """Offer the tables of every ``stride``-th cell moves between half as many pairs of labels as they have, in place.
 
     How far a move reaches follows from the spread that the state and the noise leave, which the move does not change.
     """
-    accepted = 0
-    inverse_p = 1.0 / p
+    accepted, rates, starts = 0, read.rates, read.starts
+    inverse_p = 1.0 / latent.p
     inverse_noise = 0.5 * rates * rates
-    for c in range(first_cell, z.size, stride):
-        k = z[c]
-        n = totals[c]
+    for c in range(first_cell, latent.z.size, stride):
+        k = latent.z[c]
+        n = latent.totals[c]
         if n == 0.0:
             continue
-        one_cell, one_reading, one_log_p, one_inverse = counts[c], readings[c], log_p[k], inverse_p[k]
+        one_cell, one_reading, one_log_p = latent.counts[c], read.values[c], latent.log_p[k]
+        one_inverse = inverse_p[k]
         for d in range(starts.size - 1):
             begin, size = starts[d], starts[d + 1] - starts[d]
             if size < 2:
@@ -105,7 +119,7 @@ def pair_sweep(
                 step = float(1 + int(level)) if level < reach else -float(1 + int(level - reach))
                 if one_cell[a] >= step and one_cell[b] >= -step:
                     ratio = pair_ratio(
-                        one_cell, one_reading, rates, one_log_p, a, b, step, gaussian, factorials
+                        one_cell, one_reading, rates, one_log_p, a, b, step, read.gaussian, factorials
                     )
                     if ratio >= 0.0 or gen.random() < math.exp(ratio):
                         one_cell[a] -= step
@@ -173,24 +187,13 @@ def shift_ratio(
 
 @compiled
 def exchange_sweep(
-    gen: np.random.Generator,
-    moves: int,
-    most: int,
-    active: np.ndarray,
-    counts: np.ndarray,
-    totals: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    gaussian: bool,
+    gen: np.random.Generator, moves: int, most: int, active: np.ndarray, latent: Latent, read: Read
 ) -> int:
     """Offer ``moves`` exchanges of 1 to ``most`` entries between two active cells, in place; return the accepted.
 
     All ways to share out the entries over the cells are equally likely beforehand.
     """
-    accepted = 0
+    accepted, counts, totals = 0, latent.counts, latent.totals
     gone, come = np.empty(counts.shape[1]), np.empty(counts.shape[1])
     for _ in range(moves):
         one = int(gen.random() * active.size)
@@ -199,10 +202,10 @@ def exchange_sweep(
         size = 1 + int(gen.random() * most)
         if totals[a] < size:
             continue
-        take_out(gen, counts[a], starts, totals[a], size, gone)
-        put_in(gen, p[z[b]], starts, size, come)
-        ratio = shift_ratio(counts[a], readings[a], rates, gone, -1.0, gaussian)
-        ratio += shift_ratio(counts[b], readings[b], rates, come, 1.0, gaussian)
+        take_out(gen, counts[a], read.starts, totals[a], size, gone)
+        put_in(gen, latent.p[latent.z[b]], read.starts, size, come)
+        ratio = shift_ratio(counts[a], read.values[a], read.rates, gone, -1.0, read.gaussian)
+        ratio += shift_ratio(counts[b], read.values[b], read.rates, come, 1.0, read.gaussian)
         if ratio >= 0.0 or gen.random() < math.exp(ratio):
             accepted += 1
             totals[a] -= size
@@ -219,14 +222,8 @@ def grow_sweep(
     moves: int,
     most: int,
     active: np.ndarray,
-    counts: np.ndarray,
-    totals: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    gaussian: bool,
+    latent: Latent,
+    read: Read,
     log_prior: np.ndarray,
     low: int,
 ) -> int:
@@ -235,10 +232,10 @@ def grow_sweep(
     ``log_prior[n - low]`` is the log-probability of n entries in all *and* of one way to share them out over the cells,
     minus infinity where n is impossible.
     """
-    accepted = 0
+    accepted, counts, totals = 0, latent.counts, latent.totals
     change = np.empty(counts.shape[1])
     whole = 0
-    for c in range(z.size):
+    for c in range(latent.z.size):
         whole += int(totals[c])
     for _ in range(moves):
         c = active[int(gen.random() * active.size)]
@@ -248,11 +245,11 @@ def grow_sweep(
         if place < 0 or place >= log_prior.size or (sign < 0 and totals[c] < size):
             continue
         if sign > 0:
-            put_in(gen, p[z[c]], starts, size, change)
+            put_in(gen, latent.p[latent.z[c]], read.starts, size, change)
         else:
-            take_out(gen, counts[c], starts, totals[c], size, change)
+            take_out(gen, counts[c], read.starts, totals[c], size, change)
         ratio = log_prior[place] - log_prior[whole - low]
-        ratio += shift_ratio(counts[c], readings[c], rates, change, float(sign), gaussian)
+        ratio += shift_ratio(counts[c], read.values[c], read.rates, change, float(sign), read.gaussian)
         if ratio >= 0.0 or gen.random() < math.exp(ratio):
             accepted += 1
             whole += sign * size

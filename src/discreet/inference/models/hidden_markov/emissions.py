@@ -11,16 +11,6 @@ from discreet.inference.models.hidden_markov.paths import draw_dirichlet
 
 
 @compiled
-def sum_by_state(counts: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
-    """Fill ``out`` (states by labels) with the counts of all cells in each state."""
-    out[:] = 0.0
-    for c in range(z.size):
-        k = z[c]
-        for j in range(counts.shape[1]):
-            out[k, j] += counts[c, j]
-
-
-@compiled
 def draw_emissions(
     gen: np.random.Generator,
     counts: np.ndarray,
@@ -35,7 +25,10 @@ def draw_emissions(
     Feature d has labels ``starts[d]`` to ``starts[d + 1]``. Equation 49 of Foulds et al. (2016), whose sum runs over
     the cells in the state and not, as printed, over all of them.
     """
-    sum_by_state(counts, z, p)
+    p[:] = 0.0
+    for c in range(z.size):
+        for j in range(counts.shape[1]):
+            p[z[c], j] += counts[c, j]
     for k in range(p.shape[0]):
         for d in range(starts.size - 1):
             least = beta[starts[d]]

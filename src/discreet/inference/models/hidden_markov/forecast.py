@@ -64,7 +64,7 @@ class Forecast:
 
     def shares(self, feature: str) -> np.ndarray:
         """Return draws of the probability of each of a feature's labels: draw, sequence, step, label."""
-        p = self.posterior.draws[one_of(feature, "feature", self._features)]
+        p = self.posterior.draws[self._named(feature)]
         return p[np.arange(len(p))[:, None, None], self.paths - 1]
 
     def interval(self, feature: str, prob: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -77,11 +77,7 @@ class Forecast:
         return low, high
 
     def _named(self, feature: str) -> str:
-        return one_of(feature, "feature", self._features)
-
-    @property
-    def _features(self) -> tuple[str, ...]:
-        return tuple(feature.name for feature in self.model.features)
+        return one_of(feature, "feature", tuple(each.name for each in self.model.features))
 
     def to_pandas(self, prob: float = 0.95) -> DataFrame:
         """Return a tidy data frame: one row for each sequence, step and label, or state."""
@@ -177,15 +173,12 @@ def forecast(
     found = Forecast(posterior, np.stack(probabilities, axis=1), np.stack(paths, axis=2))
     if entries is None:
         return found
+    shares = {feature.name: found.shares(feature.name) for feature in model.features}
     counts = {
-        feature.name: rng.multinomial(entries, _summing_to_one(found.shares(feature.name)))
-        for feature in model.features
+        name: rng.multinomial(entries, each / each.sum(axis=-1, keepdims=True))
+        for name, each in shares.items()
     }
     return Forecast(posterior, found.probabilities, found.paths, counts, entries)
-
-
-def _summing_to_one(p: np.ndarray) -> np.ndarray:
-    return p / p.sum(axis=-1, keepdims=True)
 
 
 def _model_of(posterior: Posterior) -> HiddenMarkov:

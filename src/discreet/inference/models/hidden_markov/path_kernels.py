@@ -7,7 +7,13 @@ from functools import cache
 import numpy as np
 
 from discreet.compiled import compiled
-from discreet.inference.models.hidden_markov.count_tables import exchange_sweep, grow_sweep, pair_sweep
+from discreet.inference.models.hidden_markov.count_tables import (
+    Latent,
+    Read,
+    exchange_sweep,
+    grow_sweep,
+    pair_sweep,
+)
 from discreet.inference.models.hidden_markov.emissions import draw_emissions
 from discreet.inference.models.hidden_markov.paths import draw_transitions, sample_paths
 from discreet.inference.models.hidden_markov.transport import switch_paths, tilt_sweep
@@ -67,17 +73,9 @@ def move_tables(
     sizes: np.ndarray,
     switch: np.ndarray,
     active: np.ndarray,
-    counts: np.ndarray,
-    totals: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    log_p: np.ndarray,
+    latent: Latent,
     transition: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    observed: np.ndarray,
-    gaussian: bool,
+    read: Read,
     beta: np.ndarray,
     n_placed: int,
     length: int,
@@ -90,87 +88,21 @@ def move_tables(
     ``moves`` exchanges of ``sizes`` entries and, where ``switch`` says so, a path with its tables, chain by chain.
     Returns, for each chain, the share of accepted exchanges and the number of states that switched.
     """
-    n_features = starts.size - 1
-    done = np.zeros((2, z.shape[0]))
+    n_features = read.starts.size - 1
+    n_chains = latent.z.shape[0]
+    done = np.zeros((2, n_chains))
     n_sequences = n_placed // length
-    for m in range(z.shape[0]):
-        pair_sweep(
-            gen,
-            turn % STRIDE,
-            STRIDE,
-            counts[m],
-            totals[m],
-            z[m],
-            p[m],
-            log_p[m],
-            readings,
-            rates,
-            starts,
-            gaussian,
-            factorials,
-        )
+    for m in range(n_chains):
+        one = Latent(latent.counts[m], latent.totals[m], latent.z[m], latent.p[m], latent.log_p[m])
+        pair_sweep(gen, turn % STRIDE, STRIDE, one, read, factorials)
         if active.size > 1:
-            done[0, m] = exchange_sweep(
-                gen,
-                moves[m],
-                sizes[m],
-                active,
-                counts[m],
-                totals[m],
-                z[m],
-                p[m],
-                readings,
-                rates,
-                starts,
-                gaussian,
-            )
+            done[0, m] = exchange_sweep(gen, moves[m], sizes[m], active, one, read)
         if log_prior.size > 0:
-            grown = grow_sweep(
-                gen,
-                moves[m],
-                sizes[m],
-                active,
-                counts[m],
-                totals[m],
-                z[m],
-                p[m],
-                readings,
-                rates,
-                starts,
-                gaussian,
-                log_prior,
-                low,
-            )
+            grown = grow_sweep(gen, moves[m], sizes[m], active, one, read, log_prior, low)
             done[0, m] = grown if active.size == 1 else 0.5 * (done[0, m] + grown)
         done[0, m] /= moves[m]
-        tilt_sweep(
-            gen,
-            turn % n_features,
-            counts[m],
-            totals[m],
-            z[m],
-            p[m],
-            log_p[m],
-            readings,
-            rates,
-            starts,
-            observed,
-            gaussian,
-            beta,
-        )
+        tilt_sweep(gen, turn % n_features, one, read, beta)
         if switch[m]:
-            done[1, m] = switch_paths(
-                gen,
-                int(gen.random() * n_sequences) * length,
-                length,
-                counts[m],
-                z[m],
-                p[m],
-                transition[m],
-                readings,
-                rates,
-                starts,
-                observed,
-                gaussian,
-            )
+            first = int(gen.random() * n_sequences) * length
+            done[1, m] = switch_paths(gen, first, length, one, transition[m], read)
     return done

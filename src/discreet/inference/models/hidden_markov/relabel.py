@@ -28,7 +28,9 @@ def relabel(draws: Draws) -> Draws:
     # the last draw of the first chain is as good a start as any
     shares = one_hot[flat[n_draws - 1]]
     for _ in range(_MOST_ROUNDS):
-        found = np.array([_best(one_hot[path].T @ shares) for path in flat])
+        # the new number of each state that makes the overlap largest
+        best = (linear_sum_assignment(one_hot[path].T @ shares, maximize=True) for path in flat)
+        found = np.array([states for _, states in best])
         if np.array_equal(found, order):
             break
         order = found
@@ -42,11 +44,6 @@ def assignment_shares(states: np.ndarray, n_states: int) -> np.ndarray:
     """Return the share of draws in which each cell is in each state; draws first, cells last."""
     flat = states.reshape(-1, states.shape[-1])
     return np.stack([(flat == k).mean(axis=0) for k in range(n_states)], axis=1)
-
-
-def _best(overlap: np.ndarray) -> np.ndarray:
-    """Return the new number of each state that makes the overlap largest."""
-    return linear_sum_assignment(overlap, maximize=True)[1]
 
 
 def _renumbered(draws: Draws, order: np.ndarray) -> Draws:

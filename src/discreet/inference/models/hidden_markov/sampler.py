@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.inference.models.hidden_markov import path_kernels as kernels
 from discreet.inference.models.hidden_markov import start
+from discreet.inference.models.hidden_markov.count_tables import Latent, Read
 from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 
 # Log-factorials up to here are looked up; the table is 800 kB.
@@ -191,17 +192,9 @@ class Chains:
             sizes,
             switch,
             self.active,
-            self.counts,
-            self.totals,
-            self.z,
-            self.p,
-            self.log_p,
+            Latent(self.counts, self.totals, self.z, self.p, self.log_p),
             self.transition,
-            cells.values,
-            noisy.rates,
-            cells.starts,
-            cells.observed,
-            noisy.gaussian,
+            Read(cells.values, noisy.rates, cells.starts, cells.observed, noisy.gaussian),
             self.beta,
             cells.n_placed,
             cells.length,

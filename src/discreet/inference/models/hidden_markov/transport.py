@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.compiled import compiled
-from discreet.inference.models.hidden_markov.count_tables import loss
+from discreet.inference.models.hidden_markov.count_tables import Latent, Read, loss
 from discreet.inference.models.hidden_markov.paths import pick
 
 
@@ -104,21 +104,16 @@ def switch_paths(
     gen: np.random.Generator,
     first: int,
     length: int,
-    counts: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
+    latent: Latent,
     transition: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    observed: np.ndarray,
-    gaussian: bool,
+    read: Read,
 ) -> int:
     """Draw the path of one sequence anew, every state or its partner, tables carried along; return the changes.
 
     States are paired at random. Each cell's tables are carried to the partner's probabilities, which makes two
     candidates for (state, tables); given all candidates the path is drawn exactly, by filtering over pairs.
     """
+    counts, z, p = latent.counts, latent.z, latent.p
     n_states = transition.shape[1]
     partner = matching(gen, n_states)
     n_labels = counts.shape[1]
@@ -129,10 +124,10 @@ def switch_paths(
         c = first + t
         k, other_k = z[c], partner[z[c]]
         log_weight[t, 0] = log_weight[t, 1] = 0.0
-        if observed[c] and k != other_k:
-            carry(gen, counts[c], p[k], p[other_k], starts, other[t])
-            log_weight[t, 0] = -cell_loss(counts[c], readings[c], rates, gaussian)
-            log_weight[t, 1] = -cell_loss(other[t], readings[c], rates, gaussian)
+        if read.observed[c] and k != other_k:
+            carry(gen, counts[c], p[k], p[other_k], read.starts, other[t])
+            log_weight[t, 0] = -cell_loss(counts[c], read.values[c], read.rates, read.gaussian)
+            log_weight[t, 1] = -cell_loss(other[t], read.values[c], read.rates, read.gaussian)
     for t in range(length):
         c = first + t
         top = max(log_weight[t, 0], log_weight[t, 1])
@@ -162,7 +157,7 @@ def switch_paths(
             filtered[t, 1] *= transition[partner[z[c]], after]
         if pick(filtered[t], gen.random()) == 1:
             changes += 1
-            if observed[c]:
+            if read.observed[c]:
                 for j in range(n_labels):
                     counts[c, j] = other[t, j]
             z[c] = partner[z[c]]
@@ -171,25 +166,13 @@ def switch_paths(
 
 
 @compiled
-def tilt_sweep(
-    gen: np.random.Generator,
-    d: int,
-    counts: np.ndarray,
-    totals: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    log_p: np.ndarray,
-    readings: np.ndarray,
-    rates: np.ndarray,
-    starts: np.ndarray,
-    observed: np.ndarray,
-    gaussian: bool,
-    beta: np.ndarray,
-) -> int:
+def tilt_sweep(gen: np.random.Generator, d: int, latent: Latent, read: Read, beta: np.ndarray) -> int:
     """Offer every state, for pairs of labels of feature d, a shift of probability that takes entries along.
 
     How far a shift reaches follows from the noise and the totals of the state's cells, which it does not change.
     """
+    counts, totals, z, p, log_p = latent
+    readings, rates, starts, observed, gaussian = read
     accepted = 0
     begin, size = starts[d], starts[d + 1] - starts[d]
     if size < 2:

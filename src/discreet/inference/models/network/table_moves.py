@@ -12,11 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.compiled import njit
-
-# how many intervals a slice may step out before it settles for what it has
-_MOST_STEPS = 40
-#: More records than there can be.
-ANY = 1 << 60
+from discreet.inference.counts.margin_moves import ANY, MOST_STEPS, gather
 
 
 class TableTarget(NamedTuple):
@@ -71,29 +67,6 @@ class Line(NamedTuple):
 
 
 @njit(cache=True)
-def _gather(where: np.ndarray, signs: np.ndarray, at: np.ndarray, by: np.ndarray) -> int:
-    """Collect what ``where`` names, with the sum of its signs, leaving out what cancels; return how many."""
-    found = 0
-    for i in range(where.size):
-        known = False
-        for j in range(found):
-            if at[j] == where[i]:
-                by[j] += signs[i]
-                known = True
-        if not known:
-            at[found] = where[i]
-            by[found] = signs[i]
-            found += 1
-    kept = 0
-    for j in range(found):
-        if by[j] != 0:
-            at[kept] = at[j]
-            by[kept] = by[j]
-            kept += 1
-    return kept
-
-
-@njit(cache=True)
 def line_through(points: np.ndarray, signs: np.ndarray, target: TableTarget) -> Line:
     """Return the line along which ``signs`` times m is added at the joint cells ``points``."""
     nodes, size = target.cells.shape[0], points.size
@@ -101,15 +74,15 @@ def line_through(points: np.ndarray, signs: np.ndarray, target: TableTarget) -> 
     cell_at, cell_by = np.empty(nodes * size, np.int64), np.empty(nodes * size, np.int64)
     row_at, row_by = np.empty(nodes * size, np.int64), np.empty(nodes * size, np.int64)
     where = np.empty(size, np.int64)
-    n_joint = _gather(points, signs, joint_at, joint_by)
+    n_joint = gather(points, signs, joint_at, joint_by)
     n_cells, n_rows = 0, 0
     for node in range(nodes):
         for i in range(size):
             where[i] = target.cells[node, points[i]]
-        n_cells += _gather(where, signs, cell_at[n_cells:], cell_by[n_cells:])
+        n_cells += gather(where, signs, cell_at[n_cells:], cell_by[n_cells:])
         for i in range(size):
             where[i] = target.row_of[where[i]]
-        n_rows += _gather(where, signs, row_at[n_rows:], row_by[n_rows:])
+        n_rows += gather(where, signs, row_at[n_rows:], row_by[n_rows:])
     return Line(
         signs.sum(),
         joint_at[:n_joint],
@@ -163,8 +136,8 @@ def move(state: TableState, line: Line, target: TableTarget, width: float, rng: 
     level = log_along(0, total, state, line, target) + log(1.0 - rng.random())
     left = rng.random() - width * rng.random()
     right = left + width
-    steps_left = floor(_MOST_STEPS * rng.random())
-    steps_right = _MOST_STEPS - 1 - steps_left
+    steps_left = floor(MOST_STEPS * rng.random())
+    steps_right = MOST_STEPS - 1 - steps_left
     while steps_left > 0 and left >= low and log_along(floor(left), total, state, line, target) >= level:
         left -= width
         steps_left -= 1
