@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from discreet.arguments import FilePath
+from discreet.inference.summary import tails
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
@@ -246,7 +247,7 @@ def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float
     """Draw a bar for each probability; ``room`` is for how many bars the panel has room."""
     rows = np.arange(len(names))
     mean = draws.mean(axis=0)
-    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+    low, high = np.quantile(draws, tails(prob), axis=0)
     axes.barh(rows, mean, height=0.66, color=hue, alpha=0.55, linewidth=0)
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
     name_rows(axes, names, room, fontsize=8.5)
