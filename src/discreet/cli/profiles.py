@@ -205,9 +205,9 @@ def _method(name: str, graph: ProfileGraph, objective: Any = "largest") -> Profi
 
     if name == "auto":
         name = "smooth_one_bit" if graph.n_categories == 2 else "smooth_categorical"
-    smooth = {"smooth_one_bit": profiles.SmoothOneBit, "smooth_categorical": profiles.SmoothCategorical}
-    if name in smooth:
-        return smooth[name](objective)
+    for smooth in (profiles.SmoothOneBit, profiles.SmoothCategorical):
+        if name == smooth.name:
+            return smooth(objective)
     if objective != "largest":
         raise UsageError("--objective is for the smooth mechanisms.")
     others = (
