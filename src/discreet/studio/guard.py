@@ -14,10 +14,12 @@ import time
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
-from starlette.responses import HTMLResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
+from discreet.extras import needed_for
 from discreet.studio.sessions import COOKIE, Sessions, fits
+
+with needed_for("the studio"):
+    from starlette.responses import HTMLResponse, Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
 #: Bytes of a form, of dropped release files together, and of a table of rows.
