@@ -161,18 +161,16 @@ def whom_of(release: Release) -> str:
 def _how_much(release: Release) -> str:
     promised, whom = release.guarantee, whom_of(release)
     if isinstance(promised, PureDP):
-        factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier or less likely "
+            f"no conclusion from this file becomes more than {_factor(promised.epsilon)} times likelier or less likely "
             f"because of one {whom}."
         )
     if isinstance(promised, MetricDP):
         return _how_much_by_distance(release, promised)
     if isinstance(promised, ApproxDP):
-        factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier because of one {whom}, "
-            f"up to an extra probability of {plain(promised.delta)}."
+            f"no conclusion from this file becomes more than {_factor(promised.epsilon)} times likelier because of one "
+            f"{whom}, up to an extra probability of {plain(promised.delta)}."
         )
     if isinstance(promised, RenyiDP):
         which, bound = (
@@ -305,10 +303,7 @@ def assumed_in_words(release: Release) -> str:
             *release.unit.in_words([shown(column) for column in release.columns], dates=d.dates),
         ]
     )
-    parts = [
-        *one,
-        "the declarations were made without looking at the data",
-    ]
+    parts = [*one, "the declarations were made without looking at the data"]
     if d.bounds is not None:
         bought = release.bounds_choice is not None
         bounds = _listing([_range(pair, rounded=bought, dates=d.dates) for pair in d.bounds])

@@ -106,8 +106,7 @@ def audit(
     from discreet.profiles import FittedMechanism, ProfileGraph
 
     fitted = FittedMechanism.load(mechanism)
-    measured_on = None if graph is None else ProfileGraph.load(graph)
-    found = fitted.audit(measured_on)
+    found = fitted.audit(None if graph is None else ProfileGraph.load(graph))
     honored = found.honors(fitted.epsilon)
     if json:
         content = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import FilePath, one_of, whole
+from discreet.arguments import FilePath, one_of
 from discreet.errors import UsageError
 from discreet.inference.summary import tails
 from discreet.reporting.density import interval_of
@@ -14,6 +14,7 @@ from discreet.reporting.style import (
     HAIRLINE,
     PALETTE,
     QUIET,
+    check_most,
     common_decimals,
     draw_intervals,
     finish,
@@ -79,8 +80,7 @@ def plot_groups(
     """
     tails(prob)
     one_of(order, "order", ("declared", "value"))
-    if most_groups is not None:
-        whole(most_groups, "most_groups")
+    check_most(most_groups=most_groups)
     if not groups:
         raise UsageError("there is no group to draw.")
     first = next(iter(groups.values()))

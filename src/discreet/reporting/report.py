@@ -280,8 +280,7 @@ def _sensitivity(page: Page, posterior: Posterior, release: Release, prior: Any)
     """
     try:
         chosen = release.model.read_prior(prior, release.domain)
-        names = release.model.draw_names
-        values = tuple(posterior.draws[name] for name in names)
+        values = tuple(posterior.draws[name] for name in release.model.draw_names)
         log_prior = np.asarray(chosen.log_density(values[0] if len(values) == 1 else values), dtype=float)
     except (AttributeError, DiscreetError, KeyError, TypeError, ValueError, IndexError):
         return

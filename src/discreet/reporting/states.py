@@ -59,8 +59,7 @@ def plot_states(posterior: Any, *, title: str | None = None, path: FilePath | No
     place = model.time.name if model.chain is None else f"{model.chain.name} and {model.time.name}"
     notes = [posterior.about, "The most frequent state of the draws, fainter where fewer of them agree."]
     figure = new_figure(9.0, 0.62 + 0.3 * len(names), title or f"State by {place}", notes)
-    axes = figure.add_subplot()
-    draw_states(axes, states, names, model.time.labels, model.states)
+    draw_states(figure.add_subplot(), states, names, model.time.labels, model.states)
     return finish(figure, path)
 
 
