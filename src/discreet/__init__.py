@@ -119,23 +119,20 @@ __all__ = [
     "validation",
 ]
 
-_MODULES = {
-    name: f"discreet.{name}"
-    for name in (
-        "datasets",
-        "decisions",
-        "errors",
-        "families",
-        "libraries",
-        "mechanisms",
-        "models",
-        "planning",
-        "priors",
-        "privacy",
-        "profiles",
-        "validation",
-    )
-}
+_MODULES = (
+    "datasets",
+    "decisions",
+    "errors",
+    "families",
+    "libraries",
+    "mechanisms",
+    "models",
+    "planning",
+    "priors",
+    "privacy",
+    "profiles",
+    "validation",
+)
 
 _HOMES = {
     "discreet.artifact.foreign": ("foreign",),
@@ -177,7 +174,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(_MODULES[name])
+        return import_module(f"discreet.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -150,9 +150,9 @@ def pipeline_dp(
         every = {"sum": _pipeline_number(metrics, ("sum",), partition)}
         if more.get("records") is None:
             every["count"] = _pipeline_number(metrics, ("count", "privacy_id_count"), partition)
-    values, scale = ({name: pair[i] for name, pair in every.items()} for i in (0, 1))
-    scaled = {name: deviation / root for name, deviation in scale.items()}
-    return foreign(model, values=values, noise=noise, scale=scaled, **_from("PipelineDP", more))
+    values = {name: number for name, (number, _) in every.items()}
+    scale = {name: deviation / root for name, (_, deviation) in every.items()}
+    return foreign(model, values=values, noise=noise, scale=scale, **_from("PipelineDP", more))
 
 
 def _metrics(pair: Any) -> tuple[Any, dict[str, Any]]:
@@ -307,8 +307,7 @@ def bigquery(
     count, by
         Names of the columns: of the count and of the groups.
     """
-    found = _rows(rows, "rows")
-    values = {str(row[by]): row[count] for row in found}
+    values = {str(row[by]): row[count] for row in _rows(rows, "rows")}
     scale = whole(max_groups_contributed, "max_groups_contributed") * whole(
         contribution_bound, "contribution_bound"
     )

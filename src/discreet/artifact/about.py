@@ -15,7 +15,6 @@ References
 from __future__ import annotations
 
 import datetime
-import difflib
 import json
 import tomllib
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from discreet.arguments import FilePath, shown
 from discreet.arguments import path as read_path
 from discreet.artifact.files import read_text
 from discreet.errors import ReleaseFileError, UsageError
+from discreet.names import closest
 
 About = Mapping[str, str | tuple[str, ...]]
 
@@ -76,10 +76,10 @@ def read_about(value: Any) -> About:
     found: dict[str, str | tuple[str, ...]] = {}
     for name, given in given_by_name.items():
         if type(name) is not str or name not in FIELDS:
-            near = difflib.get_close_matches(name[:40], FIELDS, n=1) if type(name) is str else []
+            near = closest(name[:40], FIELDS) if type(name) is str else None
             raise UsageError(
                 f"about has no field {shown(name, 40)}.",
-                hint=f"{near[0]}?" if near else f"fields: {', '.join(FIELDS)}",
+                hint=f"{near}?" if near else f"fields: {', '.join(FIELDS)}",
             )
         found[name] = _listed(given, name) if name in LISTS else _text(given, name)
     for name, allowed in CHOICES.items():

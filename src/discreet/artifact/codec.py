@@ -13,8 +13,10 @@ import json
 from dataclasses import asdict, astuple, replace
 from typing import Any, get_args
 
+from discreet.arguments import FilePath
 from discreet.artifact.about import decode_about, encode_about
 from discreet.artifact.bounds_choice import CHOICE
+from discreet.artifact.files import as_text
 from discreet.artifact.fit_check import FIT
 from discreet.artifact.group_selection import SELECTION
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
@@ -83,6 +85,15 @@ def has_checksum(body: dict[str, Any]) -> bool:
     except (RecursionError, ValueError):
         # nested too deep, or an integer with more digits than Python prints
         return False
+
+
+def decode_file(path: FilePath, content: bytes) -> Release:
+    """Read what a release file holds; errors name the file."""
+    written = as_text(content, path, "release")
+    try:
+        return decode(written)
+    except ReleaseFileError as problem:
+        raise ReleaseFileError(f"{path}: {problem.message}", hint=problem.hint) from None
 
 
 def decode(content: str) -> Release:

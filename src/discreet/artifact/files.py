@@ -46,19 +46,30 @@ def replacing(path: FilePath, *, private: bool = False) -> Iterator[Path]:
             temporary.unlink()
 
 
-def read_text(path: FilePath, what: str, most: int) -> str:
-    """Read a text file of at most so many bytes; ``what`` says what it should have been."""
+def read_bytes(path: FilePath, what: str, most: int) -> bytes:
+    """Read a file of at most so many bytes; ``what`` says what it should have been."""
     file = read_path(path)
     try:
         if file.stat().st_size > most:
             raise ReleaseFileError(f"{os.fspath(path)}: this is not a {what} file: none is so large.")
-        return file.read_text(encoding="utf-8")
+        return file.read_bytes()
+    except OSError as problem:
+        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
+
+
+def read_text(path: FilePath, what: str, most: int) -> str:
+    """Read a text file of at most so many bytes."""
+    return as_text(read_bytes(path, what, most), path, what)
+
+
+def as_text(content: bytes, path: FilePath, what: str) -> str:
+    """Return what was read of a file as a text, with line ends of one kind."""
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise ReleaseFileError(
             f"{os.fspath(path)}: this is not a {what} file: it is not UTF-8 text."
         ) from None
-    except OSError as problem:
-        raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}.") from None
 
 
 def write_text(path: FilePath, content: str, *, private: bool = False) -> None:

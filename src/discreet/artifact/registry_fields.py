@@ -24,6 +24,7 @@ from discreet.artifact.statement import (
     origin_in_words,
     parts_in_words,
     protected_in_words,
+    whom_of,
 )
 from discreet.names import shown, shown_label
 from discreet.rational import plain
@@ -140,7 +141,7 @@ def registry_fields(release: Release) -> RegistryFields:
         },
         "administrative": {"evidence_sources": declared("administrative.evidence_sources", "sources")},
         "evaluation": {
-            "neighbors": f"{_RELATIONS[release.neighbors]} {_whom(release)}",
+            "neighbors": f"{_RELATIONS[release.neighbors]} {whom_of(release)}",
             "sensitivity": _sensitivity(release),
             "randomness": "the operating system's cryptographic generator, without a seed",
             "arithmetic": "floating point: the promise is for the distribution that it approximates"
@@ -177,10 +178,6 @@ def _unprotected(release: Release) -> str:
     return f"The number of {whose}, {release.records:,}, is public."
 
 
-def _whom(release: Release) -> str:
-    return "record" if release.unit is None else "person"
-
-
 def _unit(release: Release) -> str:
     if release.unit is None:
         return "Record: one row of the table"
@@ -210,7 +207,7 @@ def _sensitivity(release: Release) -> str | None:
         return "in the mechanism's own numbers"
     found = release.noise_record.sensitivity
     return (
-        f"{plain(found)} widths of the totals, jointly over everything that one {_whom(release)} can change"
+        f"{plain(found)} widths of the totals, jointly over everything that one {whom_of(release)} can change"
     )
 
 

@@ -22,7 +22,7 @@ from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
-from discreet.errors import ReleaseFileError, UsageError
+from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.families.likelihood import Likelihood
 from discreet.families.record_sums import RecordSums
@@ -292,18 +292,14 @@ class Release:
     @classmethod
     def load(cls, path: str | Path, *, signed_by: str | Path | Sequence[str | Path] | None = None) -> Release:
         """Read a release file; with public keys in ``signed_by``, only if the holder of one of them signed it."""
-        from discreet.artifact.codec import LARGEST_FILE
-        from discreet.artifact.files import read_text
+        from discreet.artifact.codec import LARGEST_FILE, decode_file
+        from discreet.artifact.files import read_bytes
 
         if signed_by is not None:
             from discreet.artifact.signature import load_signed
 
             return load_signed(path, signed_by)
-        content = read_text(path, "release", LARGEST_FILE)
-        try:
-            return cls.from_json(content)
-        except ReleaseFileError as problem:
-            raise ReleaseFileError(f"{path}: {problem.message}", hint=problem.hint) from None
+        return decode_file(path, read_bytes(path, "release", LARGEST_FILE))
 
 
 def _counted(n: int, thing: str) -> str:

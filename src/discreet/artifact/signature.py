@@ -27,8 +27,8 @@ from typing import Any
 
 from discreet.arguments import FilePath, listed, text
 from discreet.arguments import path as read_path
-from discreet.artifact.codec import LARGEST_FILE, no_repeats
-from discreet.artifact.files import read_text, write_text
+from discreet.artifact.codec import LARGEST_FILE, decode_file, no_repeats
+from discreet.artifact.files import read_bytes, read_text, write_text
 from discreet.artifact.readers import exact_fields, name_of, text_of
 from discreet.artifact.release import Release
 from discreet.errors import DataError, ReleaseFileError, SignatureError, UsageError
@@ -93,7 +93,8 @@ def sign(
     The file must be a release that can be read: a signature on anything else would mislead.
     """
     source = read_path(file)
-    release, content = _read_release(source)
+    content = read_bytes(source, "release", LARGEST_FILE)
+    release = decode_file(source, content)
     private = _private_key(key)
     made = {
         "format": FORMAT,
@@ -137,7 +138,7 @@ def beside(file: Path) -> Path:
 def _verified(source: Path, keys: Any, signature: FilePath | None) -> tuple[Signer, Release]:
     where = beside(source) if signature is None else read_path(signature)
     trusted = _public_keys(keys)
-    content = _bytes(source)
+    content = read_bytes(source, "release", LARGEST_FILE)
     claimed, raw, release_id = _read_signature(where)
     if claimed not in trusted:
         raise SignatureError(
@@ -150,7 +151,7 @@ def _verified(source: Path, keys: Any, signature: FilePath | None) -> tuple[Sign
             f"{source} is not what {name} signed: the file or its signature was altered.",
             hint="ask for the original file and its signature",
         )
-    release = _decoded(source, content)
+    release = decode_file(source, content)
     if release.id != release_id:
         raise SignatureError(f"{where}: it names another release than the one it is for.")
     return Signer(name, claimed), release
@@ -264,29 +265,6 @@ def _write_private(path: Path, content: bytes) -> None:
         out.write(content)
         out.flush()
         os.fsync(out.fileno())
-
-
-def _read_release(path: Path) -> tuple[Release, bytes]:
-    content = _bytes(path)
-    return _decoded(path, content), content
-
-
-def _decoded(path: Path, content: bytes) -> Release:
-    try:
-        return Release.from_json(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ReleaseFileError(f"{path}: this is not a release file: it is not UTF-8 text.") from None
-    except ReleaseFileError as problem:
-        raise ReleaseFileError(f"{path}: {problem.message}", hint=problem.hint) from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ReleaseFileError(f"{path}: this is not a release file: none is so large.")
-        return path.read_bytes()
-    except OSError as problem:
-        raise DataError(f"cannot read {path}: {problem.strerror}.") from None
 
 
 def _blob(raw: bytes) -> bytes:

@@ -153,25 +153,24 @@ def _which_person(release: Release, unit: Unit) -> str:
     )
 
 
-def _whom(release: Release) -> str:
+def whom_of(release: Release) -> str:
+    """Say who is protected, in a word."""
     return "record" if release.unit is None else "person"
 
 
 def _how_much(release: Release) -> str:
-    promised = release.guarantee
+    promised, whom = release.guarantee, whom_of(release)
     if isinstance(promised, PureDP):
-        factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier or less likely "
-            f"because of one {_whom(release)}."
+            f"no conclusion from this file becomes more than {_factor(promised.epsilon)} times likelier or less likely "
+            f"because of one {whom}."
         )
     if isinstance(promised, MetricDP):
         return _how_much_by_distance(release, promised)
     if isinstance(promised, ApproxDP):
-        factor = _factor(promised.epsilon)
         return (
-            f"no conclusion from this file becomes more than {factor} times likelier because of one {_whom(release)}, "
-            f"up to an extra probability of {plain(promised.delta)}."
+            f"no conclusion from this file becomes more than {_factor(promised.epsilon)} times likelier because of one "
+            f"{whom}, up to an extra probability of {plain(promised.delta)}."
         )
     if isinstance(promised, RenyiDP):
         which, bound = (
@@ -181,17 +180,17 @@ def _how_much(release: Release) -> str:
         )
         said = f"the Rényi divergence of {which} between the files with and without any one change is at most {bound}."
         # one order alone is too little to be put into other words
-        in_words = _in_words(_implied_epsilon(promised), _whom(release))
+        in_words = _in_words(_implied_epsilon(promised), whom)
         return said if len(promised.orders) == 1 else f"{said} {in_words}".rstrip()
     assert isinstance(promised, ZeroConcentratedDP)
     between = "between the files with and without any one change"
     divergence = f"the Rényi divergence of order a {between} is at most a times rho"
-    return f"{divergence}. {_in_words(_implied_epsilon(promised), _whom(release))}".rstrip()
+    return f"{divergence}. {_in_words(_implied_epsilon(promised), whom)}".rstrip()
 
 
 def _how_much_by_distance(release: Release, promised: MetricDP) -> str:
     """Say what is promised of close values, and what of any two."""
-    whom, each, far = _whom(release), promised.epsilon, promised.metric.diameter
+    whom, each, far = whom_of(release), promised.epsilon, promised.metric.diameter
     unit = f" {shown(release.unit_label)}" if release.unit_label else ""
     named = f" ({unit[1:]})" if unit else ""
     return (
@@ -304,10 +303,7 @@ def assumed_in_words(release: Release) -> str:
             *release.unit.in_words([shown(column) for column in release.columns], dates=d.dates),
         ]
     )
-    parts = [
-        *one,
-        "the declarations were made without looking at the data",
-    ]
+    parts = [*one, "the declarations were made without looking at the data"]
     if d.bounds is not None:
         bought = release.bounds_choice is not None
         bounds = _listing([_range(pair, rounded=bought, dates=d.dates) for pair in d.bounds])

@@ -31,12 +31,8 @@ def adversary(
 
     check_picture(output)
     family = read_model(model).require(families.Family, "records are simulated of a family")
-    mechanism = choose_mechanism(
-        "posterior-sample",
-        family,
-        {"epsilon": epsilon, "delta": None, "rho": None},
-        {"prior": prior, "support": support, "samples": None},
-    )
+    options = {"prior": prior, "support": support}
+    mechanism = choose_mechanism("posterior-sample", family, {"epsilon": epsilon}, options)
     with busy("Choosing records …"):
         found = compute(family, bounds=read_bounds(bounds), records=records, **mechanism)
     show_result("adversary", found, output, as_json=json)

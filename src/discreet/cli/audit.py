@@ -11,19 +11,24 @@ from discreet.cli.options import (
     Bins,
     BoughtBounds,
     BoundsEpsilon,
+    By,
     Delta,
     Epsilon,
     FitCheck,
+    MaxGroups,
+    MaxRows,
     Model,
     Neighbors,
+    PerUnit,
     Rho,
+    Unit,
     Within,
     option,
     read_bounds_or_quantiles,
+    read_by,
     read_model,
     read_seed,
 )
-from discreet.cli.people_options import By, MaxGroups, MaxRows, PerUnit, Unit, read_by
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import (
     AnyMechanism,

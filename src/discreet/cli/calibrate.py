@@ -23,6 +23,7 @@ from discreet.cli.options import (
     output_option,
     read_bounds_or_quantiles,
     read_model,
+    read_prior,
     read_records,
     read_seed,
 )
@@ -32,8 +33,8 @@ from discreet.cli.show_result import Picture, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from discreet.domain.declarations import Domain
     from discreet.families.likelihood import Likelihood
-    from discreet.priors import Prior
 
 _simulated = partial(option, rich_help_panel="What is simulated, and how it is read")
 
@@ -116,7 +117,7 @@ def calibrate(
         "n": n,
         **choose_mechanism(mechanism, family, {"epsilon": epsilon, "delta": delta, "rho": rho}, options),
         "engine": engine,
-        "prior": _prior(family, prior, limits),
+        "prior": None if prior is None else read_prior(prior, family, lambda: _widest(family, limits)),
         "bounds": limits,
         "outside": outside,
         "missing": missing,
@@ -139,22 +140,11 @@ def calibrate(
     print_written(output)
 
 
-def _prior(family: Likelihood, text: str | None, bounds: Any) -> Prior | None:
-    """Return the prior asked for; if it does not fit, name one that does."""
-    from discreet import priors
+def _widest(family: Likelihood, bounds: Any) -> Domain:
+    """Return what is declared, with the widest bounds where they are to be bought."""
     from discreet.curator.declare import are_bought
     from discreet.domain.declarations import Domain
     from discreet.mechanisms.quantile import plan_choices
 
-    if text is None:
-        return None
-    chosen = priors.parse(text)
-    try:
-        family.check_prior(chosen)
-    except UsageError as problem:
-        widest = [how.within for how in plan_choices(bounds, family)] if are_bought(bounds) else bounds
-        domain = Domain(family.parse_bounds(widest), family.labels, "clip", "none")
-        raise UsageError(
-            problem.message, hint=f"for example --prior {family.suggested_prior(domain)}"
-        ) from None
-    return chosen
+    widest = [how.within for how in plan_choices(bounds, family)] if are_bought(bounds) else bounds
+    return Domain(family.parse_bounds(widest), family.labels, "clip", "none")

@@ -55,15 +55,16 @@ def check(
             table=table,
             query=query,
         )
-    several = seen if isinstance(seen, dict) else None
+    if isinstance(seen, dict):
+        shown = list(seen.values())
+        content: dict[str, Any] = {"columns": {name: _json(one) for name, one in seen.items()}}
+    else:
+        shown, content = [seen], _json(seen)
     if json:
-        content = {"model": asked.name, **(_json(seen) if not isinstance(seen, dict) else {})}
-        if several is not None:
-            content["columns"] = {name: _json(one) for name, one in several.items()}
-        print_json("check", {"private": True, "notice": NOTICE, **content})
+        print_json("check", {"private": True, "notice": NOTICE, "model": asked.name, **content})
         return
     print_wrapped(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
-    for one in [seen] if not isinstance(seen, dict) else seen.values():
+    for one in shown:
         _print(one)
 
 

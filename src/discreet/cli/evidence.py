@@ -42,5 +42,4 @@ def evidence(
 
 def _json(one: Evidence) -> dict[str, Any]:
     low, high = one.interval()
-    numbers = {"median": one.median, "low": low, "high": high, "power": one.power}
-    return {"of": one.prior, **numbers}
+    return {"of": one.prior, "median": one.median, "low": low, "high": high, "power": one.power}

@@ -30,14 +30,13 @@ from discreet.cli.options import (
     engine_option,
     output_option,
     read_missing,
+    read_prior,
     read_records,
 )
 from discreet.cli.output_checks import ensure_output, load_release
 from discreet.cli.show_result import Plot, check_picture
-from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
     from discreet.priors import Prior
 
 _DRAWS, _CHAINS = 4000, 4
@@ -91,7 +90,8 @@ def infer(
     check_picture(plot, "--plot", files)
     releases = [load_release(file) for file in files]
     release = releases[0]
-    chosen = _prior(prior, release)
+    asked = None if prior is None or prior.strip() == "weak" else prior
+    chosen = None if asked is None else read_prior(asked, release.model, lambda: release.domain)
     with busy("Inferring …"):
         made = make_posterior(
             release if len(files) == 1 else files,
@@ -133,23 +133,6 @@ def infer(
     if engine == "auto" and not handed_on:
         console().print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
     print_written(output, plot)
-
-
-def _prior(text: str | None, release: Release) -> Prior | str | None:
-    """Return the prior asked for, None for the weak one; if it does not fit, name one that does."""
-    from discreet.priors.base import Prior
-
-    model = release.model
-    if text is None or text.strip() == "weak":
-        return None
-    chosen = model.parse_prior(text)
-    try:
-        model.check_prior(chosen)
-    except UsageError as problem:
-        weak = model.suggested_prior(release.domain)
-        hint = problem.hint if not isinstance(weak, Prior) else f"for example --prior {weak}"
-        raise UsageError(problem.message, hint=hint) from None
-    return chosen
 
 
 def _shown(prior: Prior | str | None) -> str | None:

@@ -21,7 +21,7 @@ from discreet.cli.console import (
     print_written,
     table,
 )
-from discreet.cli.options import AsJson, Neighbors, option, read_budget, written_option
+from discreet.cli.options import AsJson, Neighbors, option, read_budget, read_by, written_option
 from discreet.cli.output_checks import ensure_writable
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
@@ -107,7 +107,6 @@ def partition(
     A release is about a part if its --where says so: "region = 'north'", alone or joined by "and". Under add_remove the
     one largest part counts, under replace the two largest together; releases about all rows add to that.
     """
-    from discreet.cli.people_options import read_by
     from discreet.ledger import Ledger
 
     ((column, labels),) = (read_by([by]) or {}).items()

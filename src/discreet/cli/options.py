@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +12,7 @@ from typer import Argument, Option
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    from discreet.domain.declarations import Domain
     from discreet.mechanisms.quantile import PrivateQuantiles
     from discreet.models.base import Model as AnyModel
     from discreet.privacy.guarantees import Guarantee
@@ -35,6 +37,7 @@ def written_option(text: str, **more: Any) -> Any:
 budget_option = partial(option, rich_help_panel="Budget")
 engine_option = partial(option, rich_help_panel="How to compute")
 output_option = partial(option, rich_help_panel="Output")
+people_option = partial(option, rich_help_panel="People with several rows, groups and weights")
 
 Data = Annotated[
     str,
@@ -111,6 +114,66 @@ Neighbors = Annotated[
 Epsilon = Annotated[str | None, budget_option("NUMBER", "Privacy loss.")]
 Delta = Annotated[str | None, budget_option("NUMBER", "Failure probability, with epsilon.")]
 Rho = Annotated[str | None, budget_option("NUMBER", "Zero-concentrated privacy loss.")]
+Unit = Annotated[
+    str | None,
+    people_option("NAME", "Column that tells people apart: each person, with all rows, is then one record."),
+]
+PerUnit = Annotated[
+    str | None,
+    people_option(
+        "RULE", "How a person's rows become one record: any, all, mean, sum, max, min, count or last."
+    ),
+]
+MaxRows = Annotated[
+    int | None,
+    people_option(
+        "K", "Instead of --per-unit: at most so many rows of each person count, for a mean of rows."
+    ),
+]
+Weights = Annotated[
+    str | None, people_option("NAME", "Column of survey weights, clipped to --weight-bounds; for means.")
+]
+WeightBounds = Annotated[
+    str | None, people_option("LOW,HIGH", "Public bounds of the weights, decided without looking.")
+]
+RowBounds = Annotated[
+    list[str] | None,
+    people_option(
+        "LOW,HIGH", "What each row is clipped to before the rule; the bounds of the record unless given."
+    ),
+]
+LastBy = Annotated[
+    str | None, people_option("NAME", "Column by which a row is the last, for --per-unit last.")
+]
+NullUnit = Annotated[
+    Literal["leave_out", "own"],
+    people_option(None, "Rows without a unit are left out, or each a person of its own."),
+]
+By = Annotated[
+    list[str] | None,
+    people_option(
+        "NAME=LABEL|LABEL…",
+        'Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
+    ),
+]
+Groups = Annotated[
+    Literal["private"] | None,
+    people_option(
+        None,
+        "Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
+    ),
+]
+MaxGroups = Annotated[
+    int | None,
+    people_option("G", "In at most how many groups of --by a person counts, with one record in each."),
+]
+Where = Annotated[
+    str | None,
+    option(
+        "CONDITION",
+        "Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
+    ),
+]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 PriorText = Annotated[
@@ -239,6 +302,36 @@ def read_budget(
     if delta is None:
         return PureDP(epsilon, neighbors=neighbors)
     return ApproxDP(epsilon, delta, neighbors=neighbors)
+
+
+def read_by(texts: list[str] | None, groups: str | None = None) -> dict[str, list[str] | str] | None:
+    """Read each ``--by NAME=LABEL|LABEL`` as a column and its labels; without labels, they are what ``groups`` says."""
+    found: dict[str, list[str] | str] = {}
+    for text in texts or ():
+        name, sign, labels = text.partition("=")
+        if not name or not (labels or (groups and not sign)) or name in found:
+            raise UsageError(
+                f"cannot read --by {text!r:.60}.",
+                hint='for example --by "region=north|south", or --by region --groups private',
+            )
+        found[name] = labels.split("|") if labels or groups is None else groups
+    if groups is not None and groups not in found.values():
+        raise UsageError(f"--groups {groups} is for a column without labels, such as --by region.")
+    return found or None
+
+
+def read_prior(text: str, model: AnyModel, domain: Callable[[], Domain]) -> Any:
+    """Read ``--prior``; if it does not fit the model, name one that does."""
+    from discreet.priors.base import Prior
+
+    chosen = model.parse_prior(text)
+    try:
+        model.check_prior(chosen)
+    except UsageError as problem:
+        weak = model.suggested_prior(domain())
+        hint = f"for example --prior {weak}" if isinstance(weak, Prior) else problem.hint
+        raise UsageError(problem.message, hint=hint) from None
+    return chosen
 
 
 def read_records(text: str | None) -> tuple[int, int] | None:

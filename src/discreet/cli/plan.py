@@ -13,16 +13,18 @@ from discreet.cli.options import (
     Bounds,
     Delta,
     Epsilon,
+    MaxRows,
     Missing,
     Model,
     Neighbors,
+    PerUnit,
     PriorText,
     Rho,
+    Unit,
     option,
     read_bounds,
     read_model,
 )
-from discreet.cli.people_options import MaxRows, PerUnit, Unit
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 

@@ -106,8 +106,7 @@ def audit(
     from discreet.profiles import FittedMechanism, ProfileGraph
 
     fitted = FittedMechanism.load(mechanism)
-    measured_on = None if graph is None else ProfileGraph.load(graph)
-    found = fitted.audit(measured_on)
+    found = fitted.audit(None if graph is None else ProfileGraph.load(graph))
     honored = found.honors(fitted.epsilon)
     if json:
         content = {
@@ -205,9 +204,9 @@ def _method(name: str, graph: ProfileGraph, objective: Any = "largest") -> Profi
 
     if name == "auto":
         name = "smooth_one_bit" if graph.n_categories == 2 else "smooth_categorical"
-    smooth = {"smooth_one_bit": profiles.SmoothOneBit, "smooth_categorical": profiles.SmoothCategorical}
-    if name in smooth:
-        return smooth[name](objective)
+    for smooth in (profiles.SmoothOneBit, profiles.SmoothCategorical):
+        if name == smooth.name:
+            return smooth(objective)
     if objective != "largest":
         raise UsageError("--objective is for the smooth mechanisms.")
     others = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,43 +13,41 @@ from discreet.cli.options import (
     Bins,
     BoughtBounds,
     BoundsEpsilon,
+    By,
     Columns,
     Data,
     Delta,
     Epsilon,
     FitCheck,
     Force,
+    Groups,
+    LastBy,
+    MaxGroups,
+    MaxRows,
     Model,
     Neighbors,
+    NullUnit,
+    PerUnit,
     Query,
     Rho,
+    RowBounds,
     Table,
+    Unit,
+    WeightBounds,
+    Weights,
+    Where,
     Within,
     budget_option,
     flag,
     option,
     read_bounds_or_quantiles,
+    read_by,
     read_columns,
     read_model,
     read_pair,
     written_option,
 )
 from discreet.cli.output_checks import ensure_distinct, ensure_writable
-from discreet.cli.people_options import (
-    By,
-    Groups,
-    LastBy,
-    MaxGroups,
-    MaxRows,
-    NullUnit,
-    PerUnit,
-    RowBounds,
-    Unit,
-    WeightBounds,
-    Weights,
-    Where,
-    read_by,
-)
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import (
     AnyMechanism,
@@ -177,9 +176,10 @@ def release(
         "with": settings or None,
     }
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    per_unit = None
     if metric is not None or epsilon_per_unit is not None:
-        budget |= {"metric": metric, "epsilon_per_unit": epsilon_per_unit}
-    chosen = choose_mechanism(mechanism, family, budget, options)
+        per_unit = {"metric": metric, "epsilon_per_unit": epsilon_per_unit}
+    chosen = choose_mechanism(mechanism, family, budget, options, per_unit)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     if not explain:
         if output is None:
@@ -238,6 +238,7 @@ def release(
     for said in said_of_itself:
         print(f"warning: {said}", file=sys.stderr)
     if json:
+        declared_bounds = made.domain.bounds
         print_json(
             "release",
             {
@@ -249,8 +250,8 @@ def release(
                 "unit": None if made.unit is None else made.unit.column,
                 "guarantee": guarantee_json(made.guarantee),
                 "guarantees": {name: guarantee_json(part) for name, part in made.guarantees.items()},
-                "bounds": _bounds_json(made),
-                "ledger": _ledger_json(made),
+                "bounds": declared_bounds and [[str(low), str(high)] for low, high in declared_bounds],
+                "ledger": None if made.ledger is None else asdict(made.ledger),
                 "statement": made.statement(),
                 "warnings": list(said_of_itself),
             },
@@ -295,16 +296,6 @@ def _left(ledger: str, dataset: str | None, analyst: str | None) -> str:
         left = in_words(one.remaining, down=True)
         said += f"; remaining{'' if one.analyst is None else f' for {one.analyst}'}: {left}"
     return said
-
-
-def _bounds_json(made: Release) -> list[list[str]] | None:
-    bounds = made.domain.bounds
-    return None if bounds is None else [[str(low), str(high)] for low, high in bounds]
-
-
-def _ledger_json(made: Release) -> dict[str, str | int] | None:
-    stamp = made.ledger
-    return None if stamp is None else {"id": stamp.id, "sequence": stamp.sequence, "charge": stamp.charge}
 
 
 def _note_redaction(made: Release) -> None:

@@ -65,6 +65,7 @@ def respond(
             rng=seed,
         )
         responses = [posterior.respond(utility, questions=len(asked)) for utility in asked]
+        answered = list(zip(question, responses, strict=True))
         warnings = [*posterior.diagnostics.warnings, *posterior.diagnostics.mixing_warnings]
     how = posterior.diagnostics
     if json:
@@ -73,9 +74,7 @@ def respond(
             "engine": how.engine,
             "approximation": how.approximation,
             "n_draws": posterior.n_draws,
-            "answers": [
-                {"asked": text, **made.to_dict()} for text, made in zip(question, responses, strict=True)
-            ],
+            "answers": [{"asked": text, **made.to_dict()} for text, made in answered],
             "warnings": warnings,
         }
         print_json("respond", content)
@@ -83,11 +82,11 @@ def respond(
     if posterior.about is not None:
         print_wrapped(posterior.about)
     answers = table("question", "answer", "expected ± Monte Carlo error")
-    for text, made in zip(question, responses, strict=True):
+    for text, made in answered:
         answer, expected = made.in_words()
         answers.add_row(plain(text), plain(answer), plain(expected))
     print_wrapped(answers, f"{how.engine_in_words}, {how.draws_in_words}")
-    for text, made in zip(question, responses, strict=True):
+    for text, made in answered:
         if made.bound is not None:
             print_wrapped(f"{text}: {made.bound.describe()}")
     print_wrapped(*(f"warning: {text}" for text in warnings))

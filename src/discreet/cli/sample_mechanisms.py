@@ -82,11 +82,13 @@ _OPTIONS = {option for taken in MECHANISMS.values() for option in taken.needed +
 
 
 def choose_mechanism(
-    name: str, model: Model, budget: Mapping[str, str | None], options: Mapping[str, Any]
+    name: str,
+    model: Model,
+    budget: Mapping[str, str | None],
+    options: Mapping[str, Any],
+    per_unit: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of ``release`` that say which mechanism with which budget."""
-    per_unit = {option: budget[option] for option in ("metric", "epsilon_per_unit") if option in budget}
-    budget = {option: value for option, value in budget.items() if option not in per_unit}
+    """Return the arguments of ``release`` that say which mechanism with which budget, or budget ``per_unit``."""
     if per_unit:
         if name not in ("laplace", "posterior-sample"):
             raise UsageError(
@@ -96,7 +98,7 @@ def choose_mechanism(
             if value is not None:
                 raise UsageError(f"--epsilon-per-unit is a budget of its own: leave out --{option}.")
     if name in MECHANISMS:
-        return {"mechanism": _build(name, model, {**budget, **options}, per_unit)}
+        return {"mechanism": _build(name, model, {**budget, **options}, per_unit or {})}
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise UsageError(f"--{given[0]} is for mechanisms that release samples, and {name} adds noise.")

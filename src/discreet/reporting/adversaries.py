@@ -18,7 +18,6 @@ from discreet.reporting.style import (
     measure,
     name_series,
     new_figure,
-    strip,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +77,6 @@ def plot_distinguishability(
         place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         axes.annotate(f"{delta:g}", (0, delta), (4, 3), color=QUIET, fontsize=9, **place)
     name_series(axes, names, hues)
-    strip(axes)
     measure(axes)
     axes.set_xscale("log")
     axes.set_xlim(0.9, last * 1.1)
@@ -120,7 +118,6 @@ def plot_adversary(
     marker = "o" if len(n_records) == 1 else None
     axes.plot(n_records, epsilon, color=ACCENT, linewidth=1.8, marker=marker)
     name_series(axes, ["data-set-specific ε", f"worst case {worst:.4g}"], [ACCENT, _LIMIT])
-    strip(axes)
     measure(axes)
     axes.set_xlim(0, max(int(n_records[-1]), 2) * 1.02)
     axes.set_ylim(0, worst * 1.08)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import FilePath, whole
+from discreet.arguments import FilePath
 from discreet.decisions.response import shown
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
+    check_most,
     finish,
     hollow,
     label,
@@ -18,7 +19,6 @@ from discreet.reporting.style import (
     measure,
     name_rows,
     new_figure,
-    strip,
 )
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def plot_response(
     most_candidates
         How many rows to draw; None for all. Numbers along an axis are always all drawn.
     """
-    if most_candidates is not None:
-        whole(most_candidates, "most_candidates")
+    check_most(most_candidates=most_candidates)
     numeric = isinstance(response.candidates, np.ndarray) and response.candidates.ndim == 1
     errors = np.isfinite(response.standard_errors).all()
     how = response.diagnostics
@@ -90,7 +89,6 @@ def number_panel(axes: Axes, response: Response, hue: str) -> None:
     order = np.argsort(response.candidates, kind="stable")
     x, y = np.asarray(response.candidates)[order], response.utilities[order]
     reach = _SIGMAS * np.nan_to_num(response.standard_errors[order])
-    strip(axes)
     if len(x) > _MOST_POINTS:
         axes.fill_between(x, y - reach, y + reach, color=hue, alpha=0.18, linewidth=0)
         axes.plot(x, y, color=hue, linewidth=1.6)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import FilePath, whole
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     HAIRLINE,
     PALETTE,
+    check_most,
     finish,
     label,
     measure,
     new_figure,
-    strip,
     title_panel,
 )
 
@@ -72,8 +72,7 @@ def plot_calibration(
     """
     if not ranks:
         raise UsageError("plot_calibration needs at least one parameter.")
-    if most_parameters is not None:
-        whole(most_parameters, "most_parameters")
+    check_most(most_parameters=most_parameters)
     shown = dict(islice(ranks.items(), most_parameters))
     lines = list(notes)
     if len(shown) < len(ranks):
@@ -110,7 +109,6 @@ def difference_panel(
     reach = 1.15 * max(np.abs(height).max(), ceiling.max(), -floor.min())
     axes.set_xlim(0, 1)
     axes.set_ylim(-reach, reach)
-    strip(axes)
     measure(axes, 4, ruled=False)
     label(axes, "", _DIFFERENCE)
 
@@ -130,5 +128,4 @@ def histogram_panel(axes: Axes, ranks: np.ndarray) -> None:
     axes.bar(edges[:-1], counts, width=0.82 / _BINS, align="edge", **looks)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.15 * max(counts.max(), highest))
-    strip(axes)
     measure(axes, 4, integer=True, ruled=False)

@@ -57,8 +57,7 @@ def plot_coefficients(
         for name, power in term.powers:
             low, high = map(float, bounds_of(model.design.by_name[name]))
             width[at] *= (high - low) ** power
-    how = posterior.diagnostics
-    hue, warning = look_of(how.engine)
+    hue, warning = look_of(posterior.diagnostics.engine)
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
     heading = title or f"{model.question} of {model.target.name}"
     figure = new_figure(8.2, _ROW * len(found) + 0.9, heading, [posterior.about, note], warning)

@@ -22,6 +22,11 @@ _WIDEST = 4.0
 _KERNELS, _POINTS, _POINTS_OF_A_MODE = 1000, 400, 200
 
 
+def interval_of(draws: np.ndarray, prob: float, axis: int | None = None) -> np.ndarray:
+    """Return the lower end of a central interval, the median, and the upper end."""
+    return np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=axis)
+
+
 def support_of(parameter: str) -> tuple[float, float]:
     """Return the interval in which the draws of this name lie in every family."""
     name, _, rest = parameter.partition("[")

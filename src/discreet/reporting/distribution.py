@@ -9,6 +9,7 @@ import numpy as np
 from discreet.arguments import FilePath, probability
 from discreet.errors import UsageError
 from discreet.inference.units import Units
+from discreet.reporting.density import interval_of
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
@@ -81,7 +82,7 @@ def plot_distribution(
 def _density(axes: Axes, found: Distribution, prob: float, hue: str) -> bool:
     """Draw the density of each bin; return whether some are too narrow to be shown to their full height."""
     width = np.diff(found.edges)
-    low, middle, high = np.quantile(found.p, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0) / width
+    low, middle, high = interval_of(found.p, prob, axis=0) / width
     axes.stairs(high, found.edges, baseline=low, fill=True, color=hue, alpha=0.22, linewidth=0)
     axes.stairs(middle, found.edges, color=hue, linewidth=1.6)
     strip(axes)

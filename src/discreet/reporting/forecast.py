@@ -19,7 +19,6 @@ from discreet.reporting.style import (
     new_figure,
     rule,
     shorten,
-    strip,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +91,6 @@ def _draw_shares(axes: Axes, draws: np.ndarray, labels: tuple[str, ...], prob: f
     frequent = np.argsort(-draws.mean(axis=(0, 1)), kind="stable")[:_MOST_LABELS]
     chosen = [1] if len(labels) == 2 else sorted(frequent.tolist())
     at = np.arange(draws.shape[1])
-    strip(axes)
     for label, hue in zip(chosen, PALETTE, strict=False):
         low, high = np.quantile(draws[..., label], tails(prob), axis=0)
         axes.fill_between(at, low, high, step="mid", color=hue, alpha=0.18, linewidth=0)

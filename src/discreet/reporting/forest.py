@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import FilePath, one_of, whole
+from discreet.arguments import FilePath, one_of
 from discreet.errors import UsageError
 from discreet.inference.summary import tails
+from discreet.reporting.density import interval_of
 from discreet.reporting.style import (
     HAIRLINE,
     PALETTE,
     QUIET,
+    check_most,
     common_decimals,
     draw_intervals,
     finish,
@@ -78,8 +80,7 @@ def plot_groups(
     """
     tails(prob)
     one_of(order, "order", ("declared", "value"))
-    if most_groups is not None:
-        whole(most_groups, "most_groups")
+    check_most(most_groups=most_groups)
     if not groups:
         raise UsageError("there is no group to draw.")
     first = next(iter(groups.values()))
@@ -117,7 +118,7 @@ def _panel(axes: Axes, groups: GroupPosteriors, name: str, rows: np.ndarray, pro
     at = np.arange(len(rows), dtype=float)
     pooled = groups.apart is not None and center is not None
     if groups.apart is not None and center is not None:
-        low, middle, high = np.quantile(center, [*tails(prob), 0.5])[[0, 2, 1]]
+        low, middle, high = interval_of(center, prob)
         axes.axvspan(low, high, color=PALETTE[2], alpha=0.10, linewidth=0)
         axes.axvline(middle, color=PALETTE[2], linewidth=1.2)
         apart = np.quantile(groups.apart.stacked(name)[rows], levels, axis=1).T

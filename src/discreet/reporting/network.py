@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arguments import FilePath
+from discreet.inference.summary import tails
 from discreet.models.discrete import Conditional
 from discreet.models.network import BayesianNetwork
 from discreet.reporting.layers import Drawing, Spacing, lay_out
@@ -101,7 +102,7 @@ class _Box:
                 at.append((*parents, label))
         kept = at[:_MOST_LINES]
         values = np.stack([draws[(slice(None), *index)] for index in kept], axis=1)
-        low, high = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+        low, high = np.quantile(values, tails(prob), axis=0)
         return cls(
             shorten(one.child.name, 2 * _LONGEST),
             f"P({what} | {given})" if given else f"P({what})",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arguments import FilePath, whole
+from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
+    check_most,
     choose_hues,
     finish,
     look_of,
@@ -69,7 +70,7 @@ def plot_posterior(
     if not names:
         raise UsageError("plot_posterior needs at least one parameter.")
     posterior.summary(prob)  # refuses a bad prob before anything is drawn
-    _check_most(most_labels=most_labels, most_panels=most_panels)
+    check_most(most_labels=most_labels, most_panels=most_panels)
     every = _plan(posterior, names)
     panels = dict(islice(every.items(), most_panels))
     cut = {name: dict(islice(table.items(), most_labels)) for name, table in panels.items()}
@@ -148,7 +149,7 @@ def plot_comparison(
     hues = choose_hues(list(posteriors), colors)
     for posterior in posteriors.values():
         posterior.summary(prob)  # refuses a bad prob before anything is drawn
-    _check_most(most_labels=most_labels)
+    check_most(most_labels=most_labels)
     if any(parameter.partition("[")[0] in posterior.categories for posterior in posteriors.values()):
         raise UsageError(
             f"{parameter} is a label, and this picture compares numbers.", hint="use plot_states"
@@ -246,9 +247,3 @@ def _sum_to_one(table: Table) -> bool:
 
 def _cut_note(shown: int, n: int) -> str:
     return f"first {shown} of {n} labels (most_labels=None draws all)"
-
-
-def _check_most(**options: int | None) -> None:
-    for name, value in options.items():
-        if value is not None:
-            whole(value, name)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from html import escape
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from discreet.inference.analyst import infer
 from discreet.inference.posterior import Posterior
 from discreet.inference.posteriors import Posteriors
 from discreet.inference.summary import decimals_for
+from discreet.reporting.density import interval_of
 from discreet.reporting.inline_svg import Axis, density_svg, forest_svg
 from discreet.reporting.web_page import Page
 from discreet.version import __version__
@@ -146,7 +149,7 @@ def _section(
     if isinstance(made, Mapping):
         _groups(page, made, release)
     else:
-        _answers(page, made, _naive(release, prior, seed), release)
+        _answers(page, made, naive_reading(release, prior, seed), release)
     page.add("<h3>Privacy</h3>", *(f"<p>{escape(p)}</p>" for p in release.statement().split("\n\n")))
     if release.about is not None:
         page.add("<h3>What its curator says of it</h3>")
@@ -192,7 +195,7 @@ def _section(
     page.add(f'<h3>To repeat it</h3><pre tabindex="0"><code>{escape(code)}</code></pre>')
 
 
-def _naive(release: Release, prior: Any, seed: int) -> Posterior | None:
+def naive_reading(release: Release, prior: Any, seed: int) -> Posterior | None:
     """Return the reading that ignores the noise, where there is one."""
     try:
         found = infer(release, engine="naive", prior=prior, rng=seed)
@@ -203,14 +206,13 @@ def _naive(release: Release, prior: Any, seed: int) -> Posterior | None:
 
 def _answers(page: Page, posterior: Posterior, naive: Posterior | None, release: Release) -> None:
     """Write the answer in a sentence, a picture for each parameter, and the table."""
-    numbers = dict(_scalars(posterior))
-    beside = {} if naive is None else dict(_scalars(naive))
+    numbers = numbers_of(posterior)
+    beside = {} if naive is None else numbers_of(naive)
     if not numbers:
         page.add(_picture(posterior, release))
         return
     first = next(iter(numbers))
-    identity = f"q{len(page.quantiles)}"
-    middle, low, high = _ends(posterior, first, numbers[first], page.prob)
+    middle, low, high = ends(posterior, first, numbers[first], page.prob)
     unit = posterior.units.of(first)
     after = f" {escape(unit)}" if unit else ""
     # a model that is called by its name does not say which of its numbers comes first
@@ -218,36 +220,25 @@ def _answers(page: Page, posterior: Posterior, naive: Posterior | None, release:
     page.add(
         f'<p class="answer">{escape(release.question)}: {called}about <strong>{middle}</strong>{after}; '
         f"<span data-prob>{100 * page.prob:.0f}%</span> interval "
-        f'<strong data-interval="{identity}">{low} to {high}</strong>{after}.</p>'
+        f'<strong data-interval="{page.identity}">{low} to {high}</strong>{after}.</p>'
     )
     own = release.model.picture != "densities"
     if own:
         page.add(_picture(posterior, release))
     rows = []
-    for k, (name, draws) in enumerate(numbers.items()):
-        if k >= _MOST_ROWS:
-            break
-        identity = f"q{len(page.quantiles)}"
-        drawn = None
+    for k, (name, draws) in enumerate(islice(numbers.items(), _MOST_ROWS)):
+        picture, axis = None, None
         if k < _MOST_PICTURES and not own:
-            drawn = _density(posterior, name, draws, beside.get(name), identity, page.prob)
-        if drawn is not None:
-            page.add(f"<figure>{drawn[0]}<figcaption>{escape(name)}</figcaption></figure>")
-        page.quantiles.append(_for_script(posterior, name, draws, identity, drawn[1] if drawn else None))
-        middle, low, high = _ends(posterior, name, draws, page.prob)
-        rows.append((name, middle, f'<span data-interval="{identity}">{low} to {high}</span>'))
+            picture, axis = _density(page, posterior, name, draws, beside.get(name)) or (None, None)
+        if picture is not None:
+            page.add(f"<figure>{picture}<figcaption>{escape(name)}</figcaption></figure>")
+        rows.append(_row(page, posterior, name, draws, axis))
     page.table(rows)
     if len(numbers) > _MOST_ROWS:
         page.add(f'<p class="quiet">… and {len(numbers) - _MOST_ROWS:,} more, which dc.infer gives.</p>')
     if posterior.table is not None:
         page.add("<h3>Of this very table, where noise is the only uncertainty</h3>")
-        own_rows = []
-        for name, draws in _scalars(posterior.table):
-            identity = f"q{len(page.quantiles)}"
-            page.quantiles.append(_for_script(posterior.table, name, draws, identity, None))
-            middle, low, high = _ends(posterior.table, name, draws, page.prob)
-            own_rows.append((name, middle, f'<span data-interval="{identity}">{low} to {high}</span>'))
-        page.table(own_rows)
+        page.table([_row(page, posterior.table, *each) for each in numbers_of(posterior.table).items()])
 
 
 def _groups(page: Page, groups: Mapping[str, Posterior], release: Release) -> None:
@@ -261,24 +252,21 @@ def _groups(page: Page, groups: Mapping[str, Posterior], release: Release) -> No
         if draws.ndim > 1:
             page.add(_picture(one, release))
             return
-        low, middle, high = (
-            float(q) for q in np.quantile(draws, [(1 - page.prob) / 2, 0.5, (1 + page.prob) / 2])
-        )
-        said, first, last = _ends(one, parameter, draws, page.prob)
+        low, middle, high = interval_of(draws, page.prob).tolist()
+        _, first, last = ends(one, parameter, draws, page.prob)
         rows.append((name, middle, low, high, f"{first} to {last}"))
-        identity = f"q{len(page.quantiles)}"
         if len(listed) < _MOST_ROWS:
-            page.quantiles.append(_for_script(one, parameter, draws, identity, None))
-            listed.append((name, said, f'<span data-interval="{identity}">{first} to {last}</span>'))
+            listed.append((name, *_row(page, one, parameter, draws)[1:]))
     ordered = sorted(rows, key=lambda row: row[1])
     page.add(
         f'<p class="answer">{escape(release.question)}: {escape(parameter)} lowest in '
         f"<strong>{escape(ordered[0][0])}</strong> ({ordered[0][4]}), highest in "
         f"<strong>{escape(ordered[-1][0])}</strong> ({ordered[-1][4]}).</p>"
     )
+    shown = shown_day if units.is_date(parameter) else "{:.4g}".format
     words = f"{parameter} of {len(rows)} groups with {100 * page.prob:.0f}% intervals"
     page.add(
-        f"<figure>{forest_svg(rows[:_MOST_ROWS], lambda x: _printed(units.is_date(parameter), x, None), words)}"
+        f"<figure>{forest_svg(rows[:_MOST_ROWS], shown, words)}"
         f"<figcaption>{escape(words)}</figcaption></figure>"
     )
     page.table(listed)
@@ -292,18 +280,17 @@ def _sensitivity(page: Page, posterior: Posterior, release: Release, prior: Any)
     """
     try:
         chosen = release.model.read_prior(prior, release.domain)
-        names = release.model.draw_names
-        values = tuple(posterior.draws[name] for name in names)
+        values = tuple(posterior.draws[name] for name in release.model.draw_names)
         log_prior = np.asarray(chosen.log_density(values[0] if len(values) == 1 else values), dtype=float)
     except (AttributeError, DiscreetError, KeyError, TypeError, ValueError, IndexError):
         return
     if log_prior.shape != (posterior.n_draws,) or not np.isfinite(log_prior).all():
         return
-    name, draws = next(iter(_scalars(posterior)))
+    name, draws = next(iter(numbers_of(posterior).items()))
     rows = []
     for words, power in (("as given", 0.0), ("counted twice", 1.0), ("not at all", -1.0)):
-        weights = np.exp(power * (log_prior - np.max(power * log_prior) * (1 if power > 0 else -1)))
-        weights = weights / weights.sum()
+        weights = np.exp(power * log_prior - np.max(power * log_prior))
+        weights /= weights.sum()
         if 1 / float((weights**2).sum()) < 0.05 * posterior.n_draws:
             rows.append((words, "decides the answer", ""))
             continue
@@ -313,60 +300,66 @@ def _sensitivity(page: Page, posterior: Posterior, release: Release, prior: Any)
             float(draws[order][np.searchsorted(cumulative, q)])
             for q in ((1 - page.prob) / 2, 0.5, (1 + page.prob) / 2)
         )
-        dates, decimals = posterior.units.is_date(name), decimals_for(high - low)
-        shown = [_printed(dates, x, decimals) for x in (middle, low, high)]
-        rows.append((words, shown[0], f"{shown[1]} to {shown[2]}"))
+        shown, first, last = _printed(posterior, name, low, middle, high)
+        rows.append((words, shown, f"{first} to {last}"))
     page.add("<h3>How much the prior matters</h3>")
     page.table(rows, ("prior", name, f"{100 * page.prob:.0f}% interval"))
 
 
-def _scalars(posterior: Posterior) -> Iterator[tuple[str, np.ndarray]]:
+def numbers_of(posterior: Posterior) -> dict[str, np.ndarray]:
+    """Return the draws of every number of a posterior by its full name; labels are none."""
     labels = posterior.diagnostics.categorical
-    for name, draws in posterior.scalars().items():
-        if name.partition("[")[0] not in labels:
-            yield name, draws
+    return {name: x for name, x in posterior.scalars().items() if name.partition("[")[0] not in labels}
 
 
-def _ends(posterior: Posterior, name: str, draws: np.ndarray, prob: float) -> tuple[str, str, str]:
+def ends(posterior: Posterior, name: str, draws: np.ndarray, prob: float) -> tuple[str, str, str]:
     """Return the median and the ends of the interval, printed alike."""
-    low, middle, high = (float(q) for q in np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2]))
-    dates, decimals = posterior.units.is_date(name), decimals_for(high - low)
-    return _printed(dates, middle, decimals), _printed(dates, low, decimals), _printed(dates, high, decimals)
+    return _printed(posterior, name, *interval_of(draws, prob).tolist())
 
 
-def _printed(dates: bool, value: float, decimals: int | None) -> str:
-    if dates:
-        return shown_day(value)
-    return f"{value:.4g}" if decimals is None else f"{round(value, decimals) + 0.0:.{decimals}f}"
+def _printed(posterior: Posterior, name: str, low: float, middle: float, high: float) -> tuple[str, str, str]:
+    decimals = decimals_for(high - low)
+
+    def shown(value: float) -> str:
+        dates = posterior.units.is_date(name)
+        return shown_day(value) if dates else f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+    return shown(middle), shown(low), shown(high)
+
+
+def tick_words(posterior: Posterior, name: str) -> Callable[[float], str]:
+    """Return how values of a parameter are written below an axis."""
+    return shown_day if posterior.units.is_date(name) else "{:g}".format
 
 
 def _density(
-    posterior: Posterior, name: str, draws: np.ndarray, naive: np.ndarray | None, identity: str, prob: float
+    page: Page, posterior: Posterior, name: str, draws: np.ndarray, naive: np.ndarray | None
 ) -> tuple[str, Axis] | None:
-    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2])
+    low, _, high = interval_of(draws, page.prob).tolist()
     readings = {"aware": draws} if naive is None else {"aware": draws, "naive": naive}
-    dates = posterior.units.is_date(name)
-    middle, first, last = _ends(posterior, name, draws, prob)
-    words = f"Density of {name}: median {middle}, {100 * prob:.0f}% interval {first} to {last}"
-    shown = shown_day if dates else (lambda value: f"{value:g}")
-    return density_svg(name, readings, (float(low), float(high)), identity, shown, words)
+    middle, first, last = ends(posterior, name, draws, page.prob)
+    words = f"Density of {name}: median {middle}, {100 * page.prob:.0f}% interval {first} to {last}"
+    return density_svg(name, readings, (low, high), page.identity, tick_words(posterior, name), words)
 
 
-def _for_script(
-    posterior: Posterior, name: str, draws: np.ndarray, identity: str, axis: Axis | None
-) -> dict[str, Any]:
+def _row(
+    page: Page, posterior: Posterior, name: str, draws: np.ndarray, axis: Axis | None = None
+) -> tuple[str, str, str]:
+    """Return a row of a table whose interval follows the reader's probability: the script gets its quantiles."""
+    middle, low, high = ends(posterior, name, draws, page.prob)
+    row = name, middle, f'<span data-interval="{page.identity}">{low} to {high}</span>'
     values = np.quantile(draws, np.linspace(0, 1, _QUANTILES))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    place = (
-        {} if axis is None else {"first": axis.first, "last": axis.last, "left": axis.left, "wide": axis.wide}
+    first, last = np.quantile(draws, [0.025, 0.975])
+    page.quantiles.append(
+        {
+            "id": page.identity,
+            "dates": posterior.units.is_date(name),
+            "decimals": decimals_for(float(last - first)),
+            "values": [float(f"{value:.6g}") for value in values],
+            **({} if axis is None else asdict(axis)),
+        }
     )
-    return {
-        "id": identity,
-        "dates": posterior.units.is_date(name),
-        "decimals": decimals_for(float(high - low)),
-        "values": [float(f"{value:.6g}") for value in values],
-        **place,
-    }
+    return row
 
 
 def _picture(posterior: Posterior, release: Release) -> str:

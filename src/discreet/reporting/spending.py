@@ -14,7 +14,6 @@ from discreet.reporting.style import (
     finish,
     measure,
     new_figure,
-    strip,
     title_panel,
 )
 
@@ -72,7 +71,6 @@ def plot_spending(
         known = (opened or {}).get(dataset)
         begin = min(times, default=end) if known is None else datetime.fromisoformat(known)
         moments += [begin, *times]
-        strip(axes)
         axes.axhline(100, color=ACCENT, linewidth=1.0)
         levels = [0, *shares]
         axes.step([begin, *times, end], [*levels, levels[-1]], where="post", color=PALETTE[0], linewidth=1.8)

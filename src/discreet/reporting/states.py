@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from discreet.arguments import FilePath
+from discreet.inference.summary import tails
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
@@ -58,8 +59,7 @@ def plot_states(posterior: Any, *, title: str | None = None, path: FilePath | No
     place = model.time.name if model.chain is None else f"{model.chain.name} and {model.time.name}"
     notes = [posterior.about, "The most frequent state of the draws, fainter where fewer of them agree."]
     figure = new_figure(9.0, 0.62 + 0.3 * len(names), title or f"State by {place}", notes)
-    axes = figure.add_subplot()
-    draw_states(axes, states, names, model.time.labels, model.states)
+    draw_states(figure.add_subplot(), states, names, model.time.labels, model.states)
     return finish(figure, path)
 
 
@@ -246,7 +246,7 @@ def _bars(axes: Axes, draws: np.ndarray, names: list[str], hue: str, room: float
     """Draw a bar for each probability; ``room`` is for how many bars the panel has room."""
     rows = np.arange(len(names))
     mean = draws.mean(axis=0)
-    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+    low, high = np.quantile(draws, tails(prob), axis=0)
     axes.barh(rows, mean, height=0.66, color=hue, alpha=0.55, linewidth=0)
     axes.hlines(rows, low, high, color=hue, linewidth=1.8)
     name_rows(axes, names, room, fontsize=8.5)

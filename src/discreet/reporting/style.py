@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import FilePath
+from discreet.arguments import FilePath, whole
 from discreet.arguments import path as read_path
 from discreet.errors import UsageError
 from discreet.extras import needed_for
@@ -89,7 +89,8 @@ def rule(axes: Axes) -> None:
 
 
 def measure(axes: Axes, ticks: int = 5, *, integer: bool = False, ruled: bool = True) -> None:
-    """Put numbers on the left axis and, if ``ruled``, thin lines across, for reading heights off."""
+    """Put numbers on the left axis and, if ``ruled``, thin lines across, for reading heights off; no other frame."""
+    strip(axes)
     axes.yaxis.set_major_locator(few_ticks(ticks, integer=integer))
     axes.tick_params(axis="y", colors=QUIET, labelsize=8.5)
     if ruled:
@@ -101,6 +102,13 @@ def label(axes: Axes, across: str, up: str = "") -> None:
     """Write, quietly, what is drawn across and up."""
     axes.set_xlabel(across, color=QUIET, fontsize=9, loc="left", parse_math=False)
     axes.set_ylabel(up, color=QUIET, fontsize=9)
+
+
+def check_most(**options: int | None) -> None:
+    """Raise unless each of these is a whole number, or None for all."""
+    for name, value in options.items():
+        if value is not None:
+            whole(value, name)
 
 
 def name_rows(axes: Axes, names: Sequence[str], room: float | None = None, fontsize: float = 9.5) -> None:
@@ -235,8 +243,7 @@ def finish(figure: Figure, path: FilePath | None) -> Figure:
 
     path = read_path(path)
     suffix = path.suffix.lower().lstrip(".")
-    formats = figure.canvas.get_supported_filetypes()
-    if suffix not in formats:
+    if suffix not in figure.canvas.get_supported_filetypes():
         raise UsageError(f"cannot draw to {path.name}.", hint="end the name in .png, .svg or .pdf")
     with replacing(path) as draft:
         figure.savefig(draft, format=suffix, dpi=160)

@@ -9,7 +9,14 @@ import numpy as np
 
 from discreet.domain.dates import shown_day
 from discreet.inference.units import UNNAMED, Units
-from discreet.reporting.density import has_curve, is_count, share_beyond, smooth_density, support_of
+from discreet.reporting.density import (
+    has_curve,
+    interval_of,
+    is_count,
+    share_beyond,
+    smooth_density,
+    support_of,
+)
 from discreet.reporting.style import (
     common_decimals,
     draw_intervals,
@@ -38,7 +45,7 @@ def density_panel(
     axes: Axes, name: str, draws: np.ndarray, hue: str, prob: float, units: Units = UNNAMED
 ) -> str:
     """Draw one scalar: density, interval shaded, median marked. Return the numbers in words."""
-    low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2])
+    low, median, high = interval_of(draws, prob)
     strip(axes)
     if not has_curve(draws):
         stems(axes, draws, hue, height=0.6)
@@ -150,7 +157,7 @@ def overlay(
         if not has_curve(values):
             stems(upper, values, hue, height=(top or 1.0) * 0.6)
     upper.set_ylim(0, (top or 1.0) * 1.06)
-    quantiles = [np.quantile(values, [(1 - prob) / 2, 0.5, (1 + prob) / 2]) for values in draws.values()]
+    quantiles = [interval_of(values, prob) for values in draws.values()]
     digits = common_decimals([q[2] - q[0] for q in quantiles])
     for row, ((low, median, high), hue) in enumerate(zip(quantiles, hues, strict=True)):
         lower.hlines(row, low, high, color=hue, linewidth=3.2)

@@ -18,6 +18,11 @@ class Page:
     parts: list[str] = field(default_factory=list)
     quantiles: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def identity(self) -> str:
+        """What the page calls the next numbers that its script reads."""
+        return f"q{len(self.quantiles)}"
+
     def add(self, *html: str) -> None:
         """Append markup."""
         self.parts += html

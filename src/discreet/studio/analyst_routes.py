@@ -70,14 +70,13 @@ def _report(visit: Visit) -> Response:
 def _taken(visit: Visit) -> Response:
     reading, kind = _found(visit), visit.part("kind")
     if kind == "csv":
-        return _attached(take_away.draws_csv(reading).encode(), f"{reading.name}-draws.csv", "text/csv")
+        return _attached(take_away.draws_csv(reading), f"{reading.name}-draws.csv", "text/csv")
     if kind == "nc":
         return _attached(take_away.draws_netcdf(reading), f"{reading.name}-draws.nc", "application/x-netcdf")
     if kind == "py":
-        return _attached(take_away.code([reading]).encode(), f"{reading.name}.py", "text/x-python")
+        return _attached(take_away.code([reading]), f"{reading.name}.py", "text/x-python")
     if kind == "ipynb":
-        made = take_away.notebook([reading]).encode()
-        return _attached(made, f"{reading.name}.ipynb", "application/x-ipynb+json")
+        return _attached(take_away.notebook([reading]), f"{reading.name}.ipynb", "application/x-ipynb+json")
     raise Refused(404)
 
 
@@ -112,7 +111,7 @@ def _named(visit: Visit, name: str) -> Reading:
     return found
 
 
-def _attached(content: bytes, name: str, kind: str) -> Response:
+def _attached(content: str | bytes, name: str, kind: str) -> Response:
     return Response(
         content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'}
     )

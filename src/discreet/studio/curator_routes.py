@@ -174,8 +174,7 @@ def _budget(visit: Visit) -> Response:
     kept = {name: getattr(draft, name) for name in ("epsilon", "delta", "questions")}
     whom = analyst if ledger else ""
     _drafts(visit).change(draft.id, **kept, ledger=ledger, dataset=dataset, analyst=whom)
-    onward = "budget" if new or visit.form.get("stay") else "review"
-    return visit.to(f"/curate/{draft.id}/{onward}")
+    return visit.to(f"/curate/{draft.id}/{'budget' if new or visit.form.get('stay') else 'review'}")
 
 
 def _plan(visit: Visit) -> Response:

@@ -11,18 +11,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import parse_qs
 
+from discreet.extras import needed_for
 from discreet.studio.sessions import COOKIE, Sessions, fits
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+with needed_for("the studio"):
+    from starlette.responses import HTMLResponse, Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
 #: Bytes of a form, of dropped release files together, and of a table of rows.
@@ -74,7 +71,7 @@ class TooLarge(Exception):
 class Guard:
     """ASGI middleware; see the module."""
 
-    def __init__(self, app: App, doors: Doors) -> None:
+    def __init__(self, app: ASGIApp, doors: Doors) -> None:
         self._app, self._doors = app, doors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,23 +97,23 @@ class Guard:
 
         status = self._refusal(scope)
         if status is None and scope["path"] == f"{self._doors.base}/enter":
-            await self._enter(scope, sent)
+            await self._entered(scope)(scope, receive, sent)
             return
         if status is None:
             status = self._stranger(scope)
         if status is not None:
-            await _plain(sent, status)
+            await _plain(status)(scope, receive, sent)
             return
         self._doors.seen = time.monotonic()
         try:
             await self._app(scope, _Limited(receive, _most(scope["path"])), sent)
         except TooLarge:
             if not started:
-                await _plain(sent, 413)
+                await _plain(413)(scope, receive, sent)
         except Exception:
             # what the error says may quote a row: nothing of it is shown or logged
             if not started:
-                await _plain(sent, 500)
+                await _plain(500)(scope, receive, sent)
 
     def _refusal(self, scope: Scope) -> int | None:
         """Return the status for a request that no page of ours sent."""
@@ -151,29 +148,21 @@ class Guard:
         scope["state"]["csrf_header"] = fits(session, next(iter(headers.get("x-csrf-token", [])), None))
         return None
 
-    async def _enter(self, scope: Scope, send: Send) -> None:
+    def _entered(self, scope: Scope) -> Response:
         if scope["method"] != "GET":
-            await _plain(send, 405)
-            return
+            return _plain(405)
         query = parse_qs(scope["query_string"].decode("ascii", "replace"), max_num_fields=4)
         value = self._doors.sessions.enter(next(iter(query.get("token", [])), ""))
         if value is None:
-            await _plain(send, 403)
-            return
+            return _plain(403)
         # a page of its own: after a redirect from a file, browsers would not send a strict cookie
         body = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>discreet studio</title>'
             f'<link rel="icon" href="{self._doors.base}/static/studio.svg">'
             f'<meta http-equiv="refresh" content="0; url={self._doors.base}/"></head>'
             f'<body><p><a href="{self._doors.base}/">discreet studio</a></p></body></html>'
-        ).encode()
-        headers = [
-            (b"content-type", b"text/html; charset=utf-8"),
-            (b"content-length", str(len(body)).encode()),
-            (b"set-cookie", f"{COOKIE}={value}{self._doors.cookie}".encode()),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        )
+        return HTMLResponse(body, headers={"set-cookie": f"{COOKIE}={value}{self._doors.cookie}"})
 
 
 class _Limited:
@@ -210,9 +199,6 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     return found
 
 
-async def _plain(send: Send, status: int) -> None:
-    """Answer with the number alone."""
-    body = f"{status}\n".encode()
-    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _plain(status: int) -> Response:
+    """Return an answer with the number alone."""
+    return Response(f"{status}\n", status, {"content-type": "text/plain"})

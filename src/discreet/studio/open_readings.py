@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from io import BytesIO
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.domain.dates import shown_day
 from discreet.errors import DiscreetError, UsageError
 from discreet.inference.analyst import infer, predicted_seconds
 from discreet.inference.posterior import Posterior
-from discreet.inference.summary import decimals_for
 from discreet.names import untaken
+from discreet.reporting.density import interval_of
 from discreet.reporting.inline_svg import density_svg, forest_svg
+from discreet.reporting.report import ends, naive_reading, numbers_of, tick_words
 
 #: Files that a session holds, draws of one reading, and pictures on one page.
 MOST_FILES, DRAWS, _MOST_PICTURES, _MOST_ROWS = 20, 4000, 4, 60
@@ -179,15 +180,14 @@ def pictures(reading: Reading) -> list[tuple[str, str]]:
         return [] if drawn is None else [drawn]
     if reading.release.model.picture != "densities":
         return []
-    naive = _naive(reading)
+    beside = naive_reading(reading.release, reading.prior, 0)
+    naive = {} if beside is None else numbers_of(beside)
     made = []
-    for k, (name, draws) in enumerate(_numbers(found).items()):
-        if k >= _MOST_PICTURES:
-            break
-        low, _, high = _interval(draws)
-        lines = {"aware": draws, **({"naive": naive[name]} if naive and name in naive else {})}
-        words = f"{name}: {100 * PROB:.0f}% {printed(found, name, low, high)}"
-        drawn = density_svg(name, lines, (low, high), f"q{k}", _shown(found, name), words)
+    for k, (name, draws) in enumerate(islice(numbers_of(found).items(), _MOST_PICTURES)):
+        low, _, high = interval_of(draws, PROB).tolist()
+        lines = {"aware": draws, **({"naive": naive[name]} if name in naive else {})}
+        words = f"{name}: {100 * PROB:.0f}% {_interval(found, name, draws)}"
+        drawn = density_svg(name, lines, (low, high), f"q{k}", tick_words(found, name), words)
         if drawn is not None:
             made.append((drawn[0], f"{name} {found.units.of(name)}".strip()))
     return made
@@ -203,21 +203,10 @@ def own_picture(reading: Reading) -> bytes:
 def answer(reading: Reading) -> list[tuple[str, str, str]]:
     """Return a row for each number: its name, its median, and its interval."""
     found = reading.together
-    rows = []
-    for name, draws in list(_numbers(found).items())[:_MOST_ROWS]:
-        low, middle, high = _interval(draws)
-        rows.append((name, printed(found, name, middle, middle, high - low), printed(found, name, low, high)))
-    return rows
-
-
-def printed(posterior: Posterior, name: str, low: float, high: float, spread: float | None = None) -> str:
-    """Print one number, or the two ends of an interval, alike."""
-    decimals = decimals_for(float(high - low if spread is None else spread))
-    said = [
-        shown_day(x) if posterior.units.is_date(name) else f"{round(float(x), decimals) + 0.0:.{decimals}f}"
-        for x in (low, high)
+    return [
+        (name, ends(found, name, draws, PROB)[0], _interval(found, name, draws))
+        for name, draws in islice(numbers_of(found).items(), _MOST_ROWS)
     ]
-    return said[0] if spread is not None else f"{said[0]} – {said[1]}"
 
 
 def compared(reading: Reading, one: str, other: str) -> list[str]:
@@ -240,29 +229,15 @@ def sensitivity(reading: Reading) -> list[tuple[str, str]]:
     """Return the first number's interval under the weak prior and under the chosen one, if they differ."""
     if reading.prior is None or reading.default_prior() is None:
         return []
-    name = next(iter(_numbers(reading.together)))
+    name = next(iter(numbers_of(reading.together)))
     rows = []
     for prior in (None, reading.prior):
         if prior not in reading.made:
             reading.made[prior] = infer(reading.release, prior=prior, draws=DRAWS, rng=0)
         made = reading.made[prior]
         whole = made if isinstance(made, Posterior) else made.together()
-        low, _, high = _interval(_numbers(whole)[name])
-        rows.append((str(prior or reading.default_prior()), printed(whole, name, low, high)))
+        rows.append((str(prior or reading.default_prior()), _interval(whole, name, numbers_of(whole)[name])))
     return rows
-
-
-def _numbers(posterior: Posterior) -> dict[str, np.ndarray]:
-    labels = posterior.diagnostics.categorical
-    return {name: x for name, x in posterior.scalars().items() if name.partition("[")[0] not in labels}
-
-
-def _naive(reading: Reading) -> dict[str, np.ndarray] | None:
-    try:
-        found = infer(reading.release, engine="naive", prior=reading.prior, draws=DRAWS, rng=0)
-    except DiscreetError:
-        return None
-    return _numbers(found) if isinstance(found, Posterior) else None
 
 
 def _forest(groups: Mapping[str, Posterior]) -> tuple[str, str] | None:
@@ -273,18 +248,12 @@ def _forest(groups: Mapping[str, Posterior]) -> tuple[str, str] | None:
         draws = one.draws[parameter]
         if draws.ndim > 1:
             return None
-        low, middle, high = _interval(draws)
-        rows.append((name, middle, low, high, printed(one, parameter, low, high)))
+        low, middle, high = interval_of(draws, PROB).tolist()
+        rows.append((name, middle, low, high, _interval(one, parameter, draws)))
     words = f"{parameter}, {100 * PROB:.0f}%"
-    return forest_svg(rows, _shown(first, parameter), words), words
+    return forest_svg(rows, tick_words(first, parameter), words), words
 
 
-def _interval(draws: np.ndarray) -> tuple[float, float, float]:
-    """Return the lower end of the interval, the median, and the upper end."""
-    low, middle, high = np.quantile(draws, [(1 - PROB) / 2, 0.5, (1 + PROB) / 2]).tolist()
-    return low, middle, high
-
-
-def _shown(posterior: Posterior, name: str) -> Callable[[float], str]:
-    """Return how values of a parameter are written below an axis."""
-    return shown_day if posterior.units.is_date(name) else "{:g}".format
+def _interval(posterior: Posterior, name: str, draws: np.ndarray) -> str:
+    _, low, high = ends(posterior, name, draws, PROB)
+    return f"{low} – {high}"

@@ -100,15 +100,9 @@ def picture(curves: Mapping[str, Curve | None], shares: Mapping[str, float], wor
         if curve is None or curve.problem or not curve.budgets:
             continue
         part = shares[name] / total
-        xs = [budget / part for budget in curve.budgets]
-        lines.append(
-            (
-                name,
-                xs,
-                [width / curve.ceiling for width in curve.widths],
-                curve.width(shares[name]) / curve.ceiling,
-            )
-        )
+        whole = [budget / part for budget in curve.budgets]
+        widths = [width / curve.ceiling for width in curve.widths]
+        lines.append((name, whole, widths, curve.width(shares[name]) / curve.ceiling))
     return curves_svg(lines, total, words) if lines else ""
 
 

@@ -77,13 +77,14 @@ def python_text(draft: Draft) -> str:
     lines = ["import discreet as dc", ""]
     for one in draft.questions:
         said = draft.declarations(one)
+        written = {name: repr(value) for name, value in said.items()}
         if one.bought and "bounds" in said:
             paid = _decimal(said["bounds"].epsilon)
-            said["bounds"] = _Verbatim(
+            written["bounds"] = (
                 f"dc.mechanisms.PrivateQuantiles('0.025', '0.975', within=[({one.low!r}, {one.high!r})], "
                 f"epsilon={paid!r})"
             )
-        arguments = [repr(data_of(draft)), _model_code(one), *(f"{k}={v!r}" for k, v in said.items())]
+        arguments = [repr(data_of(draft)), _model_code(one), *(f"{k}={v}" for k, v in written.items())]
         listed = ",\n    ".join(arguments)
         key = f", key={draft.key!r}" if draft.key else ""
         lines += [
@@ -97,16 +98,6 @@ def python_text(draft: Draft) -> str:
 def data_of(draft: Draft) -> str:
     """Return what stands for the table in a command: an upload is gone when it is typed."""
     return Path(draft.data).name if draft.uploaded else draft.data
-
-
-class _Verbatim:
-    """A piece of code that stands as it is."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
 
 
 def _model_text(question: Question) -> str:

@@ -32,6 +32,9 @@ _Kind = TypeVar("_Kind", bound="Record")
 #: Said of a record that does not have what its mechanism writes.
 UNKNOWN = "its mechanism has missing or unknown parameters"
 
+#: Said of tempered draws that tell more than was paid for.
+TOO_COLD = "its temperature is less than its guarantee needs"
+
 #: What states of a Markov chain must not be taken for.
 CHAIN_CAUTION = (
     "the draws are states of a Markov chain, one after the other, and not independent; it started at the prior, and "
@@ -172,6 +175,14 @@ class SamplingRecord(Record):
             raise ValueError(UNKNOWN)
         if samples.arithmetic != arithmetic:
             raise ValueError("its samples claim another arithmetic than their mechanism has")
+
+    def check_temperature(
+        self, needed: Fraction, slack: Fraction, draws: int, epsilon: Fraction, refusal: str = TOO_COLD
+    ) -> None:
+        """Raise ValueError unless the range is at least ``needed``, and so many tempered draws are paid for."""
+        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
+        if temperature < 1 or claimed < needed or draws * (claimed / temperature + slack) > epsilon:
+            raise ValueError(refusal)
 
     @abstractmethod
     def check_guarantee(self, release: Release, samples: Samples) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
-from discreet.artifact.records.base import UNKNOWN, SamplingRecord
+from discreet.artifact.records.base import TOO_COLD, UNKNOWN, SamplingRecord
 from discreet.artifact.records.posterior_sample import ROOM
 from discreet.artifact.samples import Samples
 from discreet.privacy import PureDP
@@ -76,25 +77,17 @@ class FinitePosteriorRecord(SamplingRecord):
         if not family.is_likelihood or self.prior != _prior_text(weights):
             raise ValueError(UNKNOWN)
         for name in family.draw_names:
-            entries = 1
-            for size in entry_shape(family, name):
-                entries *= size
-            if len(self.paths[name]) != n * entries:
+            if len(self.paths[name]) != n * prod(entry_shape(family, name)):
                 raise ValueError("its parameters are not as many as their weights")
         read_weights(weights, n)
         points = self.scored_points(family, release.domain)
         points.check()
         if not points.holds(samples.arrays()):
             raise ValueError("a draw is none of its parameters")
-        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
-        if claimed < points.range() * (1 - ROOM) or temperature < 1:
-            raise ValueError("its temperature is less than its guarantee needs")
         promised = release.guarantees["samples"]
-        if (
-            not isinstance(promised, PureDP)
-            or samples.count * (claimed / temperature + SLACK) > promised.epsilon
-        ):
-            raise ValueError("its temperature is less than its guarantee needs")
+        if not isinstance(promised, PureDP):
+            raise ValueError(TOO_COLD)
+        self.check_temperature(points.range() * (1 - ROOM), SLACK, samples.count, promised.epsilon)
 
 
 def _prior_text(weights: Sequence[Fraction]) -> str:

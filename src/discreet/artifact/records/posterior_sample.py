@@ -69,7 +69,6 @@ class PosteriorSampleRecord(LimitedTries, SamplingRecord):
         self.check_form(samples, arithmetic, ["temperature", "range", *more])
         if self.support is None or release.neighbors != "replace":
             raise ValueError(UNKNOWN)
-        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         promised = release.guarantees["samples"]
         acceptance = 0.0 if k is None else acceptance_bound(self.conjugate.natural(), 0.0)
         self.check_tries(promised, acceptance, samples.count)
@@ -78,21 +77,17 @@ class PosteriorSampleRecord(LimitedTries, SamplingRecord):
         elif of_axes:
             needed, slack = self._of_axes(release, samples)
         else:
-            needed, slack = self._of_grid(release, samples, per_distance=isinstance(promised, MetricDP))
-        if claimed < needed or temperature < 1:
-            raise ValueError("its temperature is less than its guarantee needs")
+            grid = declared_grid(release, samples)
+            needed, slack = range_and_slack(grid, per_distance=isinstance(promised, MetricDP))
+            needed *= 1 - ROOM
         epsilon = (
             promised.epsilon if isinstance(promised, ApproxDP) else whole_epsilon(promised, release.domain)
         )
-        if samples.count * (claimed / temperature + slack) > epsilon:
-            raise ValueError("its temperature is less than its guarantee needs")
+        self.check_temperature(needed, slack, samples.count, epsilon)
 
     def _of_labels(self, k: int, samples: Samples) -> tuple[Fraction, Fraction]:
         """Check draws of labels' probabilities, and return their range and slack."""
-        assert self.support is not None
-        least = tuple(low for low, _ in self.support)
-        if len(least) not in (1, k) or self.support != labels_support(least, k):
-            raise ValueError("its support is not that of its labels")
+        least = least_of_labels(self.support or (), k)
         check_simplex(samples.arrays()["p"], (samples.count, k), least)
         return simplex_range(k, least[0]) if len(least) == 1 else labels_range(least), Fraction(0)
 
@@ -105,26 +100,28 @@ class PosteriorSampleRecord(LimitedTries, SamplingRecord):
             raise ValueError("a draw lies outside its support")
         return axes.range() * (1 - ROOM), Fraction(0)
 
-    def _of_grid(
-        self, release: Release, samples: Samples, *, per_distance: bool
-    ) -> tuple[Fraction, Fraction]:
-        """Check draws from a grid, and return their range and slack."""
-        family, draws = release.conjugate_family, samples.arrays()
-        refusal = grid_refusal(family)
-        if refusal is not None:
-            raise ValueError(refusal)
-        assert self.support is not None
-        check_support(family, self.support)
-        cells = self.parameters["cells"]
-        if cells.denominator != 1:
-            raise ValueError("its number of cells is no number of cells")
-        grid = ParameterGrid(
-            family, release.domain, self.conjugate, self.support, grid_cells(family, int(cells))
-        )
-        needed, slack = range_and_slack(grid, per_distance=per_distance)
-        if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
-            raise ValueError("a draw lies outside its support")
-        return needed * (1 - ROOM), slack
+
+def declared_grid(release: Release, samples: Samples) -> ParameterGrid:
+    """Rebuild the grid from the declarations, and raise unless every draw is one of its points."""
+    record, family, draws = release.sampling_record, release.conjugate_family, samples.arrays()
+    refusal = grid_refusal(family)
+    if refusal is not None:
+        raise ValueError(refusal)
+    if record.support is None or release.neighbors != "replace":
+        raise ValueError(UNKNOWN)
+    check_support(family, record.support)
+    cells = grid_cells(family, whole_number(record.parameters["cells"]))
+    grid = ParameterGrid(family, release.domain, record.conjugate, record.support, cells)
+    if any(values.ndim != 1 for values in draws.values()) or not grid.holds(draws):
+        raise ValueError("a draw lies outside its support")
+    return grid
+
+
+def whole_number(value: Fraction) -> int:
+    """Read a number of cells, steps or the like."""
+    if value.denominator != 1 or value < 1:
+        raise ValueError("a number of its mechanism is no whole number")
+    return int(value)
 
 
 def range_and_slack(grid: ParameterGrid, *, per_distance: bool) -> tuple[Fraction, Fraction]:
@@ -140,6 +137,14 @@ def labels_support(least: Sequence[Fraction], n_labels: int) -> tuple[tuple[Frac
     """Return what probabilities can be if they are at least these: one for all labels, or one for each."""
     taken = sum(least) if len(least) > 1 else n_labels * least[0]
     return tuple((low, 1 - taken + low) for low in least)
+
+
+def least_of_labels(support: tuple[tuple[Fraction, Fraction], ...], n_labels: int) -> tuple[Fraction, ...]:
+    """Return the least probability of all labels, or of each, in a support; raise unless it is one of labels."""
+    least = tuple(low for low, _ in support)
+    if len(least) not in (1, n_labels) or support != labels_support(least, n_labels):
+        raise ValueError("its support is not that of its labels")
+    return least
 
 
 def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Sequence[Fraction] | Fraction | int) -> None:

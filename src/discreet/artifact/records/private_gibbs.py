@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import CHAIN_CAUTION, UNKNOWN, SamplingRecord
+from discreet.artifact.records.base import CHAIN_CAUTION, TOO_COLD, UNKNOWN, SamplingRecord
 from discreet.artifact.records.posterior_sample import check_simplex
 from discreet.artifact.samples import Samples
 from discreet.models.gibbs_model import GibbsModel
@@ -72,10 +72,10 @@ class PrivateGibbsRecord(SamplingRecord):
         costs = self._of_labels(release, model, samples) if model.emitted else self._of_values(model, samples)
         promised, temperature = release.guarantees["samples"], self.parameters["temperature"]
         if not isinstance(promised, PureDP | ApproxDP) or temperature < 1:
-            raise ValueError("its temperature is less than its guarantee needs")
+            raise ValueError(TOO_COLD)
         delta = promised.delta if isinstance(promised, ApproxDP) else None
         if costs.epsilon(temperature, samples.count, delta) > promised.epsilon:
-            raise ValueError("its temperature is less than its guarantee needs")
+            raise ValueError(TOO_COLD)
 
     def _of_values(self, model: GibbsModel, samples: Samples) -> SweepCosts:
         """Check the draws of a model that declares its values, and return what its sweeps cost."""

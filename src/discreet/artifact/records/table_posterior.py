@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artifact.records.base import UNKNOWN, SamplingRecord
+from discreet.artifact.records.base import TOO_COLD, UNKNOWN, SamplingRecord
 from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
 from discreet.models.discrete import TableModel
@@ -69,17 +69,14 @@ class TablePosteriorRecord(LimitedTries, SamplingRecord):
         (least, most), *others = self.support
         if others or most != 1:
             raise ValueError("its support is not one number")
-        needed = needed_range(model, least)
         for (name, drawn), (wanted, shape) in zip(
             samples.arrays().items(), model.row_shapes().items(), strict=True
         ):
             inside = name == wanted and drawn.shape[1:] == shape and (drawn >= float(least) - _EDGE).all()
             if not inside or not np.allclose(drawn.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
                 raise ValueError("a draw lies outside its support")
-        temperature, claimed = self.parameters["temperature"], self.parameters["range"]
         promised = release.guarantees["samples"]
-        if not isinstance(promised, PureDP | ApproxDP) or claimed < needed or temperature < 1:
-            raise ValueError("its temperature is less than its guarantee needs")
+        if not isinstance(promised, PureDP | ApproxDP):
+            raise ValueError(TOO_COLD)
         self.check_tries(promised, least_acceptance(model, prior), samples.count * rows_drawn(model))
-        if samples.count * claimed / temperature > promised.epsilon:
-            raise ValueError("its temperature is less than its guarantee needs")
+        self.check_temperature(needed_range(model, least), Fraction(0), samples.count, promised.epsilon)
